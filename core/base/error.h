@@ -1,0 +1,36 @@
+// What can be wrong with input, as codes; one exception carries them out of the core.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace tokenmill {
+
+enum class ErrorCode : std::uint8_t {
+    Ok = 0,
+    InvalidUtf8,       // bytes that are no UTF-8; offset is the first bad byte
+    SpecialInText,     // a special token's text where the caller forbade it
+    IdOutOfRange,      // an id the vocabulary does not have
+    IdTooLargeForU16,  // an id above 65535 where uint16 was asked for
+    OutputTooSmall,    // the caller's buffer cannot hold the ids
+    CorruptModel,      // a compiled model whose sections contradict each other
+    BadSpec,           // a tokenizer definition that cannot be compiled
+};
+
+// Thrown on cold paths only. `document` and `offset` say where, when they are known.
+class Error : public std::runtime_error {
+public:
+    static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);
+
+    Error(ErrorCode error_code, const std::string& what_is_wrong, std::size_t at = kNowhere,
+          std::size_t in_document = kNowhere)
+        : std::runtime_error(what_is_wrong), code(error_code), offset(at), document(in_document) {}
+
+    ErrorCode code;
+    std::size_t offset;
+    std::size_t document;
+};
+
+}  // namespace tokenmill
