@@ -1,0 +1,82 @@
+#include "arrow.h"
+
+#include <cstring>
+#include <string>
+
+#include "bind.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+using pipeline::Text;
+
+void refuse_nulls(const ArrowArray& array, std::size_t first) {
+    const auto* valid = static_cast<const std::uint8_t*>(array.buffers[0]);
+    if (array.null_count == 0 || valid == nullptr) {
+        return;
+    }
+    for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
+        if ((valid[i / 8] >> (i % 8) & 1) == 0) {
+            const std::size_t document = first + static_cast<std::size_t>(i - array.offset);
+            throw nb::value_error(("document " + std::to_string(document) +
+                                   ": expected text, got null; hint: drop or fill nulls first")
+                                      .c_str());
+        }
+    }
+}
+
+template <typename Offset>
+void append_offsets(const ArrowArray& array, std::vector<Text>& out) {
+    const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
+    const auto* bytes = static_cast<const std::uint8_t*>(array.buffers[2]);
+    for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
+        const auto size = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
+        out.push_back({bytes + offsets[i], size, Text::Kind::Utf8});
+    }
+}
+
+// A view: size, then 12 bytes inline, or prefix, buffer number and offset.
+void append_views(const ArrowArray& array, std::vector<Text>& out) {
+    const auto* views = static_cast<const std::uint8_t*>(array.buffers[1]);
+    for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
+        const std::uint8_t* view = views + 16 * i;
+        std::int32_t fields[4];
+        std::memcpy(fields, view, 16);
+        const auto size = static_cast<std::size_t>(fields[0]);
+        const std::uint8_t* data = view + 4;
+        if (size > 12) {
+            data = static_cast<const std::uint8_t*>(array.buffers[2 + fields[2]]) + fields[3];
+        }
+        out.push_back({data, size, Text::Kind::Utf8});
+    }
+}
+
+}  // namespace
+
+void append_arrow(const ArrowSchema& schema, const ArrowArray& array, std::vector<Text>& out) {
+    const std::string format = schema.format;
+    const bool is_plain = schema.dictionary == nullptr;
+    const bool is_views = format == "vu" || format == "vz";
+    if (!is_plain || (format != "u" && format != "U" && format != "z" && format != "Z" &&
+                      !is_views)) {
+        throw nb::type_error(("expected an Arrow array of strings, got format \"" + format + "\"" +
+                              (is_plain ? "" : " behind a dictionary") +
+                              "; hint: cast it to string first")
+                                 .c_str());
+    }
+    if (array.length == 0) {
+        return;
+    }
+    refuse_nulls(array, out.size());
+    out.reserve(out.size() + static_cast<std::size_t>(array.length));
+    if (is_views) {
+        append_views(array, out);
+    } else if (format == "U" || format == "Z") {
+        append_offsets<std::int64_t>(array, out);
+    } else {
+        append_offsets<std::int32_t>(array, out);
+    }
+}
+
+}  // namespace tokenmill::bind

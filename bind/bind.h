@@ -1,0 +1,54 @@
+// What the files of bind/ share. Only conversions live here: a loop over tokens is a smell.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+
+#include <cstdint>
+#include <vector>
+
+#include "pipeline/pipeline.h"
+
+namespace nb = nanobind;
+
+namespace tokenmill::bind {
+
+void register_errors(nb::module_& m);
+void register_model(nb::module_& m);
+void register_compile(nb::module_& m);
+void register_normalize(nb::module_& m);
+
+// A numpy array of `count` numbers, not initialised. Calls numpy.empty, which costs less than
+// building an ndarray through a capsule; for results that fit a page or two.
+enum class Number { U32, U16, I64 };
+[[nodiscard]] nb::object empty_array(Number number, std::size_t count, void*& data);
+
+// Texts of a caller, borrowed: holds what keeps their memory alive.
+class Texts {
+public:
+    Texts() = default;
+    ~Texts();
+    Texts(const Texts&) = delete;
+    Texts& operator=(const Texts&) = delete;
+
+    void add(nb::handle text);
+    // A list, a tuple, or an object of the Arrow PyCapsule interface.
+    void add_all(nb::handle texts);
+
+    [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }
+
+private:
+    void add_arrow_array(nb::handle texts);
+    void add_arrow_stream(nb::handle texts);
+    friend struct ArrowReader;
+
+    std::vector<pipeline::Text> texts_;
+    std::vector<Py_buffer> buffers_;
+    std::vector<nb::object> owners_;
+    std::vector<void (*)(void*)> releases_;
+    std::vector<void*> released_;
+};
+
+}  // namespace tokenmill::bind

@@ -1,0 +1,92 @@
+// ErrorCode -> exception of tokenmill._errors, one exhaustive switch.
+#include "bind.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+nb::object number_or_none(std::size_t value) {
+    return value == Error::kNowhere ? nb::none() : nb::object(nb::int_(value));
+}
+
+void raise(const char* name, const std::string& problem, const nb::dict& facts) {
+    const nb::object type = nb::module_::import_("tokenmill._errors").attr(name);
+    const nb::object error = type(problem, **facts);
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+nb::dict place_of(const Error& error, const char* hint) {
+    nb::dict facts;
+    facts["document"] = number_or_none(error.document);
+    facts["offset"] = number_or_none(error.offset);
+    facts["hint"] = hint;
+    return facts;
+}
+
+nb::dict hint_only(const char* hint) {
+    nb::dict facts;
+    facts["hint"] = hint;
+    return facts;
+}
+
+void set_python_error(const Error& error) {
+    const std::string text = error.what();
+    switch (error.code) {
+        case ErrorCode::Ok:
+            break;
+        case ErrorCode::InvalidUtf8:
+            raise("InvalidUtf8", text,
+                  place_of(error, "pass errors=\"replace\", or decode the bytes yourself"));
+            return;
+        case ErrorCode::SpecialInText: {
+            nb::dict facts = place_of(
+                error, "pass special_in_text=\"encode\" to make it the token, \"text\" to keep it text");
+            facts["token"] = nb::str(text.c_str(), text.size());
+            raise("SpecialTokenInText", "the text holds the special token " + text, facts);
+            return;
+        }
+        case ErrorCode::IdOutOfRange: {
+            nb::dict facts = hint_only("only ids below vocab_size can be decoded");
+            facts["id"] = nb::int_(nb::str(text.c_str()));
+            raise("UnknownId", "expected an id of the vocabulary, got " + text, facts);
+            return;
+        }
+        case ErrorCode::IdTooLargeForU16:
+            raise("DtypeError", "uint16 holds ids up to 65535, this vocabulary goes up to " + text,
+                  hint_only("use dtype=\"uint32\""));
+            return;
+        case ErrorCode::OutputTooSmall:
+            raise("OutputTooSmall", "the ids need room for " + text + " numbers",
+                  hint_only("pass a larger array, or use encode_batch"));
+            return;
+        case ErrorCode::CorruptModel:
+            raise("CorruptModel", text, hint_only("compile the tokenizer again"));
+            return;
+        case ErrorCode::BadSpec:
+            raise("LoadError", text, nb::dict());
+            return;
+    }
+    PyErr_SetString(PyExc_SystemError, text.c_str());
+}
+
+}  // namespace
+
+void register_errors(nb::module_& m) {
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const Error& error) {
+            set_python_error(error);
+        }
+    });
+    // For the test that every code has its exception.
+    m.def(
+        "raise_error",
+        [](int code, const std::string& text) {
+            throw Error(static_cast<ErrorCode>(code), text, 3, 1);
+        },
+        nb::arg("code"), nb::arg("text"), "Raise the exception of an ErrorCode.");
+    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::BadSpec);
+}
+
+}  // namespace tokenmill::bind

@@ -1,0 +1,328 @@
+// Model: a compiled model behind Python methods.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "bind.h"
+#include "decode/decode.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+using pipeline::Options;
+using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// numpy's names, looked up once. Leaked on purpose: they live as long as the interpreter.
+struct Numpy {
+    nb::object empty;
+    nb::object types[3];
+};
+
+const Numpy& numpy() {
+    static const Numpy* names = [] {
+        const nb::module_ module = nb::module_::import_("numpy");
+        auto* made = new Numpy;
+        made->empty = module.attr("empty");
+        const char* codes[3] = {"uint32", "uint16", "int64"};
+        for (int i = 0; i < 3; ++i) {
+            made->types[i] = module.attr("dtype")(codes[i]);
+        }
+        return made;
+    }();
+    return *names;
+}
+
+}  // namespace
+
+nb::object empty_array(Number number, std::size_t count, void*& data) {
+    const Numpy& np = numpy();
+    PyObject* size = PyLong_FromSize_t(count);
+    PyObject* arguments[3] = {nullptr, size, np.types[static_cast<int>(number)].ptr()};
+    PyObject* array = PyObject_Vectorcall(np.empty.ptr(), arguments + 1,
+                                          2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    Py_DECREF(size);
+    Py_buffer buffer;
+    if (array == nullptr || PyObject_GetBuffer(array, &buffer, PyBUF_WRITABLE) != 0) {
+        Py_XDECREF(array);
+        nb::raise_python_error();
+    }
+    data = buffer.buf;  // the array owns it, and nobody else knows the array yet
+    PyBuffer_Release(&buffer);
+    return nb::steal(array);
+}
+
+namespace {
+
+constexpr std::size_t kSmallIds = 1 << 16;
+
+// The bytes of a model, aligned as the core wants them; copied only if the caller's are not.
+class ModelMemory {
+public:
+    explicit ModelMemory(nb::handle buffer) {
+        if (PyObject_GetBuffer(buffer.ptr(), &view_, PyBUF_SIMPLE) != 0) {
+            nb::raise_python_error();
+        }
+        held_ = true;
+        data_ = static_cast<const std::uint8_t*>(view_.buf);
+        size_ = static_cast<std::size_t>(view_.len);
+        if (reinterpret_cast<std::uintptr_t>(data_) % kBlobAlign != 0 && size_ != 0) {
+            copy_ = PageBuffer(size_);
+            std::memcpy(copy_.data(), data_, size_);
+            data_ = copy_.data();
+            PyBuffer_Release(&view_);
+            held_ = false;
+        }
+    }
+    ~ModelMemory() {
+        if (held_) {
+            PyBuffer_Release(&view_);
+        }
+    }
+    ModelMemory(const ModelMemory&) = delete;
+    ModelMemory& operator=(const ModelMemory&) = delete;
+    [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
+
+private:
+    Py_buffer view_{};
+    bool held_ = false;
+    PageBuffer copy_;
+    const std::uint8_t* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+Options options_of(bool add_special_tokens, int special_mode, int errors, int threads = 1) {
+    return {add_special_tokens, static_cast<pipeline::SpecialMode>(special_mode), errors != 0,
+            static_cast<unsigned>(threads < 1 ? 1 : threads)};
+}
+
+nb::object array_of(pipeline::Encoded& encoded, unsigned bits) {
+    const std::size_t count = encoded.count;
+    const std::size_t bytes = count * bits / 8;
+    if (count <= kSmallIds) {
+        void* data = nullptr;
+        nb::object array = empty_array(bits == 16 ? Number::U16 : Number::U32, count, data);
+        if (bytes != 0) {
+            std::memcpy(data, encoded.memory.data(), bytes);
+        }
+        return array;
+    }
+    auto* owner = new PageBuffer(std::move(encoded.memory));
+    const nb::capsule capsule(owner, [](void* gone) noexcept { delete static_cast<PageBuffer*>(gone); });
+    if (bits == 16) {
+        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(owner->data(), {count}, capsule));
+    }
+    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(owner->data(), {count}, capsule));
+}
+
+nb::object array_of(const std::vector<std::int64_t>& numbers) {
+    void* data = nullptr;
+    nb::object array = empty_array(Number::I64, numbers.size(), data);
+    if (!numbers.empty()) {
+        std::memcpy(data, numbers.data(), numbers.size() * sizeof(std::int64_t));
+    }
+    return array;
+}
+
+encode::TableBits tables_of(int shrink) {
+    encode::TableBits bits;
+    const auto less = [&](unsigned value) {
+        return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink) : 1;
+    };
+    if (shrink > 0) {
+        bits = {less(bits.words8), less(bits.words16), less(bits.words32), less(bits.long_words),
+                std::max(15U, less(bits.ring)), less(bits.store)};
+    }
+    return bits;
+}
+
+class BoundModel {
+public:
+    BoundModel(nb::handle buffer, int shrink_tables)
+        : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
+
+    nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
+        Texts texts;
+        texts.add(text);
+        const Options options = options_of(add_special_tokens, special_mode, errors);
+        const pipeline::Text& one = texts.view()[0];
+        if (one.size > kReleaseGil) {
+            const Options threaded = options;
+            pipeline::Encoded encoded;
+            {
+                const nb::gil_scoped_release unlocked;
+                encoded = model_.encode_batch(texts.view(), threaded, {});
+            }
+            return array_of(encoded, 32);
+        }
+        pipeline::Model::Lease lease(model_);  // too short a time to let go of the GIL
+        const auto ids = lease.encode(one, options);
+        void* data = nullptr;
+        nb::object array = empty_array(Number::U32, ids.size(), data);
+        if (!ids.empty()) {
+            std::memcpy(data, ids.data(), ids.size_bytes());
+        }
+        return array;
+    }
+
+    std::pair<nb::object, nb::object> encode_batch(nb::handle texts, int threads, int bits,
+                                                   bool add_special_tokens, int special_mode,
+                                                   int errors) {
+        pipeline::Target target;
+        target.bits = static_cast<unsigned>(bits);
+        pipeline::Encoded encoded =
+            run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
+        nb::object offsets = array_of(encoded.offsets);
+        return {array_of(encoded, target.bits), offsets};
+    }
+
+    nb::object encode_into(nb::handle texts, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
+                           int threads, bool add_special_tokens, int special_mode, int errors) {
+        pipeline::Target target;
+        target.data = out.data();
+        target.capacity = out.size();
+        target.bits = static_cast<unsigned>(out.itemsize() * 8);
+        const pipeline::Encoded encoded =
+            run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
+        return array_of(encoded.offsets);
+    }
+
+    nb::object count_batch(nb::handle texts, int threads, bool add_special_tokens,
+                           int special_mode, int errors, std::int64_t limit) {
+        const Options options = options_of(add_special_tokens, special_mode, errors, threads);
+        Texts held;
+        held.add_all(texts);
+        std::vector<std::int64_t> counts(held.view().size());
+        {
+            const nb::gil_scoped_release unlocked;
+            if (limit >= 0 && counts.size() == 1) {
+                const auto most = static_cast<std::size_t>(limit);
+                counts[0] = static_cast<std::int64_t>(model_.count(held.view()[0], options, most));
+            } else {
+                pipeline::Target target;
+                target.count_only = true;
+                const pipeline::Encoded encoded = model_.encode_batch(held.view(), options, target);
+                for (std::size_t i = 0; i < counts.size(); ++i) {
+                    counts[i] = encoded.offsets[i + 1] - encoded.offsets[i];
+                }
+            }
+        }
+        return array_of(counts);
+    }
+
+    nb::bytes decode(const IdArray& ids) const {
+        std::string out;
+        decode::append_bytes(model_.vocab(), {ids.data(), ids.size()}, out);
+        return nb::bytes(out.data(), out.size());
+    }
+
+    std::vector<nb::bytes> decode_batch(const IdArray& ids, const OffsetArray& offsets) const {
+        std::vector<nb::bytes> rows;
+        std::string out;
+        for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+            const auto begin = static_cast<std::size_t>(offsets(i));
+            const auto end = static_cast<std::size_t>(offsets(i + 1));
+            if (offsets(i) < 0 || begin > end || end > ids.size()) {
+                throw nb::value_error("offsets must rise from 0 to the number of ids");
+            }
+            out.clear();
+            decode::append_bytes(model_.vocab(), {ids.data() + begin, end - begin}, out);
+            rows.emplace_back(out.data(), out.size());
+        }
+        return rows;
+    }
+
+    nb::bytes token_bytes(std::int64_t id) const {
+        if (id < 0 || id >= model_.vocab().token_count()) {
+            throw Error(ErrorCode::IdOutOfRange, std::to_string(id));
+        }
+        const Bytes bytes = model_.vocab().decode_bytes(static_cast<TokenId>(id));
+        return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+
+    std::int64_t token_id(const nb::bytes& token) const {
+        if (token.size() == 0) {
+            return -1;
+        }
+        const TokenId id =
+            model_.vocab().find({reinterpret_cast<const std::uint8_t*>(token.c_str()), token.size()});
+        return id == vocab::VocabView::kNoToken ? -1 : std::int64_t{id};
+    }
+
+    nb::dict memory() const {
+        const pipeline::MemoryUse use = model_.memory();
+        nb::dict out;
+        out["mapped"] = use.mapped;
+        out["resident"] = use.tables + use.buffers;
+        out["tables"] = use.tables;
+        out["caches"] = use.buffers;
+        out["workers"] = use.workers;
+        return out;
+    }
+
+    nb::bytes meta() const {
+        const Bytes bytes = model_.meta();
+        return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
+    std::int64_t max_id() const { return model_.max_id(); }
+    const char* target() const { return simd::name_of(model_.target()); }
+
+private:
+    static constexpr std::size_t kReleaseGil = 1 << 13;
+
+    pipeline::Encoded run(nb::handle texts, const Options& options, const pipeline::Target& target) {
+        Texts held;
+        held.add_all(texts);
+        const nb::gil_scoped_release unlocked;
+        return model_.encode_batch(held.view(), options, target);
+    }
+
+    ModelMemory memory_;
+    pipeline::Model model_;
+};
+
+}  // namespace
+
+void register_model(nb::module_& m) {
+    nb::class_<BoundModel>(m, "Model", "A compiled model over a buffer that it keeps alive.")
+        .def(nb::init<nb::handle, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0)
+        .def("encode", &BoundModel::encode, nb::arg("text"), nb::arg("add_special_tokens"),
+             nb::arg("special_mode"), nb::arg("errors"))
+        .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts"), nb::arg("threads"),
+             nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
+             nb::arg("errors"))
+        .def("encode_into", &BoundModel::encode_into, nb::arg("texts"), nb::arg("out"),
+             nb::arg("threads"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
+             nb::arg("errors"))
+        .def("count_batch", &BoundModel::count_batch, nb::arg("texts"), nb::arg("threads"),
+             nb::arg("add_special_tokens"), nb::arg("special_mode"), nb::arg("errors"),
+             nb::arg("limit"))
+        .def("decode", &BoundModel::decode, nb::arg("ids"))
+        .def("decode_batch", &BoundModel::decode_batch, nb::arg("ids"), nb::arg("offsets"))
+        .def("token_bytes", &BoundModel::token_bytes, nb::arg("id"))
+        .def("token_id", &BoundModel::token_id, nb::arg("token"))
+        .def("memory", &BoundModel::memory)
+        .def_prop_ro("meta", &BoundModel::meta)
+        .def_prop_ro("vocab_size", &BoundModel::vocab_size)
+        .def_prop_ro("max_id", &BoundModel::max_id)
+        .def_prop_ro("target", &BoundModel::target);
+    m.def("target", [] { return std::string(simd::name_of(simd::chosen_target())); },
+          "The instruction set that new models use.");
+    m.def(
+        "targets",
+        [] {
+            std::vector<std::string> names;
+            for (const simd::Target target : simd::supported_targets()) {
+                names.emplace_back(simd::name_of(target));
+            }
+            return names;
+        },
+        "Every instruction set that this CPU can run.");
+}
+
+}  // namespace tokenmill::bind

@@ -1,0 +1,33 @@
+#include "bind.h"
+#include "normalize/normalize.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+Bytes view_of(const nb::bytes& bytes) {
+    return {reinterpret_cast<const std::uint8_t*>(bytes.c_str()), bytes.size()};
+}
+
+}  // namespace
+
+void register_normalize(nb::module_& m) {
+    m.def(
+        "normalize",
+        [](const nb::bytes& program, const nb::bytes& text) {
+            std::vector<std::uint8_t> out;
+            normalize::run(normalize::parse_program(view_of(program)), view_of(text), out);
+            return nb::bytes(reinterpret_cast<const char*>(out.data()), out.size());
+        },
+        nb::arg("program"), nb::arg("text"), "Rewrite UTF-8 by a serialized normalizer.");
+    m.def(
+        "is_normalized",
+        [](const nb::bytes& program, const nb::bytes& text) {
+            return normalize::is_identity(normalize::parse_program(view_of(program)),
+                                          view_of(text));
+        },
+        nb::arg("program"), nb::arg("text"),
+        "True only if the normalizer certainly leaves the text alone.");
+}
+
+}  // namespace tokenmill::bind

@@ -1,0 +1,125 @@
+// Python texts and Arrow arrays -> views of their memory.
+#include "arrow.h"
+#include "bind.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+using pipeline::Text;
+
+Text text_of_str(PyObject* object) {
+    const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(object));
+    const void* data = PyUnicode_DATA(object);
+    if (PyUnicode_IS_ASCII(object)) {
+        return {data, size, Text::Kind::Trusted};
+    }
+    switch (PyUnicode_KIND(object)) {
+        case PyUnicode_1BYTE_KIND:
+            return {data, size, Text::Kind::Latin1};
+        case PyUnicode_2BYTE_KIND:
+            return {data, size, Text::Kind::Ucs2};
+        default:
+            return {data, size, Text::Kind::Ucs4};
+    }
+}
+
+}  // namespace
+
+Texts::~Texts() {
+    for (Py_buffer& buffer : buffers_) {
+        PyBuffer_Release(&buffer);
+    }
+    for (std::size_t i = 0; i < releases_.size(); ++i) {
+        releases_[i](released_[i]);
+    }
+}
+
+void Texts::add(nb::handle text) {
+    PyObject* object = text.ptr();
+    if (PyUnicode_Check(object)) {
+        texts_.push_back(text_of_str(object));
+    } else if (PyBytes_Check(object)) {
+        texts_.push_back({PyBytes_AS_STRING(object),
+                          static_cast<std::size_t>(PyBytes_GET_SIZE(object)), Text::Kind::Utf8});
+    } else {
+        Py_buffer buffer;
+        if (PyObject_GetBuffer(object, &buffer, PyBUF_SIMPLE) != 0) {
+            PyErr_Clear();
+            const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
+            throw nb::type_error(("document " + std::to_string(texts_.size()) +
+                                  ": expected str or bytes-like, got " + type)
+                                     .c_str());
+        }
+        buffers_.push_back(buffer);
+        texts_.push_back({buffer.buf, static_cast<std::size_t>(buffer.len), Text::Kind::Utf8});
+    }
+}
+
+void Texts::add_all(nb::handle texts) {
+    if (nb::hasattr(texts, "__arrow_c_stream__")) {
+        add_arrow_stream(texts);
+        return;
+    }
+    if (nb::hasattr(texts, "__arrow_c_array__")) {
+        add_arrow_array(texts);
+        return;
+    }
+    // A tuple of our own: the caller's list may change while the GIL is released.
+    nb::object items = nb::steal(PySequence_Tuple(texts.ptr()));
+    if (!items.is_valid()) {
+        nb::raise_python_error();
+    }
+    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(items.ptr()));
+    texts_.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        add(PyTuple_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i)));
+    }
+    owners_.push_back(std::move(items));
+}
+
+void Texts::add_arrow_array(nb::handle texts) {
+    const nb::tuple pair = nb::cast<nb::tuple>(texts.attr("__arrow_c_array__")());
+    auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(pair[0].ptr(), "arrow_schema"));
+    auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(pair[1].ptr(), "arrow_array"));
+    if (schema == nullptr || array == nullptr) {
+        nb::raise_python_error();
+    }
+    append_arrow(*schema, *array, texts_);
+    owners_.push_back(pair);  // the capsules release the array when they go
+}
+
+void Texts::add_arrow_stream(nb::handle texts) {
+    const nb::object capsule = texts.attr("__arrow_c_stream__")();
+    auto* stream = static_cast<ArrowArrayStream*>(
+        PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    if (stream == nullptr) {
+        nb::raise_python_error();
+    }
+    ArrowSchema schema{};
+    const auto check = [&](int status) {
+        if (status != 0) {
+            const char* reason = stream->get_last_error(stream);
+            throw nb::value_error(reason != nullptr ? reason : "the Arrow stream failed");
+        }
+    };
+    check(stream->get_schema(stream, &schema));
+    const SchemaGuard guard(schema);
+    for (;;) {
+        auto array = std::make_unique<ArrowArray>();
+        check(stream->get_next(stream, array.get()));
+        if (array->release == nullptr) {
+            break;
+        }
+        ArrowArray* kept = array.release();
+        releases_.push_back([](void* gone) {
+            auto* mine = static_cast<ArrowArray*>(gone);
+            mine->release(mine);
+            delete mine;
+        });
+        released_.push_back(kept);
+        append_arrow(schema, *kept, texts_);
+    }
+}
+
+}  // namespace tokenmill::bind

@@ -1,0 +1,179 @@
+// The batch loop: units in, ids out. Text compiled once per target, inside its namespace.
+// A unit is a word or, where the junction filter allows a cut, a piece of one.
+
+constexpr unsigned kPrefetchAhead = 40;
+
+// Answers the gathered units and writes their ids to `out`, which must have room for one id a byte
+// and three more. `mark(index, out)` is called for every document end recorded in the batch.
+inline void prefetch(const void* at) noexcept { __builtin_prefetch(at, 0, 3); }
+
+// Units of more than 8 bytes, by the table that may know them.
+struct LongerUnits {
+    std::uint16_t in16[encode::WordEncoder::kCapacity];
+    std::uint16_t in32[encode::WordEncoder::kCapacity];
+    std::uint16_t rest[encode::WordEncoder::kCapacity];
+    std::uint64_t key16[2 * encode::WordEncoder::kCapacity];
+    std::uint32_t line16[encode::WordEncoder::kCapacity];
+    std::uint32_t set32[encode::WordEncoder::kCapacity];
+    std::uint32_t n16 = 0;
+    std::uint32_t n32 = 0;
+    std::uint32_t n_rest = 0;
+};
+
+inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
+    const encode::WordTables& tables = e.tables;
+    const unsigned shift16 = 64 - tables.bits.words16;
+    const unsigned shift32 = 64 - tables.bits.words32;
+    for (std::uint32_t j = 0; j < e.longer_count; ++j) {
+        const std::uint16_t i = e.longer[j];
+        const encode::Unit unit = e.unit[i];
+        const std::uint32_t size = encode::unit_size(unit);
+        const std::uint8_t* word = encode::unit_begin(unit);
+        if (size <= 16 && size > 8 && word[size - 1] != 0) {
+            const std::uint64_t low = load<std::uint64_t>(word);
+            const std::uint64_t high = load_upper(word, size);
+            const auto line = static_cast<std::uint32_t>(hash_pair(low, high) >> shift16);
+            prefetch(&tables.lines16[line]);
+            longer.key16[2 * longer.n16] = low;
+            longer.key16[2 * longer.n16 + 1] = high;
+            longer.line16[longer.n16] = line;
+            longer.in16[longer.n16++] = i;
+        } else if (size > 16 && size <= 32) {
+            std::uint64_t key[4];
+            encode::make_key32(word, size, key);
+            const auto set = static_cast<std::uint32_t>(encode::hash_key32(key, size) >> shift32);
+            prefetch(&tables.lines32[2 * set]);
+            prefetch(&tables.lines32[2 * set + 1]);
+            longer.set32[longer.n32] = set;
+            longer.in32[longer.n32++] = i;
+        } else {
+            longer.rest[longer.n_rest++] = i;
+        }
+    }
+}
+
+// Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`.
+inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
+    const encode::Line8* lines = e.tables.lines8;
+    const std::uint32_t count = e.count;
+    for (std::uint32_t i = 0; i < kPrefetchAhead; ++i) {
+        prefetch(&lines[e.line[i]]);
+    }
+    std::uint32_t n_missing = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+        prefetch(&lines[e.line[i + kPrefetchAhead]]);  // stale numbers behind the end are harmless
+        const encode::Line8& line = lines[e.line[i]];
+        const std::uint64_t key = e.key[i];
+        const unsigned same = equal_keys(line.key, key);
+        e.value[i] = line.value[trailing_zeros(same | 8U)];
+        missing[n_missing] = static_cast<std::uint16_t>(i);
+        n_missing += same == 0 && key != 0 ? 1U : 0U;
+    }
+    return n_missing;
+}
+
+inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std::uint16_t* missing,
+                         std::uint32_t& n_missing) {
+    for (std::uint32_t j = 0; j < longer.n16; ++j) {
+        const encode::Line16& line = e.tables.lines16[longer.line16[j]];
+        const std::uint64_t low = longer.key16[2 * j];
+        const std::uint64_t high = longer.key16[2 * j + 1];
+        const bool first = ((line.key[0] ^ low) | (line.key[1] ^ high)) == 0;
+        const bool second = ((line.key[2] ^ low) | (line.key[3] ^ high)) == 0;
+        const std::uint16_t i = longer.in16[j];
+        e.value[i] = line.value[first ? 0 : 1];
+        missing[n_missing] = i;
+        n_missing += !first && !second ? 1U : 0U;
+    }
+    for (std::uint32_t j = 0; j < longer.n32; ++j) {
+        const std::uint16_t i = longer.in32[j];
+        const std::uint32_t size = encode::unit_size(e.unit[i]);
+        std::uint64_t key[4];
+        encode::make_key32(encode::unit_begin(e.unit[i]), size, key);
+        const encode::Line32* set = e.tables.lines32 + 2 * longer.set32[j];
+        const encode::Line32* hit = nullptr;
+        for (unsigned way = 0; way < 2; ++way) {
+            if (set[way].header >> 8 == size && equal_key32(set[way].key, key)) {
+                hit = set + way;
+            }
+        }
+        if (hit != nullptr) {
+            e.value[i] = e.side_value(hit->ids, hit->header & 255);
+        } else {
+            missing[n_missing++] = i;
+        }
+    }
+    for (std::uint32_t j = 0; j < longer.n_rest; ++j) {
+        missing[n_missing++] = longer.rest[j];
+    }
+}
+
+// Ids that do not fit into the value: stored, ambiguous or of this batch alone.
+inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32_t index,
+                                       std::uint64_t value, std::uint32_t* out) noexcept {
+    const std::uint32_t tag = vocab::value_tag(value);
+    const std::uint64_t at = vocab::reference_position(value);
+    const std::uint32_t* ids = (tag == vocab::kTagSide ? e.side.data() : e.tables.stored.data()) + at;
+    std::uint32_t count = vocab::reference_count(value);
+    if (tag == vocab::kTagAmbiguous) {
+        if (!encode::is_piece(e.unit[index])) {
+            *out = ids[0];
+            return out + 1;
+        }
+        count = ids[1];
+        ids += 2;
+    }
+    std::memcpy(out, ids, count * sizeof(std::uint32_t));
+    return out + count;
+}
+
+inline std::uint32_t* write_ids(const encode::WordEncoder& e, std::uint32_t begin,
+                                std::uint32_t end, std::uint32_t* out) noexcept {
+    for (std::uint32_t i = begin; i < end; ++i) {
+        const std::uint64_t value = e.value[i];
+        const std::uint32_t count = vocab::value_tag(value);
+        if (__builtin_expect(count > vocab::kInlineIds, 0)) {
+            out = write_referenced(e, i, value, out);
+            continue;
+        }
+        store_inline_ids(out, value);
+        out += count;
+    }
+    return out;
+}
+
+// Fills e.value for every gathered unit.
+inline void answer_batch(encode::WordEncoder& e) {
+    LongerUnits longer;
+    sort_longer(e, longer);
+    std::uint16_t missing[encode::WordEncoder::kCapacity + 1];
+    std::uint32_t n_missing = probe8(e, missing);
+    probe_longer(e, longer, missing, n_missing);
+    for (std::uint32_t j = 0; j < n_missing; ++j) {
+        e.value[missing[j]] = e.resolve(e.unit[missing[j]]);
+    }
+}
+
+inline void append_unit(encode::WordEncoder& e, const std::uint8_t* begin, std::uint64_t size,
+                        std::uint64_t piece_flag, std::uint64_t first8) noexcept {
+    const std::uint32_t n = e.count;
+    const bool is_short = size <= 8;
+    const std::uint64_t key = is_short ? keep_bytes(first8, static_cast<unsigned>(size)) : 0;
+    e.key[n] = key;
+    e.line[n] = static_cast<std::uint32_t>(hash_word(key) >> (64 - e.tables.bits.words8));
+    e.unit[n] = encode::make_unit(begin, size, piece_flag);
+    e.longer[e.longer_count] = static_cast<std::uint16_t>(n);
+    e.longer_count += is_short ? 0U : 1U;
+    e.count = n + 1;
+}
+
+// A unit that must not be looked up in the 8-byte table: a NUL makes its padded key ambiguous.
+inline void append_unkeyed(encode::WordEncoder& e, const std::uint8_t* begin, std::uint64_t size,
+                           std::uint64_t piece_flag) noexcept {
+    const std::uint32_t n = e.count;
+    e.key[n] = 0;
+    e.line[n] = 0;
+    e.unit[n] = encode::make_unit(begin, size, piece_flag);
+    e.longer[e.longer_count++] = static_cast<std::uint16_t>(n);
+    e.count = n + 1;
+}

@@ -1,0 +1,68 @@
+// encode: byte ranges of words -> token ids. Words are gathered into batches; a batch is answered
+// from the word tables, and only what they do not know is merged. Exact in every table state.
+// The batch loop is text compiled once per target (encode-inl.h); what is rare is compiled here.
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+#include "encode/long_word.h"
+#include "encode/merge.h"
+#include "encode/tables.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::encode {
+
+// A word, or a piece of one, in the batch: address << 16 | is_piece << 15 | size.
+using Unit = std::uint64_t;
+constexpr std::uint32_t kUnitPiece = 0x8000;
+constexpr std::uint32_t kUnitSizeMask = 0x7FFF;
+constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
+
+[[nodiscard]] inline const std::uint8_t* unit_begin(Unit unit) noexcept {
+    return reinterpret_cast<const std::uint8_t*>(unit >> 16);
+}
+[[nodiscard]] inline std::uint32_t unit_size(Unit unit) noexcept {
+    return static_cast<std::uint32_t>(unit) & kUnitSizeMask;
+}
+[[nodiscard]] inline bool is_piece(Unit unit) noexcept { return (unit & kUnitPiece) != 0; }
+[[nodiscard]] inline Unit make_unit(const std::uint8_t* begin, std::size_t size,
+                                    std::uint64_t piece_flag) noexcept {
+    return reinterpret_cast<std::uintptr_t>(begin) << 16 | piece_flag | size;
+}
+
+// One worker's state. Not shared between threads.
+struct WordEncoder {
+    WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
+
+    static constexpr std::uint32_t kBatch = 512;
+    static constexpr std::uint32_t kCapacity = kBatch + 192;  // a block adds 64 units at the most
+
+    // Answers of the rare kind; both leave a value for the batch.
+    [[nodiscard]] std::uint64_t resolve(Unit unit);
+    [[nodiscard]] std::uint64_t side_value(const std::uint32_t* ids, std::uint32_t count);
+    // Ids of one word beyond kLongestUnit bytes, appended to `long_ids`.
+    void encode_giant(Bytes word, bool whole_word);
+
+    const vocab::VocabView& vocab;
+    WordTables tables;
+    LongMerger merger;
+
+    alignas(64) std::uint64_t key[kCapacity];   // 0: longer than 8 bytes, or not to be looked up
+    alignas(64) std::uint64_t value[kCapacity];
+    alignas(64) Unit unit[kCapacity];
+    alignas(64) std::uint32_t line[kCapacity];  // line of the 8-byte table
+    alignas(64) std::uint16_t longer[kCapacity];  // indices of the units with key 0
+    std::uint32_t count = 0;
+    std::uint32_t longer_count = 0;
+
+    std::vector<std::uint32_t> side;      // ids of this batch that fit nowhere else
+    std::vector<std::uint32_t> long_ids;  // scratch
+    std::uint64_t merged_words = 0;       // for statistics: words that no table knew
+
+private:
+    void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
+    std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
+};
+
+}  // namespace tokenmill::encode

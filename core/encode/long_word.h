@@ -1,0 +1,42 @@
+// Words of any length in linear time: windows are merged alone and joined where the joint holds.
+// Exact because a token sequence is the encoding if and only if every two neighbours, merged
+// alone, give themselves back: a first merge across a boundary would also happen in that pair.
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::encode {
+
+class LongMerger {
+public:
+    explicit LongMerger(const vocab::VocabView& vocab) : vocab_(&vocab) {}
+
+    // Internal ids of `word`, appended to `ids`.
+    void merge(Bytes word, std::vector<std::uint32_t>& ids);
+
+    static constexpr std::size_t kWindow = 2048;
+    static constexpr std::size_t kMargin = 256;  // the last tokens of a window may still change
+
+private:
+    void merge_window(Bytes window);  // fills window_ids_
+    [[nodiscard]] bool is_joint_valid(std::uint32_t left, std::uint32_t right);
+    std::size_t keep_settled(Bytes window, bool is_last, std::vector<std::uint32_t>& ids);
+    [[nodiscard]] std::size_t size_of(std::uint32_t internal) const noexcept;
+
+    struct Symbol {
+        std::uint32_t id;
+        std::int32_t previous;
+        std::int32_t next;
+    };
+    const vocab::VocabView* vocab_;
+    std::vector<Symbol> symbols_;
+    std::vector<std::uint64_t> heap_;  // merged id << 32 | position, a min-heap
+    std::vector<std::uint32_t> window_ids_;
+    std::vector<std::uint32_t> joint_ids_;
+    std::vector<std::uint8_t> joint_;
+};
+
+}  // namespace tokenmill::encode

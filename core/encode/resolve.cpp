@@ -1,0 +1,111 @@
+#include "base/bytes.h"
+#include "encode/encode.h"
+
+namespace tokenmill::encode {
+
+WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
+    : vocab(vocabulary), tables(vocabulary, bits), merger(vocabulary) {
+    std::memset(key, 0, sizeof(key));
+    std::memset(line, 0, sizeof(line));
+    std::memset(unit, 0, sizeof(unit));
+    std::memset(value, 0, sizeof(value));
+}
+
+std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t count_of_ids) {
+    if (count_of_ids <= vocab::kInlineIds) {
+        return vocab::pack_ids(ids, count_of_ids);
+    }
+    const std::uint64_t at = side.size();
+    side.insert(side.end(), ids, ids + count_of_ids);
+    return vocab::pack_reference(vocab::kTagSide, at, count_of_ids);
+}
+
+std::uint64_t WordEncoder::resolve(Unit what) {
+    const std::uint32_t size = unit_size(what);
+    const Bytes word(unit_begin(what), size);
+    std::uint64_t long_hash = 0;
+    if (size <= WordTables::kLongest) {
+        long_hash = hash_long(word);
+        std::uint32_t count_of_ids = 0;
+        if (const std::uint32_t* ids = tables.find_long(word, long_hash, count_of_ids)) {
+            return side_value(ids, count_of_ids);
+        }
+    }
+    if (vocab.ignore_merges() && vocab.maybe_unreachable(word)) {
+        const TokenId whole = vocab.find(word);
+        if (whole != vocab::VocabView::kNoToken && !vocab.is_reachable(whole)) {
+            return resolve_ambiguous(word, is_piece(what), whole);
+        }
+    }
+    ++merged_words;
+    std::uint32_t buffer[kShortWord];
+    const std::uint32_t* internal = buffer;
+    std::uint32_t n = 0;
+    if (size <= kShortWord) {
+        n = merge_short(vocab.pairs, word.data(), size, buffer);
+    } else {
+        long_ids.clear();
+        merger.merge(word, long_ids);
+        internal = long_ids.data();
+        n = static_cast<std::uint32_t>(long_ids.size());
+    }
+    std::uint32_t* ids = size <= kShortWord ? buffer : long_ids.data();
+    for (std::uint32_t i = 0; i < n; ++i) {
+        ids[i] = vocab.external[internal[i]];
+    }
+    remember(word, ids, n);
+    return side_value(ids, n);
+}
+
+// A token that merging cannot build: itself as a whole word, merged as a piece of one.
+std::uint64_t WordEncoder::resolve_ambiguous(Bytes word, bool piece, TokenId whole) {
+    if (!piece) {
+        return vocab::pack_ids(&whole, 1);
+    }
+    long_ids.clear();
+    merger.merge(word, long_ids);
+    for (std::uint32_t& id : long_ids) {
+        id = vocab.external[id];
+    }
+    return side_value(long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
+}
+
+void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n) {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    // A trailing NUL would make a zero-padded key equal to that of a shorter word.
+    const bool is_keyed = size <= 16 && word[size - 1] != 0;
+    std::uint64_t packed = 0;
+    const bool fits = n <= vocab::kInlineIds;
+    if (is_keyed && (fits || tables.store(vocab::kTagStored, ids, n, packed))) {
+        packed = fits ? vocab::pack_ids(ids, n) : packed;
+        const std::uint64_t low = load_short(word.data(), size < 8 ? size : 8);
+        if (size > 8) {
+            tables.put16(low, load_upper(word.data(), size), packed);
+        } else if (low != 0) {
+            tables.put8(low, packed);
+        }
+    } else if (size > 16 && size <= 32 && n <= 7) {
+        std::uint64_t key32[4];
+        make_key32(word.data(), size, key32);
+        tables.put32(key32, size, ids, n);
+    } else if (size <= WordTables::kLongest) {
+        tables.put_long(word, hash_long(word), ids, n);
+    }
+}
+
+void WordEncoder::encode_giant(Bytes word, bool whole_word) {
+    long_ids.clear();
+    if (whole_word && vocab.ignore_merges()) {
+        const TokenId whole = vocab.find(word);
+        if (whole != vocab::VocabView::kNoToken) {
+            long_ids.push_back(whole);
+            return;
+        }
+    }
+    merger.merge(word, long_ids);
+    for (std::uint32_t& id : long_ids) {
+        id = vocab.external[id];
+    }
+}
+
+}  // namespace tokenmill::encode

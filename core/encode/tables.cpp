@@ -1,0 +1,143 @@
+#include "encode/tables.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+
+namespace tokenmill::encode {
+
+namespace {
+
+constexpr std::uint64_t kRingSlack = 16384;  // no record is longer
+
+std::size_t padded(std::size_t size) { return (size + 7) / 8 * 8; }
+
+}  // namespace
+
+WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
+    : bits(wanted),
+      memory8(sizeof(Line8) << wanted.words8),
+      memory16(sizeof(Line16) << wanted.words16),
+      memory32((2 * sizeof(Line32)) << wanted.words32),
+      memory_long((4 * sizeof(LongEntry)) << wanted.long_words),
+      memory_ring((std::size_t{1} << wanted.ring) + kRingSlack),
+      lines8(memory8.as<Line8>()),
+      lines16(memory16.as<Line16>()),
+      lines32(memory32.as<Line32>()),
+      entries(memory_long.as<LongEntry>()) {
+    stored.resize(vocab.seed_ids.size() + (std::size_t{1} << wanted.store));
+    std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored.begin());
+    stored_count = vocab.seed_ids.size();
+    for (const vocab::Seed8& seed : vocab.seeds8) {
+        put8(seed.key, seed.value);
+    }
+    for (const vocab::Seed16& seed : vocab.seeds16) {
+        put16(seed.key[0], seed.key[1], seed.value);
+    }
+}
+
+std::size_t WordTables::size_bytes() const noexcept {
+    return memory8.size_bytes() + memory16.size_bytes() + memory32.size_bytes() +
+           memory_long.size_bytes() + memory_ring.size_bytes() +
+           stored.size() * sizeof(std::uint32_t);
+}
+
+bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
+                       std::uint64_t& value) noexcept {
+    if (stored.size() - stored_count < count) {
+        return false;
+    }
+    value = vocab::pack_reference(tag, stored_count, count);
+    std::copy(ids, ids + count, stored.begin() + static_cast<std::ptrdiff_t>(stored_count));
+    stored_count += count;
+    return true;
+}
+
+void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
+    Line8& line = lines8[hash_word(key) >> (64 - bits.words8)];
+    std::uint32_t slot = 0;
+    while (slot < 4 && line.key[slot] != 0 && line.key[slot] != key) {
+        ++slot;
+    }
+    if (slot == 4) {
+        slot = turn++ & 3;
+    }
+    line.key[slot] = key;
+    line.value[slot] = value;
+}
+
+void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
+    Line16& line = lines16[hash_pair(low, high) >> (64 - bits.words16)];
+    std::uint32_t slot = 0;
+    while (slot < 2 && line.value[slot] != 0 &&
+           (line.key[2 * slot] != low || line.key[2 * slot + 1] != high)) {
+        ++slot;
+    }
+    if (slot == 2) {
+        slot = turn++ & 1;
+    }
+    line.key[2 * slot] = low;
+    line.key[2 * slot + 1] = high;
+    line.value[slot] = value;
+}
+
+void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
+                       std::uint32_t count) noexcept {
+    Line32* set = lines32 + 2 * (hash_key32(key, size) >> (64 - bits.words32));
+    Line32& line = set[set[0].header == 0 ? 0 : set[1].header == 0 ? 1 : turn++ & 1];
+    std::memcpy(line.key, key, sizeof(line.key));
+    line.header = size << 8 | count;
+    std::copy(ids, ids + count, line.ids);
+}
+
+void WordTables::put_long(Bytes word, std::uint64_t hash, const std::uint32_t* ids,
+                          std::uint32_t count) noexcept {
+    const std::uint64_t ring_bytes = std::uint64_t{1} << bits.ring;
+    const std::size_t record = padded(word.size()) + padded(count * sizeof(std::uint32_t));
+    if (record > kRingSlack) {
+        return;
+    }
+    const std::uint64_t in_ring = ring_head & (ring_bytes - 1);
+    if (in_ring + record > ring_bytes) {
+        ring_head += ring_bytes - in_ring;  // records do not wrap around
+    }
+    std::uint8_t* at = memory_ring.data() + (ring_head & (ring_bytes - 1));
+    std::memcpy(at, word.data(), word.size());
+    std::memcpy(at + padded(word.size()), ids, count * sizeof(std::uint32_t));
+    LongEntry* line = entries + 4 * (hash >> (64 - bits.long_words));
+    const auto is_alive = [&](const LongEntry& entry) {
+        return entry.position != 0 && ring_head - entry.position < ring_bytes - kRingSlack;
+    };
+    std::uint32_t slot = 0;
+    while (slot < 4 && is_alive(line[slot])) {
+        ++slot;
+    }
+    if (slot == 4) {
+        slot = turn++ & 3;
+    }
+    line[slot] = {ring_head, static_cast<std::uint32_t>(hash),
+                  static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(count)};
+    ring_head += record;
+}
+
+const std::uint32_t* WordTables::find_long(Bytes word, std::uint64_t hash,
+                                           std::uint32_t& count) const noexcept {
+    const std::uint64_t ring_bytes = std::uint64_t{1} << bits.ring;
+    const LongEntry* line = entries + 4 * (hash >> (64 - bits.long_words));
+    for (unsigned slot = 0; slot < 4; ++slot) {
+        const LongEntry& entry = line[slot];
+        // The age must be looked at first: an overwritten record may hold anything.
+        if (entry.tag == static_cast<std::uint32_t>(hash) && entry.size == word.size() &&
+            entry.position != 0 && ring_head - entry.position < ring_bytes - kRingSlack) {
+            const std::uint8_t* at = memory_ring.data() + (entry.position & (ring_bytes - 1));
+            if (std::memcmp(at, word.data(), word.size()) == 0) {
+                count = entry.count;
+                return reinterpret_cast<const std::uint32_t*>(at + padded(word.size()));
+            }
+        }
+    }
+    return nullptr;
+}
+
+std::uint64_t hash_long(Bytes word) noexcept { return vocab::hash_bytes(word); }
+
+}  // namespace tokenmill::encode

@@ -1,0 +1,96 @@
+// The word tables of one worker: word bytes -> packed ids. Fixed size, no growth, no wipes: when a
+// line is full, one of its words gives way. Any state of the tables gives the same ids.
+#pragma once
+
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/types.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::encode {
+
+// Words of 1..8 bytes, zero-padded; key 0 is free.
+struct Line8 {
+    std::uint64_t key[4];
+    std::uint64_t value[4];
+};
+// Words of 9..16 bytes, zero-padded; value 0 is free.
+struct alignas(64) Line16 {
+    std::uint64_t key[4];  // two slots of two numbers
+    std::uint64_t value[2];
+    std::uint64_t unused[2];
+};
+// Words of 17..32 bytes as their first and last 16 bytes; header 0 is free.
+struct Line32 {
+    std::uint64_t key[4];
+    std::uint32_t header;  // size << 8 | count of ids
+    std::uint32_t ids[7];
+};
+// Longer words, and those with more ids: the record (bytes, then ids) lies in a ring.
+struct LongEntry {
+    std::uint64_t position;  // of the record, counted from the first byte ever written; 0 is free
+    std::uint32_t tag;
+    std::uint16_t size;
+    std::uint16_t count;
+};
+
+struct TableBits {
+    unsigned words8 = 17;   // 2^17 lines of 64 bytes
+    unsigned words16 = 17;
+    unsigned words32 = 15;  // 2^15 sets of 128 bytes
+    unsigned long_words = 14;
+    unsigned ring = 22;     // 4 MiB
+    unsigned store = 20;    // ids of values that do not fit inline
+};
+
+struct WordTables {
+    WordTables(const vocab::VocabView& vocab, TableBits bits);
+
+    static constexpr std::uint32_t kLongest = 1024;  // bytes of the longest word that is kept
+
+    [[nodiscard]] std::size_t size_bytes() const noexcept;
+    // Remembers ids behind a value; false when the store is full, which is not an error.
+    bool store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
+               std::uint64_t& value) noexcept;
+
+    void put8(std::uint64_t key, std::uint64_t value) noexcept;
+    void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
+    void put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
+               std::uint32_t count) noexcept;
+    void put_long(Bytes word, std::uint64_t hash, const std::uint32_t* ids,
+                  std::uint32_t count) noexcept;
+    // The ids of a long word, or null.
+    [[nodiscard]] const std::uint32_t* find_long(Bytes word, std::uint64_t hash,
+                                                 std::uint32_t& count) const noexcept;
+
+    TableBits bits;
+    PageBuffer memory8;
+    PageBuffer memory16;
+    PageBuffer memory32;
+    PageBuffer memory_long;
+    PageBuffer memory_ring;
+    std::vector<std::uint32_t> stored;
+    std::size_t stored_count = 0;
+    Line8* lines8 = nullptr;
+    Line16* lines16 = nullptr;
+    Line32* lines32 = nullptr;  // sets of two lines
+    LongEntry* entries = nullptr;
+    std::uint64_t ring_head = 64;
+    std::uint32_t turn = 0;  // whose turn it is to give way
+};
+
+// Key of a word of 17..32 bytes: unique together with the size.
+inline void make_key32(const std::uint8_t* word, std::uint32_t size, std::uint64_t key[4]) noexcept {
+    std::memcpy(key, word, 16);
+    std::memcpy(key + 2, word + size - 16, 16);
+}
+
+[[nodiscard]] inline std::uint64_t hash_key32(const std::uint64_t key[4],
+                                              std::uint32_t size) noexcept {
+    return hash_pair(hash_pair(key[0] + size, key[1]), key[2] ^ (key[3] << 1 | key[3] >> 63));
+}
+
+[[nodiscard]] std::uint64_t hash_long(Bytes word) noexcept;
+
+}  // namespace tokenmill::encode

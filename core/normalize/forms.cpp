@@ -1,0 +1,123 @@
+#include "normalize/forms.h"
+
+#include "unicode/unicode.h"
+
+#include <algorithm>
+#include <span>
+
+namespace tokenmill::normalize {
+
+namespace {
+
+// Insertion sort wins on the usual two or three marks, and is quadratic on a hostile million.
+constexpr std::ptrdiff_t kInsertionSortMax = 32;
+
+void append_part(char32_t point, std::vector<Part>& parts) {
+    parts.push_back({point, unicode::combining_class(point)});
+}
+
+void append_syllable(char32_t point, std::vector<Part>& parts) {
+    const char32_t index = point - unicode::kFirstSyllable;
+    const char32_t tail = index % unicode::kTails;
+    const char32_t front = index / unicode::kTails;
+    parts.push_back({unicode::kFirstLead + front / unicode::kVowels, 0});
+    parts.push_back({unicode::kFirstVowel + front % unicode::kVowels, 0});
+    if (tail != 0) {
+        parts.push_back({unicode::kNoTail + tail, 0});
+    }
+}
+
+void decompose(Bytes stretch, bool is_compatible, std::vector<Part>& parts) {
+    const std::uint8_t* at = stretch.data();
+    const std::uint8_t* const end = at + stretch.size();
+    while (at != end) {
+        const unicode::Character character = unicode::read_character(at);
+        const char32_t point = character.point;
+        at += character.size;
+        if (unicode::is_syllable(point)) {
+            append_syllable(point, parts);
+            continue;
+        }
+        const std::span<const char32_t> pieces =
+            is_compatible ? unicode::compatible_parts(point) : unicode::canonical_parts(point);
+        for (const char32_t piece : pieces) {
+            append_part(piece, parts);
+        }
+        if (pieces.empty()) {
+            append_part(point, parts);
+        }
+    }
+}
+
+void sort_marks(std::span<Part> marks) {
+    const auto has_smaller_class = [](const Part& one, const Part& other) {
+        return one.combining_class < other.combining_class;
+    };
+    if (std::ssize(marks) > kInsertionSortMax) {
+        std::stable_sort(marks.begin(), marks.end(), has_smaller_class);
+        return;
+    }
+    for (auto next = marks.begin(); next != marks.end(); ++next) {
+        const auto place = std::upper_bound(marks.begin(), next, *next, has_smaller_class);
+        std::rotate(place, next, next + 1);
+    }
+}
+
+// Sorts every row of marks by class; equal classes keep their order.
+void order_marks(std::vector<Part>& parts) {
+    const auto is_mark = [](const Part& part) { return part.combining_class != 0; };
+    auto at = parts.begin();
+    while ((at = std::find_if(at, parts.end(), is_mark)) != parts.end()) {
+        const auto end = std::find_if_not(at, parts.end(), is_mark);
+        if (end - at > 1) {
+            sort_marks({at, end});
+        }
+        at = end;
+    }
+}
+
+// Lets every starter take the characters behind it that nothing blocks; works in place.
+void compose_parts(std::vector<Part>& parts) {
+    std::size_t n_kept = 0;
+    std::size_t starter = parts.size();  // none yet
+    for (const Part part : parts) {
+        const bool has_starter = starter < n_kept;
+        const bool is_adjacent = starter + 1 == n_kept;
+        if (has_starter &&
+            (is_adjacent || parts[n_kept - 1].combining_class < part.combining_class)) {
+            const char32_t composite = unicode::compose(parts[starter].point, part.point);
+            if (composite != 0) {
+                parts[starter].point = composite;
+                continue;
+            }
+        }
+        if (part.combining_class == 0) {
+            starter = n_kept;
+        }
+        parts[n_kept++] = part;
+    }
+    parts.resize(n_kept);
+}
+
+}  // namespace
+
+void append_form(Kind kind, Bytes stretch, std::vector<Part>& parts,
+                 std::vector<std::uint8_t>& out) {
+    parts.clear();
+    decompose(stretch, kind == Kind::Nfkc || kind == Kind::Nfkd, parts);
+    order_marks(parts);
+    if (kind == Kind::Nfc || kind == Kind::Nfkc) {
+        compose_parts(parts);
+    }
+    for (const Part& part : parts) {
+        append_character(part.point, out);
+    }
+}
+
+void append_character(char32_t point, std::vector<std::uint8_t>& out) {
+    std::uint8_t bytes[4];
+    const std::uint32_t size = unicode::write_character(point, bytes);
+    out.insert(out.end(), bytes, bytes + size);
+}
+
+}  // namespace tokenmill::normalize

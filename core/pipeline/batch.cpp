@@ -1,0 +1,405 @@
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <thread>
+
+#include "pipeline/document.h"
+#include "pipeline/pipeline.h"
+
+namespace tokenmill::pipeline {
+
+namespace {
+
+constexpr std::size_t kTaskBytes = std::size_t{1} << 19;
+constexpr std::size_t kBigDocument = std::size_t{1} << 20;
+constexpr std::size_t kMaxCutSearch = std::size_t{1} << 16;
+
+// A document prepared for several workers.
+struct BigDocument {
+    std::vector<std::vector<std::uint8_t>> own;
+    std::vector<Item> items;
+};
+
+struct Task {
+    std::size_t first = 0;  // documents, or items of a big one
+    std::size_t last = 0;
+    const BigDocument* big = nullptr;
+    bool ends_document = true;  // of the big one
+};
+
+// What a task gave, waiting for its turn.
+struct Finished {
+    PageBuffer ids;
+    std::size_t count = 0;
+    std::vector<std::size_t> doc_ends;
+};
+
+// The next place at or behind `from` where a scan may start, or `end`.
+const std::uint8_t* find_cut(const split::SplitView& split, const std::uint8_t* from,
+                             const std::uint8_t* end) {
+    const std::uint8_t* limit =
+        static_cast<std::size_t>(end - from) > kMaxCutSearch ? from + kMaxCutSearch : end;
+    while (from < end && (*from & 0xC0) == 0x80) {
+        ++from;
+    }
+    while (from < limit) {
+        const TmU32 size = split::char_size(*from);
+        const std::uint32_t left = split::decode_char(from, size);
+        from += size;
+        if (from < end &&
+            split.is_sync(left, split::decode_char(from, split::char_size(*from)))) {
+            return from;
+        }
+    }
+    return end;
+}
+
+void cut_items(const split::SplitView& split, std::vector<Item>& items) {
+    std::vector<Item> cut;
+    for (Item item : items) {
+        while (!item.is_id && static_cast<std::size_t>(item.stop - item.begin) > 2 * kTaskBytes) {
+            const std::uint8_t* at = find_cut(split, item.begin + kTaskBytes, item.end);
+            if (at >= item.stop) {
+                break;
+            }
+            Item head = item;
+            head.stop = at;
+            cut.push_back(head);
+            item.begin = at;
+        }
+        cut.push_back(item);
+    }
+    items = std::move(cut);
+}
+
+}  // namespace
+
+// One call of encode_batch: tasks are handed out in order, and their results laid down in order.
+class BatchRun {
+public:
+    BatchRun(const Model& model, std::span<const Text> texts, const Options& options,
+             const Target& target)
+        : model_(model), texts_(texts), options_(options), target_(target) {}
+
+    Encoded run() {
+        plan();
+        result_.offsets.reserve(texts_.size() + 1);
+        result_.offsets.push_back(0);
+        pending_.resize(tasks_.size());
+        if (!target_.count_only && target_.data == nullptr) {
+            reserve_memory();
+        }
+        const auto threads =
+            static_cast<unsigned>(std::min<std::size_t>(options_.threads, tasks_.size()));
+        std::vector<std::thread> others;
+        for (unsigned i = 1; i < threads; ++i) {
+            others.emplace_back([this] { work(); });
+        }
+        work();
+        for (std::thread& other : others) {
+            other.join();
+        }
+        if (failure_) {
+            std::rethrow_exception(failure_);
+        }
+        check_room();
+        if (result_.memory.data() != nullptr) {
+            result_.memory.shrink(result_.count * bytes_per_id());
+        }
+        return std::move(result_);
+    }
+
+private:
+    [[nodiscard]] std::size_t bytes_per_id() const noexcept { return target_.bits / 8; }
+
+    void plan() {
+        Task task;
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < texts_.size(); ++i) {
+            const std::size_t size = texts_[i].size;
+            bound_ += DocumentReader::bound_of(model_, texts_[i]);
+            if (options_.threads > 1 && size >= kBigDocument) {
+                close(task, i);
+                plan_big(i);
+                task.first = i + 1;
+                bytes = 0;
+                continue;
+            }
+            bytes += size;
+            if (bytes >= kTaskBytes) {
+                close(task, i + 1);
+                bytes = 0;
+            }
+        }
+        close(task, texts_.size());
+    }
+
+    void close(Task& task, std::size_t last) {
+        if (task.first < last) {
+            task.last = last;
+            tasks_.push_back(task);
+        }
+        task.first = last;
+    }
+
+    void plan_big(std::size_t document) {
+        big_.push_back(std::make_unique<BigDocument>());
+        BigDocument& big = *big_.back();
+        Worker* worker = model_.take_worker();
+        try {
+            worker->reserve(0);
+            DocumentReader(model_, *worker, options_)
+                .list_items(texts_[document], document, big.own, big.items);
+        } catch (...) {
+            model_.give_back(worker);
+            throw;
+        }
+        model_.give_back(worker);
+        cut_items(model_.split_, big.items);
+        Task task;
+        task.big = &big;
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < big.items.size(); ++i) {
+            bytes += static_cast<std::size_t>(big.items[i].stop - big.items[i].begin) + 16;
+            if (bytes >= kTaskBytes) {
+                task.last = i + 1;
+                task.ends_document = false;
+                tasks_.push_back(task);
+                task.first = i + 1;
+                bytes = 0;
+            }
+        }
+        task.last = big.items.size();
+        task.ends_document = true;
+        tasks_.push_back(task);
+    }
+
+    void reserve_memory() {
+        std::size_t wanted = bound_ + 64;
+        for (;;) {
+            try {
+                result_.memory = PageBuffer(wanted * bytes_per_id());
+                return;
+            } catch (const std::bad_alloc&) {
+                if (wanted < 1024) {
+                    throw;
+                }
+                wanted /= 2;  // the bound is generous; lay_down() grows if it must
+            }
+        }
+    }
+
+    void work() {
+        Worker* worker = nullptr;
+        for (;;) {
+            std::size_t number = 0;
+            {
+                std::unique_lock lock(mutex_);
+                const std::size_t ahead = 4 * std::size_t{options_.threads};
+                wake_.wait(lock, [&] {
+                    return failure_ || next_task_ >= tasks_.size() ||
+                           next_task_ < laid_down_ + ahead;
+                });
+                if (failure_ || next_task_ >= tasks_.size()) {
+                    break;
+                }
+                number = next_task_++;
+            }
+            try {
+                if (worker == nullptr) {
+                    worker = model_.take_worker();
+                }
+                Finished finished = run_task(*worker, tasks_[number]);
+                hand_in(number, std::move(finished));
+            } catch (...) {
+                const std::scoped_lock lock(mutex_);
+                if (!failure_ || number < failed_task_) {
+                    failure_ = std::current_exception();
+                    failed_task_ = number;
+                }
+                wake_.notify_all();
+                break;
+            }
+        }
+        if (worker != nullptr) {
+            model_.give_back(worker);
+        }
+    }
+
+    Finished run_task(Worker& worker, const Task& task) {
+        worker.reserve(0);
+        worker.clear();
+        if (task.big == nullptr) {
+            DocumentReader reader(model_, worker, options_);
+            for (std::size_t i = task.first; i < task.last; ++i) {
+                reader.encode(texts_[i], i);
+            }
+        } else {
+            for (std::size_t i = task.first; i < task.last; ++i) {
+                const Item& item = task.big->items[i];
+                if (item.is_id) {
+                    worker.reserve(1);
+                    worker.add_id(item.id);
+                } else {
+                    worker.reserve(static_cast<std::size_t>(item.stop - item.begin));
+                    worker.kernel.encode_range(worker, item.begin, item.stop, item.end,
+                                               item.readable);
+                }
+            }
+            if (task.ends_document) {
+                worker.end_document();
+            }
+        }
+        worker.kernel.flush(worker);
+        Finished finished;
+        finished.count = worker.written();
+        finished.doc_ends = worker.doc_ends;
+        if (!target_.count_only) {
+            finished.ids = std::move(worker.output);
+            worker.output = take_spare();
+        }
+        worker.clear();
+        return finished;
+    }
+
+    PageBuffer take_spare() {
+        const std::scoped_lock lock(mutex_);
+        if (spare_.empty()) {
+            return {};
+        }
+        PageBuffer buffer = std::move(spare_.back());
+        spare_.pop_back();
+        return buffer;
+    }
+
+    void hand_in(std::size_t number, Finished finished) {
+        std::unique_lock lock(mutex_);
+        pending_[number] = std::move(finished);
+        if (is_laying_) {
+            return;  // whoever is at it sees this one when its turn comes
+        }
+        is_laying_ = true;
+        while (laid_down_ < pending_.size() && pending_[laid_down_]) {
+            Finished next = std::move(*pending_[laid_down_]);
+            pending_[laid_down_].reset();
+            lock.unlock();
+            lay_down(next);
+            lock.lock();
+            if (next.ids.data() != nullptr) {
+                spare_.push_back(std::move(next.ids));
+            }
+            ++laid_down_;
+            wake_.notify_all();
+        }
+        is_laying_ = false;
+        wake_.notify_all();
+    }
+
+    // Only one thread is ever here, and in the order of the tasks.
+    void lay_down(const Finished& finished) {
+        for (const std::size_t end : finished.doc_ends) {
+            result_.offsets.push_back(static_cast<std::int64_t>(result_.count + end));
+        }
+        const std::size_t end = result_.count + finished.count;
+        if (!target_.count_only) {
+            if (target_.data == nullptr && end * bytes_per_id() > result_.memory.size_bytes()) {
+                grow(end);
+            }
+            if (target_.data == nullptr || end <= target_.capacity) {
+                copy(finished);
+            }
+        }
+        result_.count = end;
+    }
+
+    void copy(const Finished& finished) {
+        void* base = target_.data != nullptr ? target_.data : result_.memory.data();
+        const auto* ids = finished.ids.as<std::uint32_t>();
+        if (target_.bits == 32) {
+            std::memcpy(static_cast<std::uint32_t*>(base) + result_.count, ids,
+                        finished.count * sizeof(std::uint32_t));
+            return;
+        }
+        auto* out = static_cast<std::uint16_t*>(base) + result_.count;
+        for (std::size_t i = 0; i < finished.count; ++i) {
+            out[i] = static_cast<std::uint16_t>(ids[i]);
+        }
+    }
+
+    void grow(std::size_t ids) {
+        PageBuffer larger(2 * ids * bytes_per_id());
+        std::memcpy(larger.data(), result_.memory.data(), result_.count * bytes_per_id());
+        result_.memory = std::move(larger);
+    }
+
+    void check_room() const {
+        if (target_.data != nullptr && result_.count > target_.capacity) {
+            throw Error(ErrorCode::OutputTooSmall, std::to_string(result_.count));
+        }
+    }
+
+    const Model& model_;
+    std::span<const Text> texts_;
+    const Options& options_;
+    const Target& target_;
+    std::vector<Task> tasks_;
+    std::vector<std::unique_ptr<BigDocument>> big_;
+    std::size_t bound_ = 0;
+    Encoded result_;
+
+    std::mutex mutex_;  // guards everything below; made anew for every call, so forks are harmless
+    std::condition_variable wake_;
+    std::size_t next_task_ = 0;
+    std::size_t laid_down_ = 0;
+    bool is_laying_ = false;
+    std::vector<std::optional<Finished>> pending_;
+    std::vector<PageBuffer> spare_;
+    std::exception_ptr failure_;
+    std::size_t failed_task_ = 0;
+};
+
+Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
+                            const Target& target) const {
+    if (!target.count_only && target.bits == 16 && max_id_ > 0xFFFF) {
+        throw Error(ErrorCode::IdTooLargeForU16, std::to_string(max_id_));
+    }
+    return BatchRun(*this, texts, options, target).run();
+}
+
+std::size_t Model::count(const Text& text, const Options& options, std::size_t limit) const {
+    Worker* worker = take_worker();
+    BigDocument big;
+    std::size_t total = 0;
+    try {
+        worker->reserve(0);
+        DocumentReader(*this, *worker, options).list_items(text, Error::kNowhere, big.own, big.items);
+        cut_items(split_, big.items);
+        for (const Item& item : big.items) {
+            if (item.is_id) {
+                ++total;
+            } else {
+                worker->clear();
+                worker->reserve(static_cast<std::size_t>(item.stop - item.begin));
+                worker->kernel.encode_range(*worker, item.begin, item.stop, item.end,
+                                            item.readable);
+                worker->kernel.flush(*worker);
+                total += worker->written();
+            }
+            if (total > limit) {
+                total = limit + 1;
+                break;
+            }
+        }
+    } catch (...) {
+        give_back(worker);
+        throw;
+    }
+    give_back(worker);
+    return total;
+}
+
+}  // namespace tokenmill::pipeline

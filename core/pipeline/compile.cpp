@@ -1,0 +1,30 @@
+#include "pipeline/pipeline.h"
+
+namespace tokenmill::pipeline {
+
+std::vector<std::uint8_t> compile_model(const ModelInput& input) {
+    BlobWriter out;
+    out.add_bytes(kMeta, input.meta.data(), input.meta.size());
+    vocab::compile_vocab(input.vocab, out);
+    split::compile_split(input.split, out);
+    const normalize::Program program = normalize::parse_program(input.normalizer);
+    std::vector<split::AddedText> added = input.added;
+    for (split::AddedText& text : added) {
+        if ((text.token.flags & split::kNormalized) != 0) {  // matched in normalized text
+            std::vector<std::uint8_t> content;
+            normalize::run(program, text.content, content);
+            text.content = std::move(content);
+        }
+        if (text.token.id > vocab::kIdMask) {
+            throw Error(ErrorCode::BadSpec, "added tokens: an id beyond 2^20");
+        }
+    }
+    split::compile_added(added, input.white_ranges, input.word_ranges, out);
+    out.add_bytes(kNormalizer, input.normalizer.data(), input.normalizer.size());
+    out.add_bytes(kPrefixIds, input.prefix_ids.data(), input.prefix_ids.size_bytes(), 4);
+    out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
+    out.add_value(kFlags, std::uint32_t{input.add_prefix_space ? 1U : 0U});
+    return out.finish();
+}
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,107 @@
+#include <algorithm>
+
+#include "pipeline/document.h"
+#include "pipeline/pipeline.h"
+
+namespace tokenmill::pipeline {
+
+namespace {
+
+const Kernel& kernel_of(simd::Target target) {
+    switch (target) {
+        case simd::Target::Scalar:
+            return kScalarKernel;
+#if defined(__x86_64__)
+        case simd::Target::Avx2:
+            return kAvx2Kernel;
+        case simd::Target::Avx512:
+            return kAvx512Kernel;
+#else
+        default:
+            break;
+#endif
+    }
+    return kScalarKernel;
+}
+
+}  // namespace
+
+Model::Model(Bytes blob, encode::TableBits bits)
+    : blob_(blob),
+      vocab_(blob_),
+      split_(blob_),
+      added_(blob_),
+      normalizer_(normalize::parse_program(blob_.get<std::uint8_t>(kNormalizer))),
+      prefix_(blob_.get<std::uint32_t>(kPrefixIds)),
+      suffix_(blob_.get<std::uint32_t>(kSuffixIds)),
+      add_prefix_space_(blob_.need<std::uint32_t>(kFlags, 1)[0] != 0),
+      meta_(blob_.get<std::uint8_t>(kMeta)),
+      target_(simd::chosen_target()),
+      kernel_(&kernel_of(target_)),
+      bits_(bits) {
+    max_id_ = vocab_.token_count() - 1;
+    for (const split::AddedToken& token : added_.tokens) {
+        max_id_ = std::max(max_id_, token.id);
+    }
+    if (max_id_ > vocab::kIdMask) {
+        throw Error(ErrorCode::CorruptModel, "compiled model: an id beyond 2^20");
+    }
+}
+
+Model::~Model() {
+    for (auto& slot : idle_) {
+        delete slot.exchange(nullptr);
+    }
+}
+
+Worker* Model::take_worker() const {
+    for (auto& slot : idle_) {
+        if (slot.load(std::memory_order_relaxed) != nullptr) {
+            if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
+                return worker;
+            }
+        }
+    }
+    auto worker = std::make_unique<Worker>(vocab_, split_, *kernel_, bits_);
+    made_.fetch_add(1);
+    return worker.release();
+}
+
+void Model::give_back(Worker* worker) const noexcept {
+    worker->clear();
+    worker->encoder.count = 0;
+    worker->encoder.longer_count = 0;
+    worker->encoder.side.clear();
+    worker->fixed.clear();
+    worker->marks.clear();
+    for (auto& slot : idle_) {
+        Worker* expected = nullptr;
+        if (slot.compare_exchange_strong(expected, worker, std::memory_order_release)) {
+            return;
+        }
+    }
+    delete worker;  // more threads at once than we keep workers for
+    made_.fetch_sub(1);
+}
+
+std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& options) {
+    worker_->reserve(0);
+    worker_->clear();
+    DocumentReader(model_, *worker_, options).encode(text, Error::kNowhere);
+    worker_->kernel.flush(*worker_);
+    return {worker_->first(), worker_->written()};
+}
+
+MemoryUse Model::memory() const noexcept {
+    MemoryUse use{blob_.size_bytes(), 0, 0, made_.load()};
+    for (auto& slot : idle_) {
+        if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
+            use.tables += worker->encoder.tables.size_bytes();
+            use.buffers += worker->output.size_bytes() + worker->scratch.size();
+            slot.store(worker, std::memory_order_release);
+        }
+    }
+    return use;
+}
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,144 @@
+// pipeline: documents -> ids, on one thread or many. The only room that knows the whole flow.
+// A Model is immutable and may be used from any number of threads; every thread leases a worker
+// with its own tables. Any number of threads gives the same ids.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "base/blob.h"
+#include "base/buffer.h"
+#include "normalize/normalize.h"
+#include "pipeline/worker.h"
+#include "simd/target.h"
+
+namespace tokenmill::pipeline {
+
+enum Section : std::uint32_t {
+    kMeta = 1,
+    kNormalizer = 400,
+    kPrefixIds = 401,
+    kSuffixIds = 402,
+    kFlags = 403,
+};
+
+// One document as the caller has it.
+struct Text {
+    enum class Kind : std::uint8_t {
+        Utf8,    // bytes to be checked
+        Trusted,  // bytes known to be UTF-8
+        Latin1,  // code points in one byte each
+        Ucs2,    // code points in two bytes each
+        Ucs4,
+    };
+    const void* data = nullptr;
+    std::size_t size = 0;  // units of the kind
+    Kind kind = Kind::Utf8;
+};
+
+enum class SpecialMode : std::uint8_t { Encode, AsText, Raise };
+
+struct Options {
+    bool add_special_tokens = false;
+    SpecialMode special = SpecialMode::Encode;
+    bool replace_invalid = false;
+    unsigned threads = 1;
+};
+
+// Where the ids of a batch go: memory of the caller, or our own when `data` is null.
+struct Target {
+    void* data = nullptr;
+    std::size_t capacity = 0;  // ids
+    unsigned bits = 32;        // 32 or 16
+    bool count_only = false;
+};
+
+struct Encoded {
+    PageBuffer memory;  // the ids, unless the caller brought memory
+    std::size_t count = 0;
+    std::vector<std::int64_t> offsets;  // one more than documents
+};
+
+struct MemoryUse {
+    std::size_t mapped;   // the compiled model
+    std::size_t tables;   // word tables of all workers made so far
+    std::size_t buffers;  // their output and scratch
+    std::size_t workers;
+};
+
+class Model {
+public:
+    // The buffer must outlive the model and be aligned to 64 bytes.
+    Model(Bytes blob, encode::TableBits bits);
+    ~Model();
+    Model(const Model&) = delete;
+    Model& operator=(const Model&) = delete;
+
+    // Encodes one document; the ids stay in the returned lease until it ends.
+    class Lease {
+    public:
+        explicit Lease(const Model& model) : model_(model), worker_(model.take_worker()) {}
+        ~Lease() { model_.give_back(worker_); }
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        [[nodiscard]] std::span<const TokenId> encode(const Text& text, const Options& options);
+
+    private:
+        const Model& model_;
+        Worker* worker_;
+    };
+
+    [[nodiscard]] Encoded encode_batch(std::span<const Text> texts, const Options& options,
+                                       const Target& target) const;
+    // Ids in `text`; a result above `limit` only says that there are more than that.
+    [[nodiscard]] std::size_t count(const Text& text, const Options& options,
+                                    std::size_t limit) const;
+
+    [[nodiscard]] const vocab::VocabView& vocab() const noexcept { return vocab_; }
+    [[nodiscard]] Bytes meta() const noexcept { return meta_; }
+    [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
+    [[nodiscard]] MemoryUse memory() const noexcept;
+    [[nodiscard]] simd::Target target() const noexcept { return target_; }
+
+private:
+    friend class DocumentReader;
+    friend class BatchRun;
+    [[nodiscard]] Worker* take_worker() const;
+    void give_back(Worker* worker) const noexcept;
+
+    BlobReader blob_;
+    vocab::VocabView vocab_;
+    split::SplitView split_;
+    split::AddedView added_;
+    normalize::Program normalizer_;
+    std::span<const std::uint32_t> prefix_;
+    std::span<const std::uint32_t> suffix_;
+    bool add_prefix_space_ = false;
+    Bytes meta_;
+    TokenId max_id_ = 0;
+    simd::Target target_;
+    const Kernel* kernel_;
+    encode::TableBits bits_;
+    // Lock-free so that a fork in the middle of anything leaves it usable.
+    mutable std::array<std::atomic<Worker*>, 64> idle_{};
+    mutable std::atomic<std::size_t> made_{0};
+};
+
+struct ModelInput {
+    vocab::VocabInput vocab;
+    split::SplitInput split;
+    std::vector<split::AddedText> added;  // contents as the definition has them
+    std::span<const std::uint32_t> white_ranges;
+    std::span<const std::uint32_t> word_ranges;
+    Bytes normalizer;
+    bool add_prefix_space = false;
+    std::span<const std::uint32_t> prefix_ids;
+    std::span<const std::uint32_t> suffix_ids;
+    Bytes meta;
+};
+
+[[nodiscard]] std::vector<std::uint8_t> compile_model(const ModelInput& input);
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,206 @@
+// Where split and encode meet: words become units of the batch. Text compiled once per target,
+// inside its namespace, behind the vocabulary of simd, split and encode.
+
+inline void flush_batch(pipeline::Worker& worker) {
+    encode::WordEncoder& e = worker.encoder;
+    answer_batch(e);
+    for (const auto& fixed : worker.fixed) {
+        e.value[fixed.index] = vocab::pack_ids(&fixed.id, 1);
+    }
+    std::uint32_t done = 0;
+    std::uint32_t* out = worker.cursor;
+    for (const std::uint32_t mark : worker.marks) {
+        out = write_ids(e, done, mark, out);
+        done = mark;
+        worker.doc_ends.push_back(static_cast<std::size_t>(out - worker.first()));
+    }
+    worker.cursor = write_ids(e, done, e.count, out);
+    worker.fixed.clear();
+    worker.marks.clear();
+    e.side.clear();
+    e.count = 0;
+    e.longer_count = 0;
+}
+
+// Takes words from a scanner, cuts them where no token reaches over, and gathers the units.
+class WordSink {
+public:
+    WordSink(pipeline::Worker& worker, const std::uint8_t* readable) noexcept
+        : worker_(worker), e_(worker.encoder), readable_(readable) {}
+
+    [[nodiscard]] bool joined(std::uint32_t left, std::uint32_t right) const noexcept {
+        return e_.vocab.junctions.joined(left, right);
+    }
+    void open(const std::uint8_t* at) noexcept {
+        word_ = at;
+        unit_ = at;
+        piece_ = 0;
+    }
+    [[nodiscard]] const std::uint8_t* open_word() const noexcept { return word_; }
+
+    // The open word ends here; what of it is not gathered yet is cut and gathered.
+    void close_word(const std::uint8_t* end) {
+        if (unit_ < end) {
+            add_pieces(unit_, end, piece_);
+        }
+        open(end);
+    }
+
+    void add_word(const std::uint8_t* begin, const std::uint8_t* end) {
+        if (begin < end) {
+            add_pieces(begin, end, 0);
+        }
+    }
+
+    // A block's word starts and, apart from them, cuts inside words.
+    void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
+        std::uint64_t ends = starts | cuts;
+        if (unit_ == at) {
+            ends &= ~std::uint64_t{1};
+        }
+        const bool careful = has_nul || had_nul_ || readable_ - at < 64 + 8 ||
+                             at - unit_ > std::ptrdiff_t{encode::kLongestUnit} - 64;
+        had_nul_ = has_nul;
+        if (__builtin_expect(careful, 0)) {
+            gather_carefully(at, ends, cuts);
+        } else if ((cuts | piece_) != 0) {
+            gather<true>(at, ends, cuts);
+        } else {
+            gather<false>(at, ends, cuts);
+        }
+        if (starts != 0) {
+            word_ = at + top_bit(starts);
+        }
+        if (e_.count >= encode::WordEncoder::kBatch) {
+            flush_batch(worker_);
+        }
+    }
+
+private:
+    template <bool kPieces>
+    void gather(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) noexcept {
+        const std::uint8_t* unit = unit_;
+        std::uint64_t piece = piece_;
+        for (; ends != 0; ends &= ends - 1) {
+            const unsigned i = trailing_zeros(ends);
+            const std::uint8_t* end = at + i;
+            const std::uint64_t first8 = load<std::uint64_t>(unit);
+            const auto size = static_cast<std::uint64_t>(end - unit);
+            if constexpr (kPieces) {
+                const std::uint64_t is_cut = (cuts >> i & 1) * encode::kUnitPiece;
+                append_unit(e_, unit, size, piece | is_cut, first8);
+                piece = is_cut;
+            } else {
+                append_unit(e_, unit, size, 0, first8);
+            }
+            unit = end;
+        }
+        unit_ = unit;
+        piece_ = piece;
+    }
+
+    void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
+        for (; ends != 0; ends &= ends - 1) {
+            const unsigned i = trailing_zeros(ends);
+            const std::uint64_t is_cut = (cuts >> i & 1) * encode::kUnitPiece;
+            add_unit(unit_, at + i, piece_ | is_cut);
+            unit_ = at + i;
+            piece_ = is_cut;
+        }
+    }
+
+    void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
+        const std::uint8_t* from = begin;
+        if (end - begin > 8) {
+            std::uint32_t previous = 0;
+            for (const std::uint8_t* at = begin; at < end;) {
+                const unsigned size = split::char_size(*at);
+                std::uint32_t code = 0;
+                if (size == 3) {
+                    code = split::decode_char(at, 3);
+                    if (previous != 0 && !joined(previous, code)) {
+                        add_unit(from, at, encode::kUnitPiece);
+                        from = at;
+                        piece = encode::kUnitPiece;
+                    }
+                }
+                previous = code;
+                at += size;
+            }
+        }
+        add_unit(from, end, piece);
+    }
+
+    void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
+        const auto size = static_cast<std::size_t>(end - begin);
+        if (size > encode::kLongestUnit) {
+            flush_batch(worker_);
+            e_.encode_giant({begin, size}, piece == 0);
+            std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
+            worker_.cursor += e_.long_ids.size();
+            return;
+        }
+        const std::uint64_t first8 = load_short(begin, size < 8 ? size : 8);
+        if (size <= 8 && begin[size - 1] == 0) {
+            append_unkeyed(e_, begin, size, piece);
+        } else {
+            append_unit(e_, begin, size, piece, first8);
+        }
+        if (e_.count >= encode::WordEncoder::kBatch + 64) {
+            flush_batch(worker_);
+        }
+    }
+
+    pipeline::Worker& worker_;
+    encode::WordEncoder& e_;
+    const std::uint8_t* readable_;
+    const std::uint8_t* word_ = nullptr;  // start of the open word
+    const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
+    std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut
+    bool had_nul_ = false;
+};
+
+inline void encode_range(pipeline::Worker& worker, const std::uint8_t* begin,
+                         const std::uint8_t* stop, const std::uint8_t* end,
+                         const std::uint8_t* readable) {
+    WordSink sink(worker, readable);
+    const split::SplitView& view = worker.split;
+    switch (view.rule.family) {
+        case split::Family::BlankPrefix:
+            scan_masks<split::Family::BlankPrefix>(view, sink, begin, stop, end, readable);
+            break;
+        case split::Family::AnyPrefix:
+            scan_masks<split::Family::AnyPrefix>(view, sink, begin, stop, end, readable);
+            break;
+        case split::Family::Cased:
+            scan_masks<split::Family::Cased>(view, sink, begin, stop, end, readable);
+            break;
+        case split::Family::None:
+            scan_stages(view, 0, sink, begin, stop, end);
+            break;
+    }
+}
+
+// Where the next text of the filter may start, or `end`.
+inline const std::uint8_t* find_candidate(const split::PrefixFilter& filter,
+                                          const std::uint8_t* from, const std::uint8_t* end) {
+    const std::uint8_t* at = from;
+    for (; end - at >= 64 + 2; at += 64) {
+        const std::uint64_t found = prefix_candidates(filter.low, filter.high, at);
+        if (found != 0) {
+            return at + trailing_zeros(found);
+        }
+    }
+    std::uint8_t rest[64 + 2] = {};
+    for (; at < end; at += 64) {
+        const auto size = static_cast<std::size_t>(end - at < 66 ? end - at : 66);
+        std::memset(rest, 0, sizeof(rest));
+        std::memcpy(rest, at, size);
+        const std::uint64_t found = prefix_candidates(filter.low, filter.high, rest) &
+                                    low_bits(static_cast<unsigned>(size < 64 ? size : 64));
+        if (found != 0) {
+            return at + trailing_zeros(found);
+        }
+    }
+    return end;
+}

@@ -1,0 +1,26 @@
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "pipeline/worker.h"
+
+#include "simd/begin_avx2.h"
+namespace tokenmill::avx2 {
+namespace {
+#include "simd/block_avx2.h"
+#include "simd/utf8-inl.h"
+#include "split/split-inl.h"
+#include "encode/encode-inl.h"
+#include "pipeline/worker-inl.h"
+}  // namespace
+}  // namespace tokenmill::avx2
+#include "simd/end.h"
+
+namespace tokenmill::pipeline {
+
+const Kernel kAvx2Kernel = {avx2::encode_range, avx2::flush_batch, avx2::is_utf8,
+                             avx2::find_candidate};
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,26 @@
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "pipeline/worker.h"
+
+#include "simd/begin_avx512.h"
+namespace tokenmill::avx512 {
+namespace {
+#include "simd/block_avx2.h"
+#include "simd/utf8-inl.h"
+#include "split/split-inl.h"
+#include "encode/encode-inl.h"
+#include "pipeline/worker-inl.h"
+}  // namespace
+}  // namespace tokenmill::avx512
+#include "simd/end.h"
+
+namespace tokenmill::pipeline {
+
+const Kernel kAvx512Kernel = {avx512::encode_range, avx512::flush_batch, avx512::is_utf8,
+                              avx512::find_candidate};
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,22 @@
+#include <cstring>
+
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "pipeline/worker.h"
+
+namespace tokenmill::scalar {
+namespace {
+#include "simd/block_scalar.h"
+#include "simd/utf8-inl.h"
+#include "split/split-inl.h"
+#include "encode/encode-inl.h"
+#include "pipeline/worker-inl.h"
+}  // namespace
+}  // namespace tokenmill::scalar
+
+namespace tokenmill::pipeline {
+
+const Kernel kScalarKernel = {scalar::encode_range, scalar::flush_batch, scalar::is_utf8,
+                             scalar::find_candidate};
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,129 @@
+// The 64-byte block vocabulary in plain C++. No guard, no #include: it is text inside a target's
+// namespace. The other block_<target>.h give the same names the same meaning.
+
+// One bit a byte, bit i for byte i.
+struct ByteMasks {
+    std::uint64_t non_ascii;
+    std::uint64_t continuation;  // 80..BF
+    std::uint64_t lead3;         // E0..EF
+    std::uint64_t letter;        // ASCII
+    std::uint64_t upper;         // ASCII
+    std::uint64_t digit;         // ASCII
+    std::uint64_t white;         // 09..0D and 20
+    std::uint64_t space;         // 20
+    std::uint64_t newline;       // 0A and 0D
+    std::uint64_t apostrophe;
+    std::uint64_t slash;
+    std::uint64_t nul;
+};
+
+struct Utf8Masks {
+    std::uint64_t non_ascii;
+    std::uint64_t continuation;
+    std::uint64_t from_c2;  // bytes of C2 and above; likewise the others
+    std::uint64_t from_e0;
+    std::uint64_t from_f0;
+    std::uint64_t from_f5;
+    std::uint64_t below_a0;  // 80..9F
+    std::uint64_t below_90;  // 80..8F
+    std::uint64_t is_e0;
+    std::uint64_t is_ed;
+    std::uint64_t is_f0;
+    std::uint64_t is_f4;
+};
+
+inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(__builtin_ctzll(bits));  // needs bits != 0
+}
+inline unsigned top_bit(std::uint64_t bits) noexcept {
+    return 63U - static_cast<unsigned>(__builtin_clzll(bits));  // needs bits != 0
+}
+inline unsigned count_bits(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(__builtin_popcountll(bits));
+}
+inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
+    return count >= 8 ? word : word & ((std::uint64_t{1} << (8 * count)) - 1);
+}
+
+inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
+    ByteMasks m{};
+    for (unsigned i = 0; i < 64; ++i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        const unsigned c = at[i];
+        const unsigned folded = c | 0x20;
+        m.non_ascii |= c >= 0x80 ? bit : 0;
+        m.continuation |= (c & 0xC0) == 0x80 ? bit : 0;
+        m.lead3 |= (c & 0xF0) == 0xE0 ? bit : 0;
+        m.letter |= c < 0x80 && folded >= 'a' && folded <= 'z' ? bit : 0;
+        m.upper |= c >= 'A' && c <= 'Z' ? bit : 0;
+        m.digit |= c >= '0' && c <= '9' ? bit : 0;
+        m.white |= c == ' ' || (c >= 9 && c <= 13) ? bit : 0;
+        m.space |= c == ' ' ? bit : 0;
+        m.newline |= c == '\n' || c == '\r' ? bit : 0;
+        m.apostrophe |= c == '\'' ? bit : 0;
+        m.slash |= c == '/' ? bit : 0;
+        m.nul |= c == 0 ? bit : 0;
+    }
+    return m;
+}
+
+inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
+    Utf8Masks m{};
+    for (unsigned i = 0; i < 64; ++i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        const unsigned c = at[i];
+        m.non_ascii |= c >= 0x80 ? bit : 0;
+        m.continuation |= (c & 0xC0) == 0x80 ? bit : 0;
+        m.from_c2 |= c >= 0xC2 ? bit : 0;
+        m.from_e0 |= c >= 0xE0 ? bit : 0;
+        m.from_f0 |= c >= 0xF0 ? bit : 0;
+        m.from_f5 |= c >= 0xF5 ? bit : 0;
+        m.below_a0 |= c >= 0x80 && c < 0xA0 ? bit : 0;
+        m.below_90 |= c >= 0x80 && c < 0x90 ? bit : 0;
+        m.is_e0 |= c == 0xE0 ? bit : 0;
+        m.is_ed |= c == 0xED ? bit : 0;
+        m.is_f0 |= c == 0xF0 ? bit : 0;
+        m.is_f4 |= c == 0xF4 ? bit : 0;
+    }
+    return m;
+}
+
+inline bool is_ascii_block(const std::uint8_t* at) noexcept {
+    std::uint64_t any = 0;
+    for (unsigned i = 0; i < 64; i += 8) {
+        any |= load<std::uint64_t>(at + i);
+    }
+    return (any & 0x8080808080808080ULL) == 0;
+}
+
+// Bit i: keys[i] == key, for four keys.
+inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
+    return (keys[0] == key ? 1U : 0U) | (keys[1] == key ? 2U : 0U) | (keys[2] == key ? 4U : 0U) |
+           (keys[3] == key ? 8U : 0U);
+}
+
+// Writes the three ids of a packed value; room for three is needed whatever the count.
+inline void store_inline_ids(std::uint32_t* out, std::uint64_t value) noexcept {
+    out[0] = static_cast<std::uint32_t>(value) & 0xFFFFF;
+    out[1] = static_cast<std::uint32_t>(value >> 20) & 0xFFFFF;
+    out[2] = static_cast<std::uint32_t>(value >> 40) & 0xFFFFF;
+}
+
+inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept {
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
+}
+
+// Bytes where all three look-ups by nibble share a bit: low[k] and high[k] look at byte i + k.
+// Reads 66 bytes.
+inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16], const std::uint8_t (*high)[16],
+                                       const std::uint8_t* at) noexcept {
+    std::uint64_t found = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+        unsigned bits = 255;
+        for (unsigned k = 0; k < 3; ++k) {
+            bits &= low[k][at[i + k] & 15U] & static_cast<unsigned>(high[k][at[i + k] >> 4]);
+        }
+        found |= bits != 0 ? std::uint64_t{1} << i : 0;
+    }
+    return found;
+}

@@ -1,0 +1,57 @@
+#include "simd/target.h"
+
+#include <cstdlib>
+
+#include "base/error.h"
+
+namespace tokenmill::simd {
+
+const char* name_of(Target target) noexcept {
+    switch (target) {
+        case Target::Scalar:
+            return "scalar";
+        case Target::Avx2:
+            return "avx2";
+        case Target::Avx512:
+            return "avx512";
+    }
+    return "unknown";
+}
+
+std::vector<Target> supported_targets() {
+    std::vector<Target> targets = {Target::Scalar};
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (avx2) {
+        targets.push_back(Target::Avx2);
+    }
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2")) {
+        targets.push_back(Target::Avx512);
+    }
+#endif
+    return targets;
+}
+
+Target chosen_target() {
+    const auto targets = supported_targets();
+    const char* wanted = std::getenv("TOKENMILL_TARGET");
+    if (wanted == nullptr || *wanted == '\0') {
+        return targets.back();
+    }
+    std::string known;
+    for (const Target target : targets) {
+        if (std::string(wanted) == name_of(target)) {
+            return target;
+        }
+        known += known.empty() ? "" : ", ";
+        known += name_of(target);
+    }
+    throw Error(ErrorCode::BadSpec, std::string("TOKENMILL_TARGET: expected one of ") + known +
+                                        " on this CPU, got " + wanted);
+}
+
+}  // namespace tokenmill::simd

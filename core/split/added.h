@@ -1,0 +1,108 @@
+// Added tokens: texts that are cut out of a document before anything else looks at it.
+// Leftmost, then longest; what the flags of a token do is said at find_added_tokens.
+#pragma once
+
+#include <vector>
+
+#include "base/blob.h"
+#include "base/types.h"
+#include "split/advance.h"
+
+namespace tokenmill::split {
+
+enum AddedSection : std::uint32_t {
+    kAddedInfo = 300,
+    kAddedWhite = 301,  // three sections of a class table: white space is 1, word characters 2
+    kAddedNodes = 310,   // of the texts matched in the raw document
+    kAddedEdges = 311,
+    kNormalNodes = 320,  // of those matched in the normalized pieces
+    kNormalEdges = 321,
+};
+
+enum AddedFlag : std::uint32_t {
+    kSpecial = 1,
+    kNormalized = 2,
+    kStripLeft = 4,
+    kStripRight = 8,
+    kSingleWord = 16,
+};
+
+struct AddedToken {
+    TokenId id;
+    std::uint32_t flags;
+};
+
+// First three bytes of the texts by nibbles: bit b of all six look-ups set = maybe a text of
+// bucket b. What a target's scanner needs to skip text quickly.
+struct PrefixFilter {
+    std::uint8_t low[3][16] = {};
+    std::uint8_t high[3][16] = {};
+};
+
+struct AddedNode {
+    std::uint32_t first_child;
+    std::uint32_t child_count;
+    std::uint32_t token;  // index of the token + 1 that ends here, or 0
+};
+
+class AddedMatcher {
+public:
+    AddedMatcher() = default;
+    AddedMatcher(std::span<const AddedNode> nodes, std::span<const std::uint8_t> edges);
+
+    [[nodiscard]] bool empty() const noexcept { return nodes_.size() <= 1; }
+    // The longest text at the start of [at, end): its size, or 0; its token to `token`.
+    [[nodiscard]] std::size_t longest(const std::uint8_t* at, const std::uint8_t* end,
+                                      std::uint32_t& token) const noexcept;
+    [[nodiscard]] const PrefixFilter& filter() const noexcept { return filter_; }
+
+private:
+    void add_to_filter(std::uint32_t node, unsigned depth, std::uint8_t* prefix);
+
+    std::span<const AddedNode> nodes_;
+    std::span<const std::uint8_t> edges_;  // the byte that leads to each node
+    PrefixFilter filter_;
+};
+
+// A piece of a document: text, or one added token.
+struct Segment {
+    std::size_t begin;
+    std::size_t end;
+    std::uint32_t token;  // index + 1 into AddedView::tokens, 0 for text
+};
+
+struct AddedText {
+    std::vector<std::uint8_t> content;
+    AddedToken token;
+};
+
+class AddedView {
+public:
+    AddedView() = default;
+    explicit AddedView(const BlobReader& blob);
+
+    // May `from` be passed over? Returns the next place where a text of `matcher` may start.
+    using FindCandidate = const std::uint8_t* (*)(const PrefixFilter&, const std::uint8_t* from,
+                                                  const std::uint8_t* end);
+    // Appends the segments of `text`. Tokens with a flag of `skip_flags` are passed over as if
+    // they were text. lstrip and rstrip take the white space around, single_word asks for a
+    // non-word character on both sides.
+    void find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
+                           FindCandidate find_candidate, std::vector<Segment>& out) const;
+
+    AddedMatcher raw;
+    AddedMatcher normal;
+    std::span<const AddedToken> tokens;
+
+private:
+    [[nodiscard]] bool is_alone(Bytes text, std::size_t begin, std::size_t end) const noexcept;
+    [[nodiscard]] std::size_t strip_left(Bytes text, std::size_t begin) const noexcept;
+    [[nodiscard]] std::size_t strip_right(Bytes text, std::size_t end) const noexcept;
+
+    ClassTable classes_{};
+};
+
+void compile_added(const std::vector<AddedText>& texts, std::span<const std::uint32_t> white_ranges,
+                   std::span<const std::uint32_t> word_ranges, BlobWriter& out);
+
+}  // namespace tokenmill::split

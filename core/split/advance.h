@@ -1,0 +1,79 @@
+// The scalar scanner: one word at a time by a DFA over code-point classes. Freestanding.
+// Every faster scanner must agree with it, and falls back to it where its algebra ends.
+#pragma once
+
+#include "base/device.h"
+
+namespace tokenmill::split {
+
+// Length in bytes of the character that starts with `lead`, in well-formed UTF-8.
+TOKENMILL_HD TmU32 char_size(TmU8 lead) {
+    return lead < 0x80 ? 1U : lead < 0xE0 ? 2U : lead < 0xF0 ? 3U : 4U;
+}
+
+TOKENMILL_HD TmU32 decode_char(const TmU8* at, TmU32 size) {
+    switch (size) {
+        case 1:
+            return at[0];
+        case 2:
+            return (at[0] & 31U) << 6 | (at[1] & 63U);
+        case 3:
+            return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
+        default:
+            return (at[0] & 7U) << 18 | (at[1] & 63U) << 12 | (at[2] & 63U) << 6 | (at[3] & 63U);
+    }
+}
+
+// A byte for every code point: flat for the basic plane, in pages of 256 above it.
+struct ClassTable {
+    const TmU8* basic;         // 65536
+    const TmU16* page_of;      // 4096
+    const TmU8* pages;
+
+    TOKENMILL_HD TmU8 of(TmU32 code) const {
+        if (code < 0x10000) {
+            return basic[code];
+        }
+        const TmU32 above = code - 0x10000;
+        return pages[TmU32(page_of[above >> 8]) << 8 | (above & 255)];
+    }
+};
+
+constexpr TmU16 kMatchHere = 0x8000;  // on a transition: a match ends before this character
+constexpr TmU16 kStateMask = 0x7FFF;
+constexpr TmU16 kDead = 0;
+constexpr TmU16 kStart = 1;
+
+struct Stage {
+    ClassTable classes;
+    const TmU16* next;  // [state << shift | class]; class n_classes is the end of the text
+    TmU32 shift;
+    TmU32 n_classes;
+    const TmU8* sync;       // [left * n_classes + right]: a word always ends here
+    const TmU8* separates;  // [left * n_classes + right]: no match reaches over this junction
+    bool keep_match;
+    bool keep_gap;
+};
+
+// End of the match that starts at `begin`, or null if none does.
+TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const TmU8* end) {
+    const TmU8* found = nullptr;
+    TmU32 state = kStart;
+    for (const TmU8* at = begin;;) {
+        if (at == end) {
+            return stage.next[state << stage.shift | stage.n_classes] & kMatchHere ? at : found;
+        }
+        const TmU8 lead = *at;
+        const TmU32 size = char_size(lead);
+        const TmU32 code = lead < 0x80 ? lead : decode_char(at, size);
+        const TmU32 step = stage.next[state << stage.shift | stage.classes.of(code)];
+        found = step & kMatchHere ? at : found;
+        state = step & kStateMask;
+        if (state == kDead) {
+            return found;
+        }
+        at += size;
+    }
+}
+
+}  // namespace tokenmill::split

@@ -1,0 +1,95 @@
+// split: document bytes -> byte ranges of words. A split is a chain of stages, each a DFA, each
+// applied to the pieces of the one before; known splits also carry a rule that 64-byte masks
+// follow (split-inl.h). Needs well-formed UTF-8; never allocates, never fails.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/blob.h"
+#include "base/types.h"
+#include "split/advance.h"
+
+namespace tokenmill::split {
+
+constexpr std::size_t kMaxStages = 8;
+
+enum Section : std::uint32_t {
+    kStages = 200,
+    kRule = 201,
+    kRuleBasic = 202,
+    kRulePageOf = 203,
+    kRulePages = 204,
+    kStageFirst = 210,  // per stage ten numbers: basic, page_of, pages, next, sync, separates
+};
+
+// How a word begins: with a blank at the most, with any one character, or the latter with words
+// that also end where lower case turns to upper.
+enum class Family : std::uint32_t { None = 0, BlankPrefix = 1, AnyPrefix = 2, Cased = 3 };
+enum class Contraction : std::uint32_t { None = 0, Exact = 1, IgnoreCase = 2 };
+enum class Tail : std::uint32_t { None = 0, CrLf = 1, CrLfSlash = 2 };
+
+// A split that the mask scanner knows, as data.
+struct Rule {
+    Family family = Family::None;
+    Contraction contraction = Contraction::None;
+    std::uint32_t digits = 0;  // 0: a run, with a blank before it; n: groups of at most n
+    Tail tail = Tail::None;    // what is absorbed behind punctuation
+    std::uint32_t end_run = 0;         // white space up to the end of the text is one word
+    std::uint32_t isolate_digits = 0;  // every number character alone, before anything else
+    std::uint32_t isolate_han = 0;     // Han runs alone, before anything else
+    std::uint32_t fold_long_s = 0;     // U+017F counts as s when case is ignored
+};
+
+// Bits of the rule's class table.
+enum ClassBit : std::uint8_t {
+    kLetter = 1,
+    kNumber = 2,
+    kWhite = 4,
+    kMark = 8,
+    kUpper = 16,
+    kLower = 32,
+    kBothCases = 64,
+    kHan = 128,
+};
+
+struct StageInput {
+    std::span<const std::uint32_t> ranges;  // begin, end, class, ...; sorted, covering everything
+    std::uint32_t n_classes = 0;
+    std::span<const std::uint16_t> next;  // [state][n_classes + 1]
+    std::span<const std::uint8_t> sync;
+    std::span<const std::uint8_t> separates;
+    bool keep_match = true;
+    bool keep_gap = true;
+};
+
+struct SplitInput {
+    std::vector<StageInput> stages;
+    Rule rule;
+    std::span<const std::uint32_t> rule_ranges;  // begin, end, bits
+};
+
+class SplitView {
+public:
+    SplitView() = default;
+    explicit SplitView(const BlobReader& blob);
+
+    // May a scan start between these two neighbouring code points, whatever came before?
+    [[nodiscard]] bool is_sync(std::uint32_t left, std::uint32_t right) const noexcept;
+
+    std::size_t stage_count = 0;
+    Stage stages[kMaxStages] = {};
+    Rule rule;
+    ClassTable rule_classes{};
+};
+
+// Throws Error(BadSpec) for tables that contradict themselves.
+void compile_split(const SplitInput& input, BlobWriter& out);
+
+// Sections of a class table built from sorted (begin, end, value) ranges.
+void write_classes(std::span<const std::uint32_t> ranges, std::uint32_t basic_id,
+                   std::uint32_t page_of_id, std::uint32_t pages_id, BlobWriter& out);
+[[nodiscard]] ClassTable read_classes(const BlobReader& blob, std::uint32_t basic_id,
+                                      std::uint32_t page_of_id, std::uint32_t pages_id);
+
+}  // namespace tokenmill::split

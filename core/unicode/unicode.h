@@ -1,0 +1,162 @@
+// unicode: a character -> what is known of it. Pure look-ups in generated tables, no allocation,
+// no failure; UTF-8 in and out. The tables hold what the reference normalizers do, not what the
+// newest Unicode says: characters that they do not know change nothing.
+#pragma once
+
+#include "base/types.h"
+#include "unicode/generated/normalization_tables.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <span>
+
+namespace tokenmill::unicode {
+
+// Flags of a character. The first six say that a rewrite changes it wherever it stands; the others
+// that it may move before the mark in front of it, or melt into what stands before it.
+using Flags = std::uint16_t;
+inline constexpr Flags kNotNfc = 1 << 0;
+inline constexpr Flags kNotNfd = 1 << 1;
+inline constexpr Flags kNotNfkc = 1 << 2;
+inline constexpr Flags kNotNfkd = 1 << 3;
+inline constexpr Flags kLowers = 1 << 4;    // has another lower-case form
+inline constexpr Flags kMark = 1 << 5;      // a combining mark: general category M
+inline constexpr Flags kCombines = 1 << 6;  // its combining class is not zero
+inline constexpr Flags kMaybe = 1 << 7;     // composes with some character before it
+inline constexpr Flags kTakes = 1 << 8;     // what a kMaybe may react with when it comes next
+
+inline constexpr char32_t kFirstSyllable = 0xAC00;
+inline constexpr char32_t kSyllables = 11172;
+inline constexpr char32_t kFirstLead = 0x1100;
+inline constexpr char32_t kLeads = 19;
+inline constexpr char32_t kFirstVowel = 0x1161;
+inline constexpr char32_t kVowels = 21;
+inline constexpr char32_t kNoTail = 0x11A7;  // tails are the 27 characters behind it
+inline constexpr char32_t kTails = 28;
+
+// A character and how many bytes of UTF-8 it takes.
+struct Character {
+    char32_t point = 0;
+    std::uint32_t size = 0;
+};
+
+// Number of bytes of the character that starts with `lead`.  Needs: valid UTF-8.
+[[nodiscard]] inline std::uint32_t size_of(std::uint8_t lead) noexcept {
+    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+// The character that starts at `at`.  Needs: valid UTF-8, so that all its bytes are there.
+[[nodiscard]] inline Character read_character(const std::uint8_t* at) noexcept {
+    const auto low = [at](int index) { return static_cast<char32_t>(at[index] & 0x3F); };
+    const std::uint32_t size = size_of(at[0]);
+    switch (size) {
+        case 1:
+            return {at[0], 1};
+        case 2:
+            return {static_cast<char32_t>(at[0] & 0x1F) << 6 | low(1), 2};
+        case 3:
+            return {static_cast<char32_t>(at[0] & 0x0F) << 12 | low(1) << 6 | low(2), 3};
+        default:
+            return {static_cast<char32_t>(at[0] & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3),
+                    4};
+    }
+}
+
+// Start of the character that ends before `at`.  Needs: valid UTF-8 with a character there.
+[[nodiscard]] inline const std::uint8_t* previous_character(const std::uint8_t* at) noexcept {
+    do {
+        --at;
+    } while ((*at & 0xC0) == 0x80);
+    return at;
+}
+
+// Writes `point` as UTF-8 to `out` and returns the number of bytes.  Needs: four bytes at `out`.
+[[nodiscard]] inline std::uint32_t write_character(char32_t point, std::uint8_t* out) noexcept {
+    const auto tail = [point](int shift) {
+        return static_cast<std::uint8_t>(0x80 | (point >> shift & 0x3F));
+    };
+    if (point < 0x80) {
+        out[0] = static_cast<std::uint8_t>(point);
+        return 1;
+    }
+    if (point < 0x800) {
+        out[0] = static_cast<std::uint8_t>(0xC0 | point >> 6);
+        out[1] = tail(0);
+        return 2;
+    }
+    if (point < 0x10000) {
+        out[0] = static_cast<std::uint8_t>(0xE0 | point >> 12);
+        out[1] = tail(6);
+        out[2] = tail(0);
+        return 3;
+    }
+    out[0] = static_cast<std::uint8_t>(0xF0 | point >> 18);
+    out[1] = tail(12);
+    out[2] = tail(6);
+    out[3] = tail(0);
+    return 4;
+}
+
+// Offset of the first byte that is no part of valid UTF-8, or the size of the text. One character
+// at a time: meant for short texts, such as the literals of a model.
+[[nodiscard]] std::size_t valid_prefix(Bytes text) noexcept;
+
+// Pages of 64 characters share all but the last byte of their UTF-8.
+template <typename Page, std::size_t kPages, typename Value, std::size_t kValues>
+[[nodiscard]] inline Value look_up(const Page (&pages)[kPages], const Value (&blocks)[kValues],
+                                   char32_t point) noexcept {
+    const std::size_t page = point >> 6 < kPages ? point >> 6 : kPages - 1;
+    return blocks[std::size_t{pages[page]} << 6 | (point & 0x3F)];
+}
+
+[[nodiscard]] inline Flags flags_of(char32_t point) noexcept {
+    return look_up(tables::kFlagPages, tables::kFlagBlocks, point);
+}
+
+// What lead_flags() is asked by: the first two bytes of a character.  Needs: `second` behind `lead`
+// in valid UTF-8; when `lead` is no first byte of several the key is one without flags.
+[[nodiscard]] inline std::uint16_t lead_key(std::uint8_t lead, std::uint8_t second) noexcept {
+    const int row = (lead > 0xBF ? lead : 0xBF) - 0xBF;
+    return static_cast<std::uint16_t>(row << 6 | (second & 0x3F));
+}
+
+// Union of the flags, kTakes left out, of all characters that start with the two bytes of `key`.
+[[nodiscard]] inline std::uint8_t lead_flags(std::uint16_t key) noexcept {
+    return tables::kLeadFlags[key];
+}
+
+// Rank of the canonical combining class: 0 for a starter, else its place among all classes.
+[[nodiscard]] inline std::uint8_t combining_class(char32_t point) noexcept {
+    return look_up(tables::kClassPages, tables::kClassBlocks, point);
+}
+
+[[nodiscard]] inline std::span<const char32_t> sequence_at(std::size_t place) noexcept {
+    return {&tables::kSequences[place + 1], tables::kSequences[place]};
+}
+
+// Full decomposition; empty when the character stands for itself. Not for Hangul syllables.
+[[nodiscard]] inline std::span<const char32_t> canonical_parts(char32_t point) noexcept {
+    return sequence_at(look_up(tables::kCanonicalPages, tables::kCanonicalBlocks, point));
+}
+
+[[nodiscard]] inline std::span<const char32_t> compatible_parts(char32_t point) noexcept {
+    return sequence_at(look_up(tables::kCompatiblePages, tables::kCompatibleBlocks, point));
+}
+
+// Lower-case form, without regard to neighbours; empty when the character is its own.
+[[nodiscard]] inline std::span<const char32_t> lowercase(char32_t point) noexcept {
+    return sequence_at(look_up(tables::kLowerPages, tables::kLowerBlocks, point));
+}
+
+[[nodiscard]] inline bool is_syllable(char32_t point) noexcept {
+    return point - kFirstSyllable < kSyllables;
+}
+
+[[nodiscard]] bool is_white_space(char32_t point) noexcept;
+
+// The character that two characters compose to, or 0.
+//   compose('e', U+0301) -> U+00E9
+[[nodiscard]] char32_t compose(char32_t first, char32_t second) noexcept;
+
+}  // namespace tokenmill::unicode

@@ -1,0 +1,96 @@
+#include "vocab/junction_build.h"
+
+#include "vocab/vocab.h"
+
+namespace tokenmill::vocab {
+
+namespace {
+
+bool is_continuation(std::uint8_t byte) { return (byte & 0xC0) == 0x80; }
+bool is_lead3(std::uint8_t byte) { return (byte & 0xF0) == 0xE0; }
+
+std::uint32_t number_of(Bytes bytes) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+        value |= std::uint32_t{bytes[i]} << (8 * i);
+    }
+    return value;
+}
+
+std::uint32_t decode3(Bytes bytes) {
+    return (bytes[0] & 15U) << 12 | (bytes[1] & 63U) << 6 | (bytes[2] & 63U);
+}
+
+}  // namespace
+
+void JunctionBuilder::add_token(Bytes token) {
+    for (std::size_t at = 1; at < token.size(); ++at) {
+        if (!is_lead3(token[at])) {
+            continue;  // only junctions before a 3-byte character are ever cut
+        }
+        std::size_t begin = at - 1;
+        while (begin > 0 && is_continuation(token[begin])) {
+            --begin;
+        }
+        const Bytes left = token.subspan(begin, at - begin);
+        const Bytes right = token.subspan(at, std::min<std::size_t>(3, token.size() - at));
+        const bool left_whole = left.size() == 3 && is_lead3(left[0]);
+        const bool left_suffix = is_continuation(left[0]) && left.size() <= 2;
+        if (left_whole && right.size() == 3) {
+            pairs_.insert(decode3(left) << 16 | decode3(right));
+        } else if (left_whole || left_suffix) {
+            add_part(left, right);
+        }
+    }
+}
+
+void JunctionBuilder::add_part(Bytes left, Bytes right) {
+    const bool whole_left = left.size() == 3;
+    const unsigned kind = whole_left ? 0 : right.size() == 3 ? 1 : 2;
+    left_[kind].insert(number_of(left));
+    right_[kind].insert(number_of(right));
+    parts_.insert(JunctionFilter::part_key(left.data(), static_cast<TmU32>(left.size()),
+                                           right.data(), static_cast<TmU32>(right.size())));
+}
+
+void JunctionBuilder::write(BlobWriter& out) const {
+    std::vector<std::uint32_t> words(std::size_t{1} << JunctionFilter::kWordBits, 0);
+    for (const std::uint32_t pair : pairs_) {
+        words[JunctionFilter::word_of(pair)] |= JunctionFilter::bits_of(pair);
+    }
+    std::size_t size = 64;
+    while (size < 4 * parts_.size()) {
+        size *= 2;
+    }
+    std::vector<std::uint64_t> slots(size, 0);
+    for (const std::uint64_t key : parts_) {
+        std::size_t at = JunctionFilter::part_slot(key) & (size - 1);
+        while (slots[at] != 0) {
+            at = (at + 1) & (size - 1);
+        }
+        slots[at] = key;
+    }
+    std::vector<std::uint8_t> flags(65536, 0);
+    for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
+        const std::uint8_t c[3] = {static_cast<std::uint8_t>(0xE0 | code >> 12),
+                                   static_cast<std::uint8_t>(0x80 | (code >> 6 & 63)),
+                                   static_cast<std::uint8_t>(0x80 | (code & 63))};
+        const Bytes whole(c, 3);
+        unsigned as_left = left_[0].count(number_of(whole)) != 0 ? 1U : 0U;
+        unsigned as_right = right_[1].count(number_of(whole)) != 0 ? 2U : 0U;
+        for (std::size_t cut = 1; cut < 3; ++cut) {
+            const std::uint32_t suffix = number_of(whole.subspan(cut));
+            const std::uint32_t prefix = number_of(whole.first(cut));
+            as_left |= left_[1].count(suffix) != 0 ? 2U : 0U;
+            as_left |= left_[2].count(suffix) != 0 ? 4U : 0U;
+            as_right |= right_[0].count(prefix) != 0 ? 1U : 0U;
+            as_right |= right_[2].count(prefix) != 0 ? 4U : 0U;
+        }
+        flags[code] = static_cast<std::uint8_t>(as_left | as_right << 4);
+    }
+    out.add(kJunctionFilter, words);
+    out.add(kJunctionFlags, flags);
+    out.add(kJunctionParts, slots);
+}
+
+}  // namespace tokenmill::vocab

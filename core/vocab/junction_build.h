@@ -1,0 +1,28 @@
+// Fills a JunctionFilter from the tokens. Indoors of vocab.
+#pragma once
+
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "base/blob.h"
+#include "base/types.h"
+
+namespace tokenmill::vocab {
+
+class JunctionBuilder {
+public:
+    void add_token(Bytes token);
+    void write(BlobWriter& out) const;
+
+private:
+    void add_part(Bytes left, Bytes right);
+
+    std::unordered_set<std::uint32_t> pairs_;  // left << 16 | right
+    std::unordered_set<std::uint64_t> parts_;  // JunctionFilter::part_key
+    // Left and right sides of partial contexts by kind: full|prefix, suffix|full, suffix|prefix.
+    std::unordered_set<std::uint32_t> left_[3];
+    std::unordered_set<std::uint32_t> right_[3];
+};
+
+}  // namespace tokenmill::vocab

@@ -1,0 +1,105 @@
+#include "base/bytes.h"
+#include "base/hash.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::vocab {
+
+namespace {
+
+[[noreturn]] void corrupt(const char* problem) {
+    throw Error(ErrorCode::CorruptModel, std::string("compiled vocabulary: ") + problem);
+}
+
+void check_offsets(std::span<const std::uint64_t> offsets, std::size_t size_bytes) {
+    if (offsets.front() != 0 || offsets.back() != size_bytes) {
+        corrupt("token offsets do not cover the token bytes");
+    }
+    for (std::size_t i = 1; i < offsets.size(); ++i) {
+        if (offsets[i] < offsets[i - 1]) {
+            corrupt("token offsets run backwards");
+        }
+    }
+}
+
+bool is_power_of_two(std::size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+std::uint32_t log2_of(std::size_t value) {
+    std::uint32_t bits = 0;
+    while (std::size_t{1} << bits < value) {
+        ++bits;
+    }
+    return bits;
+}
+
+}  // namespace
+
+std::uint64_t hash_bytes(Bytes bytes) noexcept {
+    std::uint64_t h = bytes.size() * kSecond;
+    std::size_t i = 0;
+    for (; i + 8 <= bytes.size(); i += 8) {
+        h = hash_pair(h, load<std::uint64_t>(bytes.data() + i));
+    }
+    return hash_pair(h, load_short(bytes.data() + i, bytes.size() - i));
+}
+
+VocabView::VocabView(const BlobReader& blob) {
+    scalars_ = blob.need<Scalars>(kScalars, 1)[0];
+    const std::size_t n = scalars_.token_count;
+    bytes_ = blob.get<std::uint8_t>(kTokenBytes);
+    decode_ = blob.get<std::uint8_t>(kDecodeBytes);
+    offsets_ = blob.need<std::uint64_t>(kTokenOffsets, n + 1);
+    decode_offsets_ = blob.need<std::uint64_t>(kDecodeOffsets, n + 1);
+    check_offsets(offsets_, bytes_.size());
+    check_offsets(decode_offsets_, decode_.size());
+    flags_ = blob.need<std::uint8_t>(kTokenFlags, n);
+    index_ = blob.get<std::uint32_t>(kTokenIndex);
+    unreachable_ = blob.need<std::uint64_t>(kUnreachableFilter, 256);
+    external = blob.need<std::uint32_t>(kExternalIds, scalars_.internal_count);
+    const auto slots = blob.get<std::uint64_t>(kPairSlots);
+    const auto parts = blob.get<std::uint64_t>(kJunctionParts);
+    if (!is_power_of_two(index_.size()) || !is_power_of_two(slots.size()) ||
+        !is_power_of_two(parts.size()) || n == 0 || scalars_.internal_count < 256) {
+        corrupt("a hash table has an impossible size");
+    }
+    pairs = {slots.data(), blob.need<std::uint32_t>(kBytePairs, 65536).data(),
+             64 - log2_of(slots.size()), static_cast<std::uint32_t>(slots.size() - 1)};
+    junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
+                 blob.need<std::uint8_t>(kJunctionFlags, 65536).data(), parts.data(),
+                 static_cast<std::uint32_t>(parts.size() - 1)};
+    seeds8 = blob.get<Seed8>(kSeeds8);
+    seeds16 = blob.get<Seed16>(kSeeds16);
+    seed_ids = blob.get<std::uint32_t>(kSeedIds);
+}
+
+Bytes VocabView::token_bytes(TokenId id) const noexcept {
+    return bytes_.subspan(offsets_[id], offsets_[id + 1] - offsets_[id]);
+}
+
+Bytes VocabView::decode_bytes(TokenId id) const noexcept {
+    return decode_.subspan(decode_offsets_[id], decode_offsets_[id + 1] - decode_offsets_[id]);
+}
+
+TokenId VocabView::find(Bytes token) const noexcept {
+    const std::size_t mask = index_.size() - 1;
+    for (std::size_t at = hash_bytes(token) >> 20 & mask;; at = (at + 1) & mask) {
+        const std::uint32_t entry = index_[at];  // id + 1, 0 is free
+        if (entry == 0) {
+            return kNoToken;
+        }
+        const Bytes other = token_bytes(entry - 1);
+        if (other.size() == token.size() &&
+            std::memcmp(other.data(), token.data(), token.size()) == 0) {
+            return entry - 1;
+        }
+    }
+}
+
+bool VocabView::maybe_unreachable(Bytes word) const noexcept {
+    if (scalars_.unreachable_count == 0) {
+        return false;
+    }
+    const std::uint64_t h = hash_bytes(word) >> 50;  // 14 bits: 16384 filter bits
+    return (unreachable_[h >> 6] >> (h & 63) & 1) != 0;
+}
+
+}  // namespace tokenmill::vocab

@@ -1,0 +1,72 @@
+"""tokenmill: raw text in, training-ready tokens out, exactly and at the speed of the memory.
+
+The names below are loaded when they are first used, so that `import tokenmill` and the command
+line start at once; numpy is the only package that using them imports.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tokenmill._batch import TokenBatch
+    from tokenmill._describe import Description
+    from tokenmill._errors import (
+        CorruptModel,
+        DtypeError,
+        EncodeError,
+        InvalidUtf8,
+        LoadError,
+        MissingDependency,
+        OutputTooSmall,
+        PatternError,
+        ReferencePathWarning,
+        SourceNotFound,
+        SpecialTokenInText,
+        TokenmillError,
+        UnknownId,
+        UnsupportedTokenizer,
+    )
+    from tokenmill._tokenizer import Tokenizer
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CorruptModel",
+    "Description",
+    "DtypeError",
+    "EncodeError",
+    "InvalidUtf8",
+    "LoadError",
+    "MissingDependency",
+    "OutputTooSmall",
+    "PatternError",
+    "ReferencePathWarning",
+    "SourceNotFound",
+    "SpecialTokenInText",
+    "TokenBatch",
+    "Tokenizer",
+    "TokenmillError",
+    "UnknownId",
+    "UnsupportedTokenizer",
+    "__version__",
+]
+
+_HOMES = {
+    "Description": "tokenmill._describe",
+    "TokenBatch": "tokenmill._batch",
+    "Tokenizer": "tokenmill._tokenizer",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES.get(name, "tokenmill._errors")), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,66 @@
+"""The command line: `tokenmill encode|decode|count|info|compile`.
+
+Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is.
+Nothing here imports numpy before a command runs: `--help` must answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from tokenmill import __version__
+from tokenmill._cli import compile as compile_command
+from tokenmill._cli import count, decode, encode, info
+from tokenmill._errors import TokenmillError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    try:
+        with _warnings_on_one_line():
+            options = _parser().parse_args(arguments)
+            options.run(options)
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader has seen enough, as `head` does. Python would complain once more at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except (TokenmillError, OSError) as error:
+        print(f"tokenmill: {error}", file=sys.stderr)  # noqa: T201
+        return 1
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tokenmill",
+        description="Text to token ids and back, exactly as the tokenizer's own library does it.",
+        epilog="`tokenmill COMMAND --help` says more. Without -t, the package's own tokenizer.",
+    )
+    parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for command in (encode, decode, count, info, compile_command):
+        command.register(commands)
+    return parser
+
+
+@contextlib.contextmanager
+def _warnings_on_one_line() -> Iterator[None]:
+    import warnings  # noqa: PLC0415
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        print(f"tokenmill: warning: {message}", file=sys.stderr)  # noqa: T201
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield

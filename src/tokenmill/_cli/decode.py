@@ -1,0 +1,83 @@
+"""`tokenmill decode`: ids -> text."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tokenmill._cli import _options
+from tokenmill._errors import LoadError
+
+if TYPE_CHECKING:
+    import argparse
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+def register(commands: _options.Commands) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "decode",
+        help="ids to text",
+        description="Write the text of ids: decimal numbers between blanks, or raw with --binary.",
+    )
+    _options.add_files(parser, "files of ids")
+    _options.add_tokenizer(parser)
+    parser.add_argument(
+        "--documents",
+        choices=["file", "line"],
+        default="file",
+        help="one text a file, byte for byte (default), or one a line, each ended by a newline",
+    )
+    parser.add_argument("--binary", action="store_true", help="the input is raw little-endian ids")
+    parser.add_argument(
+        "--dtype", choices=["uint16", "uint32"], default="uint32", help="number type of --binary"
+    )
+    parser.set_defaults(run=lambda options: _run(parser, options))
+
+
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    if options.binary and options.documents == "line":
+        parser.error("--documents line needs ids as text; hint: leave out --binary")
+    tokenizer = _options.load(options)
+    out = sys.stdout.buffer
+    for name in options.files:
+        data = _options.read(name)
+        if options.binary:
+            out.write(tokenizer.decode_bytes(_parse_binary(name, data, options.dtype)))
+        elif options.documents == "file":
+            out.write(tokenizer.decode_bytes(_parse(name, 1, data[:])))
+        else:
+            for number, line in enumerate(_options.lines(data), start=1):
+                out.write(tokenizer.decode_bytes(_parse(name, number, line)) + b"\n")
+    out.flush()
+
+
+def _parse(name: str, line: int, text: bytes) -> NDArray[np.uint32]:
+    """Read decimal ids; `line` is the number of the first line of `text`."""
+    import numpy as np  # noqa: PLC0415
+
+    for number, row in enumerate(text.split(b"\n"), start=line):
+        for word in row.split():
+            if not word.isdigit() or int(word) > np.iinfo(np.uint32).max:
+                raise LoadError(
+                    f"expected ids as decimal numbers, got {word[:40].decode(errors='replace')!r}",
+                    path=name,
+                    line=number,
+                    hint="--binary reads raw ids",
+                )
+    return np.array(text.split(), dtype=np.uint32)
+
+
+def _parse_binary(name: str, data: _options.Input, dtype: str) -> NDArray[np.uint32]:
+    import numpy as np  # noqa: PLC0415
+
+    kind = np.dtype(dtype).newbyteorder("<")
+    if len(data) % kind.itemsize:
+        raise LoadError(
+            f"{len(data)} bytes are no whole number of {dtype} ids",
+            path=name,
+            hint="give the --dtype that the file was written with",
+        )
+    return np.frombuffer(data, dtype=kind).astype(np.uint32)

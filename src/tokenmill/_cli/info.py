@@ -1,0 +1,32 @@
+"""`tokenmill info`: what a tokenizer is and how it runs here."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from tokenmill._cli import _options
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def register(commands: _options.Commands) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "info",
+        help="what a tokenizer is",
+        description="Print which split, normalizer and path a tokenizer uses, and why.",
+    )
+    parser.add_argument(
+        "tokenizer", nargs="?", metavar="SOURCE", help="default: the tokenizer in the package"
+    )
+    _options.add_pattern(parser)
+    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    description = _options.load(options).describe()
+    text = description.to_json() if options.json else str(description)
+    sys.stdout.write(text + "\n")

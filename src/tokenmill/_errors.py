@@ -1,0 +1,190 @@
+"""The error tree: every error that tokenmill raises on purpose.
+
+::
+
+    TokenmillError(Exception)
+      +- LoadError(ValueError)             a tokenizer source that cannot be read: path, line
+      |    +- CorruptModel                 a compiled model whose bytes contradict themselves
+      +- SourceNotFound(FileNotFoundError) no file, directory or repository of that name
+      +- UnsupportedTokenizer(ValueError)  understood, but nothing here can run it: reasons
+      +- PatternError(ValueError)          a split pattern that is wrong: pattern, offset
+      +- EncodeError(ValueError)           a text that cannot be encoded: document, offset
+      |    +- InvalidUtf8                  bytes that are not UTF-8
+      |    +- SpecialTokenInText           a special token's text where it is forbidden: token
+      |    +- OutputTooSmall               the caller's buffer cannot hold the ids
+      +- DtypeError(ValueError)            ids that do not fit the number type asked for
+      +- UnknownId(LookupError)            an id that the vocabulary does not have: id
+      +- MissingDependency(ImportError)    an optional package that is not installed: name
+
+    ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
+
+A message reads ``where: what is wrong, got X; hint: way out``.  The attributes carry the facts
+apart.  Every error survives pickling, so it may cross a process boundary.
+"""
+
+# The names are the public vocabulary; the tree above says what is an error.
+# ruff: noqa: N818
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+
+
+class TokenmillError(Exception):
+    """Base of all errors of tokenmill."""
+
+    def __init__(self, problem: str, *, where: str = "", hint: str = "") -> None:
+        # One positional argument only: pickle rebuilds an exception as cls(*args) plus __dict__,
+        # so the composed message must be a valid first argument.
+        super().__init__(_compose(where, problem, hint))
+
+
+class LoadError(TokenmillError, ValueError):
+    """A tokenizer source that cannot be read, or that is not what its kind promises.
+
+    `line` counts from 1; `offset` is a byte position from 0. Both are None when unknown.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        line: int | None = None,
+        offset: int | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(problem, where=_place(path, line, offset), hint=hint)
+        self.path = path
+        self.line = line
+        self.offset = offset
+
+
+class CorruptModel(LoadError):
+    """A compiled model whose bytes contradict themselves: damaged, or cut short."""
+
+
+class SourceNotFound(TokenmillError, FileNotFoundError):
+    """No file, directory or repository of that name; `source` is the name that was asked for."""
+
+    def __init__(self, problem: str, *, source: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=source, hint=hint)
+        self.source = source
+
+
+class UnsupportedTokenizer(TokenmillError, ValueError):
+    """A tokenizer that was understood but that nothing installed can run; `reasons` says why."""
+
+    def __init__(
+        self, problem: str, *, where: str = "", reasons: tuple[str, ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.reasons = reasons
+
+
+class PatternError(TokenmillError, ValueError):
+    """A split pattern that is wrong; `offset` is a character position in `pattern`."""
+
+    def __init__(
+        self, problem: str, *, pattern: str = "", offset: int | None = None, hint: str = ""
+    ) -> None:
+        place = "pattern" if offset is None else f"pattern at character {offset}"
+        super().__init__(problem, where=place if pattern or offset is not None else "", hint=hint)
+        self.pattern = pattern
+        self.offset = offset
+
+
+class EncodeError(TokenmillError, ValueError):
+    """A text that cannot be encoded; `document` counts from 0, `offset` is a byte position."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        document: int | None = None,
+        offset: int | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(problem, where=_spot(document, offset), hint=hint)
+        self.document = document
+        self.offset = offset
+
+
+class InvalidUtf8(EncodeError):
+    """Bytes that are not UTF-8; `offset` is the first byte that cannot be part of a character."""
+
+
+class SpecialTokenInText(EncodeError):
+    """The text of a special token where the caller forbade it; `token` is that text."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        token: str = "",
+        document: int | None = None,
+        offset: int | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(problem, document=document, offset=offset, hint=hint)
+        self.token = token
+
+
+class OutputTooSmall(EncodeError):
+    """The caller's buffer cannot hold the ids."""
+
+
+class DtypeError(TokenmillError, ValueError):
+    """Ids that do not fit the number type asked for."""
+
+
+class UnknownId(TokenmillError, LookupError):
+    """An id that the vocabulary does not have."""
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        id: int | None = None,  # noqa: A002
+        where: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.id = id
+
+
+class MissingDependency(TokenmillError, ImportError):
+    """An optional package that is not installed; `name` is the package."""
+
+    def __init__(self, problem: str, *, name: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=name, hint=hint)
+        self.name = name
+
+
+class ReferencePathWarning(UserWarning):
+    """A tokenizer runs through its reference library, exact but at that library's speed."""
+
+
+def _compose(where: str, problem: str, hint: str) -> str:
+    message = f"{where}: {problem}" if where else problem
+    return f"{message}; hint: {hint}" if hint else message
+
+
+def _place(path: str | os.PathLike[str] | None, line: int | None, offset: int | None) -> str:
+    place = "" if path is None else str(path)
+    if line is not None:
+        return f"{place}:{line}" if place else f"line {line}"
+    if offset is not None:
+        return f"{place} at byte {offset}" if place else f"byte {offset}"
+    return place
+
+
+def _spot(document: int | None, offset: int | None) -> str:
+    parts = []
+    if document is not None:
+        parts.append(f"document {document}")
+    if offset is not None:
+        parts.append(f"byte {offset}")
+    return ", ".join(parts)

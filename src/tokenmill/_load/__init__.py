@@ -1,0 +1,133 @@
+"""load: files, hub repositories and objects of other libraries -> TokenizerSpec.
+
+Exactly what the reference library would run is described, or the spec says in `unsupported` what
+cannot be; a source that cannot be read at all raises `LoadError` or `SourceNotFound`.
+Nothing is imported but numpy, unless a hub repository is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tokenmill._errors import LoadError, SourceNotFound, UnsupportedTokenizer
+from tokenmill._load.fields import parse_json
+from tokenmill._load.hub import HUB_FILES, fetch_from_hub, is_repository_name
+from tokenmill._load.known import KNOWN
+from tokenmill._load.objects import read_object
+from tokenmill._load.tekken import is_tekken, read_tekken
+from tokenmill._load.tiktoken import is_rank_file, read_rank_file
+from tokenmill._load.tokenizer_json import read_tokenizer_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tokenmill._spec import TokenizerSpec
+
+__all__ = ["KNOWN", "load_source"]
+
+
+def load_source(
+    source: object,
+    pattern: str | None = None,
+    special_tokens: Mapping[str, int] | None = None,
+) -> TokenizerSpec:
+    """Describe a tokenizer, wherever it comes from.
+
+    `source` is a path (tokenizer.json, tekken.json, a tiktoken rank file, or a directory that
+    holds one of them), a hub id like "owner/name", or a tokenizer that `tokenizers`,
+    `transformers` or `tiktoken` has loaded.  The kind of a file is told by its content.
+    `pattern` (the name of a published encoding or a regular expression) and `special_tokens` are
+    for rank files only, which hold neither.
+
+        load_source("gpt2/tokenizer.json").vocab_size -> 50257
+    """
+    if not isinstance(source, (str, os.PathLike)):
+        _refuse_options(pattern, special_tokens, "a loaded tokenizer")
+        return read_object(source)
+    path = Path(source)
+    if not path.exists():
+        name = os.fspath(source)
+        if not is_repository_name(name):
+            raise _not_found(name)
+        path = fetch_from_hub(name)
+        return _load_file(path, name, pattern, special_tokens)
+    if path.is_dir():
+        path = _file_in(path)
+    return _load_file(path, _name_of(path), pattern, special_tokens)
+
+
+def _load_file(
+    path: Path, name: str, pattern: str | None, special_tokens: Mapping[str, int] | None
+) -> TokenizerSpec:
+    try:
+        return _read(path.read_bytes(), name, pattern, special_tokens)
+    except LoadError as error:
+        # The readers know the place inside the file, only this function knows the file.
+        message = str(error)
+        for place in (f"line {error.line}: ", f"byte {error.offset}: "):
+            message = message.removeprefix(place)
+        raise LoadError(
+            message, path=path, line=error.line, offset=error.offset
+        ) from error.__cause__
+
+
+def _read(
+    text: bytes, name: str, pattern: str | None, special_tokens: Mapping[str, int] | None
+) -> TokenizerSpec:
+    if is_rank_file(text):
+        return read_rank_file(text, name, pattern, special_tokens)
+    if text.lstrip()[:1] != b"{":
+        raise _unknown_content(text, name)
+    _refuse_options(pattern, special_tokens, "a JSON file")
+    data = parse_json(text)
+    if "model" in data:
+        return read_tokenizer_json(data, text, name)
+    if is_tekken(data):
+        return read_tekken(data, name)
+    problem = f'expected "model", or "config" and "vocab", got the members {sorted(data)[:8]}'
+    hint = "this JSON is no tokenizer; look for tokenizer.json beside it"
+    raise LoadError(problem, hint=hint)
+
+
+def _unknown_content(text: bytes, name: str) -> Exception:
+    # A SentencePiece model is a protobuf whose first field (number 1, bytes) is a piece.
+    if text[:1] == b"\n" and b"\x15" in text[:64]:
+        problem = "a SentencePiece model cannot be read yet"
+        hint = "use the tokenizer.json of the same model, transformers can write one"
+        return UnsupportedTokenizer(problem, where=name, reasons=("SentencePiece",), hint=hint)
+    problem = f"expected JSON or lines of `base64 rank`, got {text[:24]!r}"
+    return LoadError(problem, hint="give a tokenizer.json, a tekken.json or a tiktoken rank file")
+
+
+def _refuse_options(
+    pattern: str | None, special_tokens: Mapping[str, int] | None, what: str
+) -> None:
+    if pattern is not None or special_tokens is not None:
+        problem = f"expected no pattern and no special_tokens for {what}, which has its own"
+        raise LoadError(f"{problem}, got {'pattern' if pattern is not None else 'special_tokens'}")
+
+
+def _file_in(directory: Path) -> Path:
+    for name in HUB_FILES:
+        if (directory / name).is_file():
+            return directory / name
+    rank_files = sorted(directory.glob("*.tiktoken"))
+    if len(rank_files) == 1:
+        return rank_files[0]
+    found = f"{len(rank_files)} *.tiktoken files" if rank_files else "none of them"
+    problem = f"expected {', '.join(HUB_FILES)} or one *.tiktoken in the directory, got {found}"
+    raise SourceNotFound(problem, source=str(directory), hint="give the path of the file itself")
+
+
+def _name_of(path: Path) -> str:
+    """Name a tokenizer: the directory tells more than "tokenizer.json" does."""
+    return path.resolve().parent.name if path.name in HUB_FILES else path.stem
+
+
+def _not_found(name: str) -> SourceNotFound:
+    hint = 'give a path that exists, or a hub id of the form "owner/name"'
+    return SourceNotFound(
+        "expected a file or a directory, got a name of neither", source=name, hint=hint
+    )

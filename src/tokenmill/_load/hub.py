@@ -1,0 +1,52 @@
+"""Repositories of the Hugging Face hub -> a file in the local cache."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tokenmill._errors import MissingDependency, SourceNotFound
+
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*")
+# In this order: a tokenizer.json says more than a bare rank file.
+HUB_FILES = ("tokenizer.json", "tekken.json", "tiktoken.model", "tokenizer.model")
+
+
+def is_repository_name(source: str) -> bool:
+    """Say whether `source` could be a hub id of the form "owner/name"."""
+    return _REPOSITORY.fullmatch(source) is not None
+
+
+def fetch_from_hub(repository: str) -> Path:
+    """Return the tokenizer file of a repository, from the local cache or else downloaded."""
+    try:
+        import huggingface_hub  # noqa: PLC0415
+        from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+    except ImportError as error:
+        problem = f"is not installed, but {repository!r} is neither a file nor a directory"
+        hint = "pip install tokenmill[hf], or give the path of a tokenizer.json"
+        raise MissingDependency(problem, name="huggingface_hub", hint=hint) from error
+
+    for name in HUB_FILES:
+        cached = huggingface_hub.try_to_load_from_cache(repository, name)
+        if isinstance(cached, str):
+            return Path(cached)
+    for name in HUB_FILES:
+        try:
+            return Path(huggingface_hub.hf_hub_download(repository, name))
+        except EntryNotFoundError as error:
+            # Also raised when nothing is cached and the hub cannot be asked at all.
+            if isinstance(error, FileNotFoundError):
+                raise _unreachable(repository, error) from error
+        except (OSError, ValueError) as error:
+            raise _unreachable(repository, error) from error
+    problem = f"expected one of {', '.join(HUB_FILES)} in the repository, got none"
+    hint = "convert its tokenizer to tokenizer.json with transformers"
+    raise SourceNotFound(problem, source=repository, hint=hint)
+
+
+def _unreachable(repository: str, error: Exception) -> SourceNotFound:
+    reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    problem = f"expected a file, a directory or a hub repository, got: {reason}"
+    hint = "check the spelling, the network and, for a gated repository, `hf auth login`"
+    return SourceNotFound(problem, source=repository, hint=hint)

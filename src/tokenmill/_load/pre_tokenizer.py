@@ -1,0 +1,131 @@
+"""The "pre_tokenizer" section of a tokenizer.json -> SplitStep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._errors import LoadError
+from tokenmill._load.fields import member, optional, type_of
+from tokenmill._load.normalizer import read_pattern
+from tokenmill._spec import SplitStep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokenmill._spec import Behavior
+
+# What ByteLevel splits by when its "use_regex" is true.
+BYTE_LEVEL_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+
+_BEHAVIORS: dict[str, Behavior] = {
+    "Removed": "removed",
+    "Isolated": "isolated",
+    "MergedWithPrevious": "merged_with_previous",
+    "MergedWithNext": "merged_with_next",
+    "Contiguous": "contiguous",
+}
+_SPECIAL_CHARACTERS = frozenset(r"\.+*?()|[]{}^$#&-~")
+
+
+@dataclass
+class Splitting:
+    """What was read of a pre-tokenizer; `byte_level` says whether words become bytes."""
+
+    steps: list[SplitStep] = field(default_factory=list)
+    add_prefix_space: bool = False
+    byte_level: bool = False
+    reasons: list[str] = field(default_factory=list)
+
+
+def read_pre_tokenizer(section: object) -> Splitting:
+    """Read the section, which may be null."""
+    result = Splitting()
+    if section is not None:
+        _read(section, "pre_tokenizer", result)
+    if any(step.on_bytes for step in result.steps):
+        # It can cut characters in two: the stand-ins of some bytes are digits or punctuation.
+        result.reasons.append("a pre-tokenizer after ByteLevel, which works on single bytes")
+    return result
+
+
+def _read(section: object, where: str, result: Splitting) -> None:
+    kind, fields = type_of(section, where)
+    if kind == "Sequence":
+        for index, child in enumerate(member(fields, "pretokenizers", list, where)):
+            _read(child, f"{where}.pretokenizers[{index}]", result)
+    elif kind == "ByteLevel":
+        _read_byte_level(fields, where, result)
+    elif kind in _READERS:
+        for pattern, behavior, invert in _READERS[kind](fields, where):
+            _add(result, pattern, behavior, invert)
+    else:
+        result.reasons.append(f"pre-tokenizer {kind}")
+
+
+def _read_byte_level(fields: dict[str, Any], where: str, result: Splitting) -> None:
+    if result.byte_level:
+        result.reasons.append("pre-tokenizer ByteLevel twice")
+        return
+    if optional(fields, "add_prefix_space", True, where):
+        # ByteLevel puts a space before every word it is given, so after another split it would
+        # not be once for each range but once for each word.
+        result.add_prefix_space = not result.steps
+        if result.steps:
+            result.reasons.append("ByteLevel with add_prefix_space after another pre-tokenizer")
+    if optional(fields, "use_regex", True, where):
+        result.steps.append(SplitStep(BYTE_LEVEL_PATTERN, "onig", "isolated", invert=False))
+    result.byte_level = True
+
+
+_Cut = tuple[str, str, bool]
+
+
+def _split(fields: dict[str, Any], where: str) -> list[_Cut]:
+    engine, pattern = read_pattern(fields, where)
+    return [
+        (
+            pattern if engine == "Regex" else escape(pattern),
+            member(fields, "behavior", str, where),
+            optional(fields, "invert", False, where),
+        )
+    ]
+
+
+def _digits(fields: dict[str, Any], where: str) -> list[_Cut]:
+    individual = optional(fields, "individual_digits", False, where)
+    return [(r"\p{hf:Numeric}", "Isolated" if individual else "Contiguous", False)]
+
+
+def _punctuation(fields: dict[str, Any], where: str) -> list[_Cut]:
+    return [(r"\p{hf:Punctuation}", optional(fields, "behavior", "Isolated", where), False)]
+
+
+def _delimiter(fields: dict[str, Any], where: str) -> list[_Cut]:
+    return [(escape(member(fields, "delimiter", str, where)), "Removed", False)]
+
+
+# In these dialects \s is exactly Unicode's White_Space, which is what the library tests.
+_READERS: dict[str, Callable[[dict[str, Any], str], list[_Cut]]] = {
+    "Split": _split,
+    "Digits": _digits,
+    "Punctuation": _punctuation,
+    "CharDelimiterSplit": _delimiter,
+    "WhitespaceSplit": lambda _fields, _where: [(r"\s", "Removed", False)],
+}
+
+
+def _add(result: Splitting, pattern: str, behavior: str, invert: bool) -> None:
+    if behavior not in _BEHAVIORS:
+        problem = f"pre_tokenizer: expected a behavior of {sorted(_BEHAVIORS)}, got {behavior!r}"
+        raise LoadError(problem)
+    if not pattern:
+        result.reasons.append("pre-tokenizer Split with an empty pattern")
+        return
+    step = SplitStep(pattern, "onig", _BEHAVIORS[behavior], invert, on_bytes=result.byte_level)
+    result.steps.append(step)
+
+
+def escape(text: str) -> str:
+    r"""Write a literal as a pattern: "a.b" -> "a\.b"."""
+    return "".join(f"\\{c}" if c in _SPECIAL_CHARACTERS else c for c in text)

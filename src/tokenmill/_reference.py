@@ -1,0 +1,344 @@
+"""The path through a reference library: the methods of `_core.Model`, run by others.
+
+For tokenizers that the native engine cannot run exactly: same arguments, same results, same
+errors, at the library's speed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from importlib import import_module
+from mmap import mmap
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tokenmill._errors import (
+    DtypeError,
+    EncodeError,
+    InvalidUtf8,
+    MissingDependency,
+    OutputTooSmall,
+    ReferencePathWarning,
+    SpecialTokenInText,
+    UnknownId,
+    UnsupportedTokenizer,
+)
+from tokenmill._spec import NO_RANK, BpeModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._spec import TokenizerSpec
+
+_MAX_U16 = 0xFFFF
+_TEXT_MODE, _RAISE_MODE = 1, 2
+_REPLACE = 1
+
+
+class Library(Protocol):
+    """What is needed of a reference library, with plain Python types."""
+
+    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
+        """Encode; `as_text` leaves the text of special tokens as text."""
+
+    def decode(self, ids: list[int]) -> bytes:
+        """Decode ids that all are in the vocabulary."""
+
+    def id_to_token(self, token_id: int) -> str | None:
+        """Return the vocabulary's own spelling."""
+
+    def token_to_id(self, token: str) -> int | None:
+        """Undo `id_to_token`."""
+
+
+class ReferenceModel:
+    """A look-alike of `_core.Model` over a reference library."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self.vocab_size = spec.vocab_size
+        self.max_id = spec.vocab_size - 1
+        self._special = spec.special_tokens
+        self.library = _LIBRARIES[spec.reference](spec)
+        self._decode_bytes: tuple[bytes | None, ...] | None = None
+        if isinstance(spec.model, BpeModel) and not spec.unsupported_decode:
+            self._decode_bytes = spec.model.decode_bytes
+
+    def encode(
+        self, text: object, add_special_tokens: bool, special_mode: int, errors: int
+    ) -> NDArray[np.uint32]:
+        """Encode one text."""
+        return np.array(
+            self._rows([text], add_special_tokens, special_mode, errors)[0], dtype=np.uint32
+        )
+
+    def encode_batch(  # noqa: PLR0917 -- the core's signature
+        self,
+        texts: Iterable[object],
+        threads: int,
+        bits: int,
+        add_special_tokens: bool,
+        special_mode: int,
+        errors: int,
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Encode many texts into one flat array and offsets; the library has its own threads."""
+        rows = self._rows(texts, add_special_tokens, special_mode, errors)
+        offsets = _offsets(rows)
+        flat = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
+        if bits == 16:  # noqa: PLR2004
+            if len(flat) and int(flat.max()) > _MAX_U16:
+                raise DtypeError(f"id {flat.max()} does not fit uint16", hint="use dtype='uint32'")
+            return flat.astype(np.uint16), offsets
+        return flat, offsets
+
+    def encode_into(  # noqa: PLR0917 -- the core's signature
+        self,
+        texts: Iterable[object],
+        out: NDArray[Any],
+        threads: int,
+        add_special_tokens: bool,
+        special_mode: int,
+        errors: int,
+    ) -> NDArray[np.int64]:
+        """Encode many texts into the caller's array."""
+        ids, offsets = self.encode_batch(
+            texts, threads, out.itemsize * 8, add_special_tokens, special_mode, errors
+        )
+        if len(ids) > len(out):
+            raise OutputTooSmall(
+                f"out: {len(ids)} ids, got room for {len(out)}", hint="ask count_batch first"
+            )
+        out[: len(ids)] = ids
+        return offsets
+
+    def count_batch(  # noqa: PLR0917 -- the core's signature
+        self,
+        texts: Iterable[object],
+        threads: int,
+        add_special_tokens: bool,
+        special_mode: int,
+        errors: int,
+        limit: int,
+    ) -> NDArray[np.int64]:
+        """Count the ids of each text; the library cannot stop early at `limit`."""
+        rows = self._rows(texts, add_special_tokens, special_mode, errors)
+        return np.array([len(row) for row in rows], dtype=np.int64)
+
+    def decode(self, ids: NDArray[np.uint32]) -> bytes:
+        """Decode one row of ids."""
+        if len(ids) and int(ids.max()) > self.max_id:
+            worst = int(ids.max())
+            raise UnknownId(f"expected ids below {self.vocab_size}, got {worst}", id=worst)
+        if self._decode_bytes is None:
+            return self.library.decode(ids.tolist())
+        # The library would give text, with U+FFFD for half a character.
+        return b"".join([self._decode_bytes[i] or b"" for i in ids.tolist()])
+
+    def decode_batch(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[bytes]:
+        """Decode rows of ids."""
+        return (
+            [self.decode(row) for row in np.split(ids, offsets[1:-1])] if len(offsets) > 1 else []
+        )
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return what the id decodes to on its own."""
+        return self.decode(np.array([token_id], dtype=np.uint32))
+
+    def memory(self) -> dict[str, int]:
+        """Return nothing: the library does not tell what it uses."""
+        return {}
+
+    def _rows(
+        self, texts: Iterable[object], add_special: bool, special_mode: int, errors: int
+    ) -> list[list[int]]:
+        plain = [_as_str(text, n, errors) for n, text in enumerate(_as_list(texts))]
+        if special_mode == _RAISE_MODE:
+            for number, text in enumerate(plain):
+                self._refuse_special(text, number)
+        return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
+
+    def _refuse_special(self, text: str, document: int) -> None:
+        found = [(text.find(token), token) for token in self._special if token in text]
+        if found:
+            position, token = min(found)
+            raise SpecialTokenInText(
+                f"the text of the special token {token!r}",
+                token=token,
+                document=document,
+                offset=len(text[:position].encode()),
+                hint="special_in_text='text' keeps it as text, 'encode' makes it the token",
+            )
+
+
+def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:
+    """Say once, when a tokenizer is loaded, that it runs through its library and why."""
+    warnings.warn(
+        f"{spec.name}: runs through the library {spec.reference!r}, exact but at its speed: "
+        + "; ".join(reasons),
+        ReferencePathWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+class _Tokenizers:
+    """Hugging Face `tokenizers`."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        if spec.source is None:
+            raise UnsupportedTokenizer(
+                "needs its tokenizer.json to run through 'tokenizers'", where=spec.name
+            )
+        library = _import("tokenizers", spec)
+        text = spec.source.decode()
+        self._make: Callable[[], Any] = lambda: _quiet(library.Tokenizer.from_str(text))
+        self._plain = self._make()
+
+    @cached_property
+    def _as_text(self) -> Any:  # noqa: ANN401 -- a class of the library
+        """A second tokenizer: the switch is a state of the library's object."""
+        tokenizer = self._make()
+        tokenizer.encode_special_tokens = True
+        return tokenizer
+
+    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
+        tokenizer = self._as_text if as_text else self._plain
+        return [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=add_special)]
+
+    def decode(self, ids: list[int]) -> bytes:
+        text: str = self._plain.decode(ids, skip_special_tokens=False)
+        return text.encode()
+
+    def id_to_token(self, token_id: int) -> str | None:
+        token: str | None = self._plain.id_to_token(token_id)
+        return token
+
+    def token_to_id(self, token: str) -> int | None:
+        token_id: int | None = self._plain.token_to_id(token)
+        return token_id
+
+
+class _Tiktoken:
+    """OpenAI `tiktoken`, whose ids are the ranks; they are mapped to the spec's ids."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        model = spec.model
+        if not isinstance(model, BpeModel) or model.ranks is None or len(spec.split) != 1:
+            raise UnsupportedTokenizer("not a tokenizer that 'tiktoken' can run", where=spec.name)
+        ranks = model.ranks.tolist()
+        ranked = {t: ranks[i] for i, t in enumerate(model.tokens) if t and ranks[i] != NO_RANK}
+        free = max(ranked.values(), default=-1) + 1
+        special = {token: free + n for n, token in enumerate(spec.special_tokens)}
+        self._ids = {rank: i for i, rank in enumerate(ranks) if rank != NO_RANK}
+        self._ids |= {special[token]: i for token, i in spec.special_tokens.items()}
+        self._ranks = {i: rank for rank, i in self._ids.items()}
+        self._around = list(spec.prefix_ids), list(spec.suffix_ids)
+        self._encoding = _import("tiktoken", spec).Encoding(
+            name=spec.name,
+            pat_str=spec.split[0].pattern,
+            mergeable_ranks=ranked,
+            special_tokens=special,
+        )
+
+    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
+        before, after = self._around if add_special else ([], [])
+        allowed: Any = set() if as_text else "all"
+        rows = [
+            self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
+            for text in texts
+        ]
+        return [[*before, *(self._ids[rank] for rank in row), *after] for row in rows]
+
+    def decode(self, ids: list[int]) -> bytes:
+        try:
+            data: bytes = self._encoding.decode_bytes([self._ranks[i] for i in ids])
+        except KeyError as error:
+            raise UnknownId("no token has this id", id=error.args[0]) from error
+        return data
+
+    def id_to_token(self, token_id: int) -> str | None:
+        return self.decode([token_id]).decode(errors="replace")
+
+    def token_to_id(self, token: str) -> int | None:
+        try:
+            return self._ids[self._encoding.encode_single_token(token)]
+        except KeyError:
+            return None
+
+
+_LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
+    "tokenizers": _Tokenizers,
+    "tiktoken": _Tiktoken,
+}
+
+
+def _import(name: str, spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- a module
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingDependency(
+            f"{spec.name!r} runs through this library, which is not installed",
+            name=name,
+            hint=f"pip install {name}",
+        ) from error
+
+
+def _quiet(tokenizer: Any) -> Any:  # noqa: ANN401 -- a class of the library
+    """Switch off what a spec leaves out: ids must depend on the text alone."""
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _as_list(texts: Any) -> Sequence[object]:  # noqa: ANN401 -- anything the core takes
+    """List the texts, out of an Arrow array too."""
+    if isinstance(texts, (list, tuple)):
+        return texts
+    pa = import_module("pyarrow")
+    array = pa.chunked_array(texts) if hasattr(texts, "__arrow_c_stream__") else pa.array(texts)
+    rows: list[object] = array.to_pylist()
+    return rows
+
+
+def _as_str(text: object, document: int, errors: int) -> str:
+    if isinstance(text, str):
+        return _checked_str(text, document, errors)
+    if isinstance(text, (bytes, bytearray, memoryview, mmap)):
+        try:
+            return bytes(text).decode("utf-8", "replace" if errors == _REPLACE else "strict")
+        except UnicodeDecodeError as error:
+            raise InvalidUtf8(
+                f"not UTF-8, got byte {error.object[error.start]:#04x}",
+                document=document,
+                offset=error.start,
+                hint="errors='replace' puts U+FFFD there",
+            ) from error
+    raise EncodeError(
+        f"expected str or bytes, got {type(text).__name__}",
+        document=document,
+        hint="leave out what is no text",
+    )
+
+
+def _checked_str(text: str, document: int, errors: int) -> str:
+    """Refuse or replace lone surrogates, which UTF-8 cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        if errors == _REPLACE:
+            return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        raise InvalidUtf8(
+            "a lone surrogate, which UTF-8 cannot hold",
+            document=document,
+            offset=len(text[: error.start].encode()),
+            hint="errors='replace' puts U+FFFD there",
+        ) from error
+    return text
+
+
+def _offsets(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return offsets

@@ -1,0 +1,311 @@
+"""Tokenizer: the face of the engine. A spec's model behind methods; no state that can change."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b85decode
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+
+from tokenmill import _core
+from tokenmill._batch import TokenBatch
+from tokenmill._describe import Description
+from tokenmill._options import (
+    ERROR_MODES,
+    SPECIAL_MODES,
+    bits_of,
+    ids_of,
+    limit_of,
+    modes,
+    out_of,
+    refuse_modes,
+    rows_of,
+    texts_of,
+    thread_count,
+)
+from tokenmill._reference import ReferenceModel
+from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
+from tokenmill._spec import OpaqueModel, TokenizerSpec
+from tokenmill._spelling import Spelling
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping
+    from mmap import mmap
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
+    SpecialInText: TypeAlias = Literal["encode", "text", "raise"]
+    Errors: TypeAlias = Literal["strict", "replace"]
+    Dtype: TypeAlias = Literal["uint32", "uint16"] | type[np.uint32] | type[np.uint16]
+
+__all__ = ["Tokenizer", "compile_file"]
+
+
+class Tokenizer:
+    """An exact, fast tokenizer. Make one with `Tokenizer.load`.
+
+    Immutable and safe to use from many threads and after a fork; every option is an argument of
+    the call. Options that several methods share:
+
+    `add_special_tokens` puts around each text what the tokenizer puts there (as `<s>`).
+    `special_in_text` says what becomes of a special token's text inside a text: "encode" makes it
+    the token, "text" leaves it text like any other, "raise" raises SpecialTokenInText.
+    `errors` says what to do with bytes that are not UTF-8: "strict" raises InvalidUtf8, "replace"
+    encodes U+FFFD instead, as `bytes.decode` would.
+    `threads` is the number of threads; None takes what this process may use: the least of CPU
+    affinity, control-group quota and TOKENMILL_THREADS.
+    """
+
+    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling")
+
+    _encode: Any
+    _model: Any
+    _decoder: Any
+    _ready: Ready
+    _spelling: Spelling
+
+    def __init__(self, ready: Ready) -> None:
+        put = object.__setattr__
+        put(self, "_ready", ready)
+        put(self, "_model", ready.model)
+        put(self, "_encode", ready.model.encode)
+        put(self, "_decoder", _decoder_of(ready))
+        put(
+            self,
+            "_spelling",
+            Spelling(ready.model, ready.meta["added_tokens"], ready.meta["spelling"]),
+        )
+
+    @classmethod
+    def load(
+        cls,
+        source: str | os.PathLike[str] | object | None = None,
+        *,
+        pattern: str | None = None,
+        special_tokens: Mapping[str, int] | None = None,
+    ) -> Tokenizer:
+        """Load a tokenizer; without a source, the one that ships in the package.
+
+        `source` is a tokenizer.json, a directory that holds one, a tekken.json, a `.tiktoken`
+        file, a `.mill` file, a hub id ("owner/name"), or a tokenizer that `tokenizers`,
+        `transformers` or `tiktoken` has loaded. `pattern` (a published encoding's name or a
+        regular expression) and `special_tokens` are for `.tiktoken` files, which hold neither.
+        """
+        return cls(resolve(Request(source, pattern, special_tokens), stacklevel=2))
+
+    def encode(
+        self,
+        text: Text,
+        *,
+        add_special_tokens: bool = False,
+        special_in_text: SpecialInText = "encode",
+        errors: Errors = "strict",
+    ) -> NDArray[np.uint32]:
+        """Return the ids of one text."""
+        try:
+            special, policy = SPECIAL_MODES[special_in_text], ERROR_MODES[errors]
+        except (KeyError, TypeError):
+            refuse_modes(special_in_text, errors)
+        ids: NDArray[np.uint32] = self._encode(text, add_special_tokens, special, policy)
+        return ids
+
+    def encode_batch(
+        self,
+        texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        *,
+        threads: int | None = None,
+        dtype: Dtype = "uint32",
+        add_special_tokens: bool = False,
+        special_in_text: SpecialInText = "encode",
+        errors: Errors = "strict",
+    ) -> TokenBatch:
+        """Return the ids of many texts: a list, or an Arrow array of strings (not copied)."""
+        special, policy = modes(special_in_text, errors)
+        bits = bits_of(dtype, self._model.max_id)
+        ids, offsets = self._model.encode_batch(
+            texts_of(texts), thread_count(threads), bits, add_special_tokens, special, policy
+        )
+        return TokenBatch(ids, offsets)
+
+    def encode_into(
+        self,
+        texts: Iterable[Text] | Any,  # noqa: ANN401
+        out: NDArray[Any],
+        *,
+        threads: int | None = None,
+        add_special_tokens: bool = False,
+        special_in_text: SpecialInText = "encode",
+        errors: Errors = "strict",
+    ) -> NDArray[np.int64]:
+        """Write the ids of many texts into `out` (uint32 or uint16) and return their offsets.
+
+        OutputTooSmall if they do not fit; what `out` holds then is not defined.
+        """
+        special, policy = modes(special_in_text, errors)
+        offsets: NDArray[np.int64] = self._model.encode_into(
+            texts_of(texts),
+            out_of(out, self._model.max_id),
+            thread_count(threads),
+            add_special_tokens,
+            special,
+            policy,
+        )
+        return offsets
+
+    def count(
+        self,
+        text: Text,
+        limit: int | None = None,
+        *,
+        add_special_tokens: bool = False,
+        special_in_text: SpecialInText = "encode",
+        errors: Errors = "strict",
+    ) -> int:
+        """Return the number of ids of one text; with `limit`, `limit + 1` stands for any more."""
+        special, policy = modes(special_in_text, errors)
+        most = limit_of(limit)
+        counts = self._model.count_batch([text], 1, add_special_tokens, special, policy, most)
+        count = int(counts[0])
+        return count if limit is None else min(count, limit + 1)
+
+    def count_batch(
+        self,
+        texts: Iterable[Text] | Any,  # noqa: ANN401
+        limit: int | None = None,
+        *,
+        threads: int | None = None,
+        add_special_tokens: bool = False,
+        special_in_text: SpecialInText = "encode",
+        errors: Errors = "strict",
+    ) -> NDArray[np.int64]:
+        """Return the number of ids of each text; `limit` is as in `count`."""
+        special, policy = modes(special_in_text, errors)
+        most = limit_of(limit)
+        counts: NDArray[np.int64] = self._model.count_batch(
+            texts_of(texts), thread_count(threads), add_special_tokens, special, policy, most
+        )
+        return counts if limit is None else counts.clip(max=limit + 1)
+
+    def decode(self, ids: ArrayLike, *, errors: str = "replace") -> str:
+        """Return the text of ids; `errors` is that of `bytes.decode`, for half a character."""
+        return self.decode_bytes(ids).decode("utf-8", errors)
+
+    def decode_bytes(self, ids: ArrayLike) -> bytes:
+        """Return the bytes of ids."""
+        data: bytes = self._decoder.decode(ids_of(ids))
+        return data
+
+    def decode_batch(
+        self, batch: TokenBatch | Iterable[ArrayLike], *, errors: str = "replace"
+    ) -> list[str]:
+        """Return the text of each row of ids."""
+        rows = self._decoder.decode_batch(*rows_of(batch))
+        return [row.decode("utf-8", errors) for row in rows]
+
+    def token_to_id(self, token: str | bytes) -> int | None:
+        """Return the id of a token, as `id_to_token` writes it or as bytes; None if unknown."""
+        return self._spelling.token_to_id(token)
+
+    def id_to_token(self, token_id: int) -> str:
+        """Return a token as its vocabulary writes it.
+
+        For a tokenizer.json that is the string in the file, where a byte-level vocabulary spells
+        a space as U+0120; for rank files it is the token's text, with U+FFFD for half a character.
+        """
+        return self._spelling.id_to_token(token_id)
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes that one id decodes to."""
+        return self._spelling.token_bytes(token_id)
+
+    @property
+    def name(self) -> str:
+        """Where it came from: the name of its file, directory or repository."""
+        return str(self._ready.meta["name"])
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest id."""
+        return int(self._model.vocab_size)
+
+    @property
+    def special_tokens(self) -> Mapping[str, int]:
+        """Ids of the special tokens by their text."""
+        return MappingProxyType(self._ready.meta["special_tokens"])
+
+    def memory(self) -> dict[str, int]:
+        """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
+        memory: dict[str, int] = self._model.memory()
+        return memory
+
+    def describe(self) -> Description:
+        """Say which split, normalizer and path this tokenizer uses, and why."""
+        target = "" if isinstance(self._model, ReferenceModel) else _core.target()
+        return Description.from_meta(self._ready.meta, self.vocab_size, target)
+
+    def __repr__(self) -> str:
+        return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self._ready.meta['path']})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        ready = self._ready
+        if ready.payload is None:
+            return _revive_reference, (ready.spec, tuple(ready.meta["reasons"]))
+        return _revive, (bytes(ready.payload),)
+
+    def __copy__(self) -> Tokenizer:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Tokenizer:
+        return self
+
+    def __setattr__(self, name: str, _value: object) -> NoReturn:
+        raise AttributeError(f"a Tokenizer cannot be changed: {name!r}; options go to the calls")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        self.__setattr__(name, None)
+
+
+def _revive(payload: bytes) -> Tokenizer:
+    return Tokenizer(from_payload(payload))
+
+
+def _revive_reference(spec: TokenizerSpec, reasons: tuple[str, ...]) -> Tokenizer:
+    return Tokenizer(from_spec(spec, reasons))
+
+
+def _decoder_of(ready: Ready) -> Any:  # noqa: ANN401 -- the core's model or its look-alike
+    """Return what decodes: the model, or the reference library for a decoder it does not have."""
+    meta = ready.meta
+    if "source" not in meta or isinstance(ready.model, ReferenceModel):
+        return ready.model
+    return _LazyDecoder(
+        TokenizerSpec(
+            name=meta["name"],
+            kind=meta["kind"],
+            model=OpaqueModel(ready.model.vocab_size),
+            reference=meta["reference"],
+            source=zlib.decompress(b85decode(meta["source"])),
+        )
+    )
+
+
+class _LazyDecoder:
+    """Decodes through the reference library, which is imported only when it is needed."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        self._spec = spec
+        self._model: ReferenceModel | None = None
+
+    def decode(self, ids: NDArray[np.uint32]) -> bytes:
+        return self._reference().decode(ids)
+
+    def decode_batch(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[bytes]:
+        return self._reference().decode_batch(ids, offsets)
+
+    def _reference(self) -> ReferenceModel:
+        if self._model is None:
+            self._model = ReferenceModel(self._spec)
+        return self._model

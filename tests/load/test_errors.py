@@ -1,0 +1,61 @@
+"""The error tree: messages, attributes, builtins, pickling."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from tokenmill import _errors
+from tokenmill._errors import TokenmillError
+
+SPECIAL = "<s>"
+EXAMPLES: list[tuple[TokenmillError, type[Exception], str]] = [
+    (
+        _errors.LoadError("expected X, got Y", path="a.json", line=3, hint="do Z"),
+        ValueError,
+        "a.json:3: expected X, got Y; hint: do Z",
+    ),
+    (_errors.LoadError("bad", offset=7), ValueError, "byte 7: bad"),
+    (_errors.CorruptModel("bad", path="m.mill", offset=3), ValueError, "m.mill at byte 3: bad"),
+    (_errors.SourceNotFound("no file", source="x"), FileNotFoundError, "x: no file"),
+    (_errors.UnsupportedTokenizer("no", reasons=("a",)), ValueError, "no"),
+    (
+        _errors.PatternError("bad", pattern="((", offset=2),
+        ValueError,
+        "pattern at character 2: bad",
+    ),
+    (_errors.EncodeError("bad", document=1), ValueError, "document 1: bad"),
+    (_errors.InvalidUtf8("bad", document=3, offset=9), ValueError, "document 3, byte 9: bad"),
+    (_errors.SpecialTokenInText("bad", token=SPECIAL, offset=0), ValueError, "byte 0: bad"),
+    (_errors.OutputTooSmall("bad"), ValueError, "bad"),
+    (_errors.DtypeError("bad"), ValueError, "bad"),
+    (_errors.UnknownId("no id 5", id=5), LookupError, "no id 5"),
+    (_errors.MissingDependency("absent", name="torch"), ImportError, "torch: absent"),
+]
+
+
+@pytest.mark.parametrize(("error", "builtin", "message"), EXAMPLES)
+def test_an_error_says_where_and_is_also_the_builtin(
+    error: TokenmillError, builtin: type[Exception], message: str
+) -> None:
+    assert str(error) == message
+    assert isinstance(error, builtin)
+
+
+@pytest.mark.parametrize("error", [example[0] for example in EXAMPLES])
+def test_an_error_survives_pickling(error: TokenmillError) -> None:
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
+    assert getattr(again, "name", None) == getattr(error, "name", None)
+
+
+def test_every_error_of_the_module_has_an_example() -> None:
+    defined = {
+        value
+        for value in vars(_errors).values()
+        if isinstance(value, type) and issubclass(value, TokenmillError)
+    }
+    assert defined == {TokenmillError, *(type(example[0]) for example in EXAMPLES)}

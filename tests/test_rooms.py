@@ -1,0 +1,126 @@
+"""The architecture, written once and checked: who may include whom in core/."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+CORE = ROOT / "core"
+
+ROOMS = {  # row order = data flow
+    "base": [],
+    "simd": ["base"],
+    "unicode": ["base"],
+    "vocab": ["base"],
+    "normalize": ["base", "simd", "unicode"],
+    "split": ["base", "simd", "unicode"],
+    "encode": ["base", "simd", "vocab"],
+    "decode": ["base", "vocab"],
+    "pipeline": [
+        "base", "simd", "unicode", "vocab", "normalize", "split", "encode", "decode",
+    ],
+}  # fmt: skip
+VOCABULARY = {"base", "simd"}  # every header is public
+FUSES = {"pipeline"}  # may open <room>/<room>-inl.h too
+VENDORS = re.compile(
+    r"\b(gpt|openai|tiktoken|hugging ?face|llama|qwen|deepseek|mistral|tekken|kimi|olmo|falcon"
+    r"|starcoder|smollm|gemma|bert|cl100k|o200k|r50k|p50k|gigatoken)",
+    re.IGNORECASE,
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+PYTHON = re.compile(r"<(Python|nanobind)\b")
+MAX_LINES = 400
+
+
+def sources(folder: Path = CORE) -> list[Path]:
+    return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".inc"})
+
+
+def doors(room: str, other: str) -> set[str]:
+    return {f"{other}.h", f"{other}-inl.h"} if room in FUSES else {f"{other}.h"}
+
+
+def wrong_includes(core: Path) -> list[str]:
+    wrong = []
+    for source in sources(core):
+        room = source.relative_to(core).parts[0]
+        for target in INCLUDE.findall(source.read_text(encoding="utf-8")):
+            other, _, rest = target.partition("/")
+            if other == room:
+                continue
+            if other not in ROOMS.get(room, []):
+                wrong.append(f"{source.relative_to(core)}: {room} may not know {other}")
+            elif other not in VOCABULARY and rest not in doors(room, other):
+                wrong.append(
+                    f"{source.relative_to(core)}: enter {other} by its door {other}/{other}.h, "
+                    f"not {target}"
+                )
+    return wrong
+
+
+def test_rooms_include_only_the_doors_of_rooms_below() -> None:
+    wrong = wrong_includes(CORE)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_folder_of_the_core_is_a_room() -> None:
+    folders = {p.name for p in CORE.iterdir() if p.is_dir() and any(p.rglob("*.h"))}
+    assert folders <= set(ROOMS)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "complaint"),
+    [
+        ("base/a.h", '#include "vocab/vocab.h"', "base may not know vocab"),
+        ("encode/a.cpp", '#include "split/split.h"', "encode may not know split"),
+        ("decode/a.cpp", '#  include "vocab/table.h"', "by its door vocab/vocab.h"),
+        ("split/a.cpp", '#include "normalize/normalize-inl.h"', "split may not know normalize"),
+        ("cellar/a.h", '#include "base/types.h"', "cellar may not know base"),
+    ],
+)
+def test_a_wrong_include_is_found(tmp_path: Path, file: str, text: str, complaint: str) -> None:
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).write_text(text)
+    assert len(wrong_includes(tmp_path)) == 1
+    assert complaint in wrong_includes(tmp_path)[0]
+
+
+def test_right_includes_pass(tmp_path: Path) -> None:
+    (tmp_path / "pipeline").mkdir()
+    (tmp_path / "pipeline" / "a.h").write_text(
+        '#include "split/split-inl.h"\n#include "simd/block.h"\n#include "vocab/vocab.h"\n'
+    )
+    assert wrong_includes(tmp_path) == []
+
+
+def test_core_knows_no_python() -> None:
+    assert [str(s) for s in sources() if PYTHON.search(s.read_text(encoding="utf-8"))] == []
+
+
+def test_core_knows_no_vendor() -> None:
+    found = [
+        f"{source.relative_to(ROOT)}:{number}: {line.strip()}"
+        for source in sources()
+        for number, line in enumerate(source.read_text(encoding="utf-8").splitlines(), start=1)
+        if VENDORS.search(line)
+    ]
+    found += [str(s.relative_to(ROOT)) for s in sources() if VENDORS.search(s.stem)]
+    assert not found, "\n".join(found)
+
+
+def test_sources_are_ascii() -> None:
+    files = sources() + sources(ROOT / "bind") + sorted((ROOT / "src").rglob("*.py"))
+    assert [str(f.relative_to(ROOT)) for f in files if not f.read_bytes().isascii()] == []
+
+
+def test_files_stay_short() -> None:
+    files = sources() + sources(ROOT / "bind") + sorted((ROOT / "src").rglob("*.py"))
+    long = {
+        str(f.relative_to(ROOT)): len(f.read_text(encoding="utf-8").splitlines())
+        for f in files
+        if "generated" not in f.parts
+    }
+    assert {name: n for name, n in long.items() if n > MAX_LINES} == {}

@@ -1,0 +1,35 @@
+"""Write src/tokenmill/_core.pyi from the built module; `--print` shows it instead."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from nanobind.stubgen import StubGen
+
+STUB = Path(__file__).resolve().parent.parent / "src" / "tokenmill" / "_core.pyi"
+
+
+def generate() -> str:
+    """Return the text of the stub of the module that is installed now."""
+    import tokenmill._core as core  # noqa: PLC0415 -- late, so that --help works without a build
+
+    generator = StubGen(core)
+    generator.put(core)
+    return str(generator.get())
+
+
+def main() -> int:
+    """Write or print the stub."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--print", action="store_true", help="to stdout instead of the file")
+    if parser.parse_args().print:
+        sys.stdout.write(generate())
+    else:
+        STUB.write_text(generate())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
