@@ -15,14 +15,14 @@ def main() -> None:
     tokenizer = tokenmill.Tokenizer.load()
     print(tokenizer.describe(), end="\n\n")
 
-    files = sorted(path for path in DATA.rglob("*") if path.is_file())
+    files = sorted(DATA.glob("*.txt"))
     texts = [path.read_bytes() for path in files]
-    print(f"{'file':<24} {'bytes':>9} {'ids':>9} {'bytes/id':>9}  back")
+    print(f"{'file':<28} {'bytes':>9} {'ids':>9} {'bytes/id':>9}  back")
     for path, text in zip(files, texts, strict=True):
         ids = tokenizer.encode(text)
         back = "same" if tokenizer.decode_bytes(ids) == text else "DIFFERENT"
         ratio = len(text) / max(len(ids), 1)
-        print(f"{path.name:<24} {len(text):>9,} {len(ids):>9,} {ratio:>9.2f}  {back}")
+        print(f"{path.name:<28} {len(text):>9,} {len(ids):>9,} {ratio:>9.2f}  {back}")
 
     begin = time.perf_counter()
     batch = tokenizer.encode_batch(texts, dtype="uint16")

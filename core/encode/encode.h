@@ -58,9 +58,12 @@ struct WordEncoder {
 
     std::vector<std::uint32_t> side;      // ids of this batch that fit nowhere else
     std::vector<std::uint32_t> long_ids;  // scratch
+    std::vector<std::uint8_t> kept_bytes;  // scratch
     std::uint64_t merged_words = 0;       // for statistics: words that no table knew
 
 private:
+    [[nodiscard]] Bytes without_dropped(Bytes word);
+    void merge_long(Bytes word);  // external ids to long_ids
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
 };

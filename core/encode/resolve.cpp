@@ -20,14 +20,35 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
     return vocab::pack_reference(vocab::kTagSide, at, count_of_ids);
 }
 
+Bytes WordEncoder::without_dropped(Bytes word) {
+    if (!vocab.drops_bytes()) {
+        return word;
+    }
+    kept_bytes.clear();
+    for (const std::uint8_t byte : word) {
+        if (!vocab.is_dropped(byte)) {
+            kept_bytes.push_back(byte);
+        }
+    }
+    return kept_bytes;
+}
+
+void WordEncoder::merge_long(Bytes word) {
+    long_ids.clear();
+    merger.merge(without_dropped(word), long_ids);
+    for (std::uint32_t& id : long_ids) {
+        id = vocab.external[id];
+    }
+}
+
 std::uint64_t WordEncoder::resolve(Unit what) {
     const std::uint32_t size = unit_size(what);
     const Bytes word(unit_begin(what), size);
-    std::uint64_t long_hash = 0;
-    if (size <= WordTables::kLongest) {
-        long_hash = hash_long(word);
+    // Short words are in the ring only when the store was full or their key is ambiguous.
+    if (size <= WordTables::kLongest &&
+        (size > 16 || word[size - 1] == 0 || tables.is_store_full())) {
         std::uint32_t count_of_ids = 0;
-        if (const std::uint32_t* ids = tables.find_long(word, long_hash, count_of_ids)) {
+        if (const std::uint32_t* ids = tables.find_long(word, hash_long(word), count_of_ids)) {
             return side_value(ids, count_of_ids);
         }
     }
@@ -38,20 +59,18 @@ std::uint64_t WordEncoder::resolve(Unit what) {
         }
     }
     ++merged_words;
-    std::uint32_t buffer[kShortWord];
-    const std::uint32_t* internal = buffer;
-    std::uint32_t n = 0;
-    if (size <= kShortWord) {
-        n = merge_short(vocab.pairs, word.data(), size, buffer);
-    } else {
-        long_ids.clear();
-        merger.merge(word, long_ids);
-        internal = long_ids.data();
-        n = static_cast<std::uint32_t>(long_ids.size());
+    if (size > kShortWord) {
+        merge_long(word);
+        const auto n = static_cast<std::uint32_t>(long_ids.size());
+        remember(word, long_ids.data(), n);
+        return side_value(long_ids.data(), n);
     }
-    std::uint32_t* ids = size <= kShortWord ? buffer : long_ids.data();
+    std::uint32_t ids[kShortWord];
+    const Bytes kept = without_dropped(word);
+    const std::uint32_t n =
+        merge_short(vocab.pairs, kept.data(), static_cast<std::uint32_t>(kept.size()), ids);
     for (std::uint32_t i = 0; i < n; ++i) {
-        ids[i] = vocab.external[internal[i]];
+        ids[i] = vocab.external[ids[i]];
     }
     remember(word, ids, n);
     return side_value(ids, n);
@@ -62,11 +81,7 @@ std::uint64_t WordEncoder::resolve_ambiguous(Bytes word, bool piece, TokenId who
     if (!piece) {
         return vocab::pack_ids(&whole, 1);
     }
-    long_ids.clear();
-    merger.merge(word, long_ids);
-    for (std::uint32_t& id : long_ids) {
-        id = vocab.external[id];
-    }
+    merge_long(word);
     return side_value(long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
 }
 
@@ -102,10 +117,7 @@ void WordEncoder::encode_giant(Bytes word, bool whole_word) {
             return;
         }
     }
-    merger.merge(word, long_ids);
-    for (std::uint32_t& id : long_ids) {
-        id = vocab.external[id];
-    }
+    merge_long(word);
 }
 
 }  // namespace tokenmill::encode

@@ -54,6 +54,9 @@ struct WordTables {
     bool store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
                std::uint64_t& value) noexcept;
 
+    // A guess that errs towards true: words whose ids found no place may be in the ring.
+    [[nodiscard]] bool is_store_full() const noexcept { return stored.size() - stored_count < 64; }
+
     void put8(std::uint64_t key, std::uint64_t value) noexcept;
     void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
     void put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,

@@ -87,7 +87,9 @@ std::vector<std::uint32_t> write_pairs(const Deriver& deriver, std::vector<Deriv
     std::vector<std::uint32_t> external;
     for (unsigned byte = 0; byte < 256; ++byte) {
         const TokenId id = deriver.byte_id(static_cast<std::uint8_t>(byte));
-        internal[id] = byte;
+        if (id != VocabView::kNoToken) {
+            internal[id] = byte;
+        }
         external.push_back(id);
     }
     for (const Derivation& merge : kept) {
@@ -157,7 +159,14 @@ void compile_vocab(const VocabInput& input, BlobWriter& out) {
         }
     }
     const auto external = write_pairs(deriver, walk.kept, count, out);
-    walk.junctions.write(out);
+    // A byte that is dropped makes its neighbours touch: then no junction may be cut.
+    bool can_cut = true;
+    for (unsigned byte = 0x80; byte < 0xF0; ++byte) {
+        const bool in_char3 = byte < 0xC0 || byte >= 0xE0;
+        can_cut &= !in_char3 ||
+                   deriver.byte_id(static_cast<std::uint8_t>(byte)) != VocabView::kNoToken;
+    }
+    walk.junctions.write(can_cut, out);
     write_seeds(walk, out);
     out.add_bytes(kTokenBytes, input.token_bytes.data(), input.token_offsets.back());
     out.add_bytes(kTokenOffsets, input.token_offsets.data(), input.token_offsets.size_bytes(), 8);

@@ -36,10 +36,7 @@ Deriver::Deriver(const VocabInput& input)
     byte_ids_.resize(256);
     for (unsigned byte = 0; byte < 256; ++byte) {
         const auto value = static_cast<std::uint8_t>(byte);
-        byte_ids_[byte] = find(Bytes(&value, 1));
-        if (byte_ids_[byte] == VocabView::kNoToken) {
-            bad("no token for byte " + std::to_string(byte));
-        }
+        byte_ids_[byte] = find(Bytes(&value, 1));  // kNoToken: the byte is dropped from words
     }
     build_merges();
 }
@@ -129,7 +126,9 @@ Deriver::Merge Deriver::look_up(TokenId left, TokenId right) const {
 void Deriver::merge(Bytes word, std::vector<TokenId>& ids, Derivation* last) const {
     ids.clear();
     for (const std::uint8_t byte : word) {
-        ids.push_back(byte_ids_[byte]);
+        if (byte_ids_[byte] != VocabView::kNoToken) {
+            ids.push_back(byte_ids_[byte]);
+        }
     }
     std::vector<Merge> pairs(ids.size());
     for (std::size_t i = 0; i + 1 < ids.size(); ++i) {

@@ -53,8 +53,9 @@ void JunctionBuilder::add_part(Bytes left, Bytes right) {
                                            right.data(), static_cast<TmU32>(right.size())));
 }
 
-void JunctionBuilder::write(BlobWriter& out) const {
-    std::vector<std::uint32_t> words(std::size_t{1} << JunctionFilter::kWordBits, 0);
+void JunctionBuilder::write(bool can_cut, BlobWriter& out) const {
+    std::vector<std::uint32_t> words(std::size_t{1} << JunctionFilter::kWordBits,
+                                     can_cut ? 0 : 0xFFFFFFFFU);
     for (const std::uint32_t pair : pairs_) {
         words[JunctionFilter::word_of(pair)] |= JunctionFilter::bits_of(pair);
     }
@@ -63,7 +64,8 @@ void JunctionBuilder::write(BlobWriter& out) const {
         size *= 2;
     }
     std::vector<std::uint64_t> slots(size, 0);
-    for (const std::uint64_t key : parts_) {
+    const std::set<std::uint64_t> in_order(parts_.begin(), parts_.end());  // same bytes everywhere
+    for (const std::uint64_t key : in_order) {
         std::size_t at = JunctionFilter::part_slot(key) & (size - 1);
         while (slots[at] != 0) {
             at = (at + 1) & (size - 1);

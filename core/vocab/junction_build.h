@@ -13,7 +13,8 @@ namespace tokenmill::vocab {
 class JunctionBuilder {
 public:
     void add_token(Bytes token);
-    void write(BlobWriter& out) const;
+    // Without `can_cut` the filter calls everything joined.
+    void write(bool can_cut, BlobWriter& out) const;
 
 private:
     void add_part(Bytes left, Bytes right);

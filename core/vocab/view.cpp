@@ -66,6 +66,9 @@ VocabView::VocabView(const BlobReader& blob) {
     junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
                  blob.need<std::uint8_t>(kJunctionFlags, 65536).data(), parts.data(),
                  static_cast<std::uint32_t>(parts.size() - 1)};
+    for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
+        drops_bytes_ |= byte != 0xC0 && byte != 0xC1 && external[byte] == kNoToken;
+    }
     seeds8 = blob.get<Seed8>(kSeeds8);
     seeds16 = blob.get<Seed16>(kSeeds16);
     seed_ids = blob.get<std::uint32_t>(kSeedIds);

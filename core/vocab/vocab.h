@@ -79,6 +79,12 @@ public:
     [[nodiscard]] bool maybe_unreachable(Bytes word) const noexcept;
     [[nodiscard]] bool is_reachable(TokenId id) const noexcept { return (flags_[id] & 2) != 0; }
 
+    // Does the vocabulary lack tokens for bytes that text can hold? Such bytes vanish from words.
+    [[nodiscard]] bool drops_bytes() const noexcept { return drops_bytes_; }
+    [[nodiscard]] bool is_dropped(std::uint8_t byte) const noexcept {
+        return external[byte] == kNoToken;
+    }
+
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
     PairTable pairs{};
@@ -90,6 +96,7 @@ public:
 
 private:
     Scalars scalars_{};
+    bool drops_bytes_ = false;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;
@@ -99,8 +106,8 @@ private:
     std::span<const std::uint64_t> unreachable_;
 };
 
-// Throws Error(BadSpec) when the input contradicts itself (a byte without a token, a merge whose
-// result is no token, ids beyond 2^20).
+// Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids beyond
+// 2^20).
 void compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;

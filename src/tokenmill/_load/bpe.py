@@ -55,7 +55,7 @@ def read_bpe(
         ranks=None,
         ignore_merges=optional(section, "ignore_merges", False, "model"),
     )
-    return ReadModel(model, [*_dropout(section), *_missing_bytes(tokens)])
+    return ReadModel(model, [*_dropout(section), *_missing_bytes(section, tokens)])
 
 
 def read_vocab(section: dict[str, Any]) -> dict[str, int]:
@@ -146,11 +146,13 @@ def _dropout(section: dict[str, Any]) -> list[str]:
     return [f"model.dropout is {rate!r}: encoding is random"] if rate else []
 
 
-def _missing_bytes(tokens: list[bytes | None]) -> list[str]:
-    """Every byte of valid UTF-8 needs a token.
+def _missing_bytes(section: dict[str, Any], tokens: list[bytes | None]) -> list[str]:
+    """Say what becomes of a byte without a token, where that is not "it is dropped".
 
-    With all of them present unk_token, fuse_unk and byte_fallback can have no effect.
+    With a token for every byte of UTF-8, unk_token, fuse_unk and byte_fallback have no effect.
     """
+    if not section.get("unk_token") and not section.get("byte_fallback"):
+        return []
     known = {token for token in tokens if token is not None and len(token) == 1}
     missing = [byte for byte in UTF8_BYTES if bytes([byte]) not in known]
     if not missing:
