@@ -26,10 +26,20 @@ inline void flush_batch(pipeline::Worker& worker) {
 class WordSink {
 public:
     WordSink(pipeline::Worker& worker, const std::uint8_t* readable) noexcept
-        : worker_(worker), e_(worker.encoder), readable_(readable) {}
+        : worker_(worker),
+          e_(worker.encoder),
+          junctions_(worker.encoder.vocab.junctions),
+          readable_(readable) {}
 
+    // What the scanner asks of the junction filter: see vocab/junction.h.
+    [[nodiscard]] unsigned paired(std::uint32_t left, std::uint32_t right) const noexcept {
+        return junctions_.paired(left, right);
+    }
+    [[nodiscard]] unsigned contexts(std::uint32_t code) const noexcept {
+        return junctions_.flags[code];
+    }
     [[nodiscard]] bool joined(std::uint32_t left, std::uint32_t right) const noexcept {
-        return e_.vocab.junctions.joined(left, right);
+        return junctions_.joined(left, right);
     }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
@@ -81,6 +91,7 @@ private:
     void gather(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) noexcept {
         const std::uint8_t* unit = unit_;
         std::uint64_t piece = piece_;
+        UnitWriter writer(e_);
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
             const std::uint8_t* end = at + i;
@@ -88,10 +99,10 @@ private:
             const auto size = static_cast<std::uint64_t>(end - unit);
             if constexpr (kPieces) {
                 const std::uint64_t is_cut = (cuts >> i & 1) * encode::kUnitPiece;
-                append_unit(e_, unit, size, piece | is_cut, first8);
+                writer.append(unit, size, piece | is_cut, first8);
                 piece = is_cut;
             } else {
-                append_unit(e_, unit, size, 0, first8);
+                writer.append(unit, size, 0, first8);
             }
             unit = end;
         }
@@ -144,7 +155,7 @@ private:
         if (size <= 8 && begin[size - 1] == 0) {
             append_unkeyed(e_, begin, size, piece);
         } else {
-            append_unit(e_, begin, size, piece, first8);
+            UnitWriter(e_).append(begin, size, piece, first8);
         }
         if (e_.count >= encode::WordEncoder::kBatch + 64) {
             flush_batch(worker_);
@@ -153,6 +164,7 @@ private:
 
     pipeline::Worker& worker_;
     encode::WordEncoder& e_;
+    const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet

@@ -71,22 +71,51 @@ inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Clas
     }
 }
 
+inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
+    return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
+}
+
+// Characters of three bytes: their classes, and the cuts between them. No branch depends on the
+// characters but for the rare ones: most are letters, and whether two are joined is a coin toss.
 template <split::Family F, typename Sink>
 inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Carry& carry, Classes& c, Sink& sink) noexcept {
+    constexpr unsigned kUsual = split::kLetter | split::kBothCases;
     std::uint32_t previous = carry.previous3;
     unsigned expected = previous != 0 ? 0 : 255;
+    unsigned left_contexts = sink.contexts(previous);
+    std::uint64_t unusual = 0;
+    std::uint64_t cuts = 0;
+    std::uint64_t doubts = 0;
     for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        const std::uint8_t* at = block.bytes + i;
-        const std::uint32_t code = (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
-        add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{7} << i, c);
-        if (i == expected) {
-            c.cuts |= std::uint64_t{!sink.joined(previous, code)} << i;
+        const std::uint32_t code = decode3(block.bytes + i);
+        const unsigned bits = split.rule_classes.basic[code];
+        c.letter |= when(bits, std::uint64_t{7} << i);
+        if constexpr (F == split::Family::Cased) {
+            c.both |= when(bits >> 6, std::uint64_t{7} << i);
         }
+        unusual |= std::uint64_t{(bits & ~kUsual) != 0} << i;
+        const unsigned contexts = sink.contexts(code);
+        const unsigned is_next = i == expected ? 1U : 0U;
+        cuts |= std::uint64_t{is_next & ~sink.paired(previous, code) & 1U} << i;
+        doubts |= std::uint64_t{(left_contexts & (contexts >> 4)) != 0} << i;
+        left_contexts = contexts;
         previous = code;
         expected = i + 3;
     }
+    for (; unusual != 0; unusual &= unusual - 1) {
+        const unsigned i = trailing_zeros(unusual);
+        const std::uint32_t code = decode3(block.bytes + i);
+        add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{7} << i, c);
+    }
+    for (doubts &= cuts; doubts != 0; doubts &= doubts - 1) {
+        const unsigned i = trailing_zeros(doubts);
+        const std::uint32_t left = i < 3 ? carry.previous3 : decode3(block.bytes + i - 3);
+        const bool joined = sink.joined(left, decode3(block.bytes + i));
+        cuts &= ~(std::uint64_t{joined} << i);
+    }
+    c.cuts = cuts;
     carry.previous3 = expected == block.size ? previous : 0;
 }
 
@@ -116,27 +145,31 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, const By
 template <split::Family F, typename Sink>
 inline Classes classify(const split::SplitView& split, Block& block, const ByteMasks& m,
                         Carry& carry, Sink& sink) noexcept {
-    Classes c{};
+    constexpr bool kCased = F == split::Family::Cased;
+    Classes c;
     std::uint64_t valid = low_bits(block.size);
-    c.letter = m.letter;
-    c.number = m.digit;
-    c.white = m.white;
-    if constexpr (F == split::Family::Cased) {
-        c.upper = m.upper;
-        c.lower = m.letter & ~m.upper;
-    }
+    c.letter = m.letter & valid;
+    c.number = m.digit & valid;
+    c.white = m.white & valid;
+    c.upper = kCased ? m.upper & valid : 0;
+    c.lower = kCased ? m.letter & ~m.upper & valid : 0;
+    c.both = 0;
+    c.han = 0;
+    c.continuation = 0;
+    c.cuts = 0;
+    c.complex = false;
     if ((m.non_ascii & valid) != 0) {
         add_wide_chars<F>(split, block, m, carry, c, sink);
         valid = low_bits(block.size);
         c.continuation = m.continuation & valid;
+        c.letter &= valid;
+        c.number &= valid;
+        c.white &= valid;
+        c.upper &= valid;
+        c.lower &= valid;
     } else {
         carry.previous3 = 0;
     }
-    c.letter &= valid;
-    c.number &= valid;
-    c.white &= valid;
-    c.upper &= valid;
-    c.lower &= valid;
     c.newline = m.newline & valid;
     c.space = m.space & valid;
     c.apostrophe = m.apostrophe & valid;

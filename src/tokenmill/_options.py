@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,20 +22,18 @@ _BITS = {np.dtype(np.uint16): 16, np.dtype(np.uint32): 32}
 _MAX_ID = 0xFFFF_FFFF
 
 
-def refuse_modes(special_in_text: object, errors: object) -> NoReturn:
-    """Say which of the two is no choice."""
-    name, choices, got = "special_in_text", SPECIAL_MODES, special_in_text
-    if isinstance(got, str) and got in choices:
-        name, choices, got = "errors", ERROR_MODES, errors
-    raise EncodeError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {got!r}")
-
-
 def modes(special_in_text: str, errors: str) -> tuple[int, int]:
     """Turn both into the core's numbers."""
-    try:
-        return SPECIAL_MODES[special_in_text], ERROR_MODES[errors]
-    except (KeyError, TypeError):
-        refuse_modes(special_in_text, errors)
+    return (
+        _choice("special_in_text", SPECIAL_MODES, special_in_text),
+        _choice("errors", ERROR_MODES, errors),
+    )
+
+
+def _choice(name: str, choices: dict[str, int], got: object) -> int:
+    if not isinstance(got, str) or got not in choices:
+        raise EncodeError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {got!r}")
+    return choices[got]
 
 
 def thread_count(threads: int | None) -> int:

@@ -114,7 +114,7 @@ def _padded(ranks: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
     return padded
 
 
-def _stage_tuple(stage: StageTables) -> tuple[object, ...]:
+def _stage_tuple(stage: StageTables) -> tuple[Any, int, Any, Any, Any, bool, bool]:
     return (
         np.ascontiguousarray(stage.ranges, dtype=np.uint32),
         stage.n_classes,

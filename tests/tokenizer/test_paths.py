@@ -1,0 +1,145 @@
+"""Native, DFA or reference library: `describe` says which, and the ids are the library's own."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import tokenizers
+from tests.conftest import small_definition
+
+from tokenmill import (
+    InvalidUtf8,
+    MissingDependency,
+    ReferencePathWarning,
+    SpecialTokenInText,
+    Tokenizer,
+    UnknownId,
+    UnsupportedTokenizer,
+    _reference,
+)
+from tokenmill._resolve import compile_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXTS = [
+    "hello world",
+    "",
+    "aeiou hello  hello\n\nworld</s>x",
+    "h\u00e9llo \U0001f600 wow 123",
+    "aabb",
+]
+NOBODY_KNOWS = r"[aeiou]+|[^aeiou\s]{2}|\s+"
+NOT_REGULAR = r"(\w)\1|\w+"
+
+
+def write(folder: Path, pattern: str, **changes: Any) -> Path:  # noqa: ANN401
+    """Write the small tokenizer with another split."""
+    definition = small_definition()
+    byte_level = {**definition["pre_tokenizer"], "use_regex": False}
+    split = {
+        "type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False,
+    }  # fmt: skip
+    definition["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [split, byte_level]}
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(definition | changes))
+    return path
+
+
+@pytest.fixture
+def referred(tmp_path: Path) -> Tokenizer:
+    path = write(tmp_path, NOT_REGULAR)
+    with pytest.warns(ReferencePathWarning, match="runs through the library 'tokenizers'") as seen:
+        tokenizer = Tokenizer.load(path)
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    return tokenizer
+
+
+def assert_same_ids(tokenizer: Tokenizer, path: Path) -> None:
+    library = tokenizers.Tokenizer.from_file(str(path))
+    for text in TEXTS:
+        for special in (False, True):
+            expected = library.encode(text, add_special_tokens=special).ids
+            assert tokenizer.encode(text, add_special_tokens=special).tolist() == expected
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+    library.encode_special_tokens = True
+    rows = [library.encode(text, add_special_tokens=False).ids for text in TEXTS]
+    assert tokenizer.encode_batch(TEXTS, special_in_text="text").tolist() == rows
+
+
+def test_a_known_split_is_native(small: Tokenizer, small_json: Path) -> None:
+    description = small.describe()
+    assert description.path == "native"
+    assert description.reasons == ()
+    assert_same_ids(small, small_json)
+
+
+def test_a_split_that_nobody_knows_is_a_dfa(tmp_path: Path) -> None:
+    path = write(tmp_path, NOBODY_KNOWS)
+    tokenizer = Tokenizer.load(path)
+    description = tokenizer.describe()
+    assert description.path == "dfa"
+    assert "none of the built-in rules" in str(description)
+    assert "automaton" in str(description)
+    assert NOBODY_KNOWS in str(description)
+    assert_same_ids(tokenizer, path)
+
+
+def test_a_split_that_is_not_regular_runs_through_the_library(
+    referred: Tokenizer, tmp_path: Path
+) -> None:
+    description = referred.describe()
+    assert description.path == "reference"
+    assert NOT_REGULAR in "".join(description.reasons).replace("\\\\", "\\")
+    assert_same_ids(referred, tmp_path / "tokenizer.json")
+
+
+def test_the_reference_path_has_the_same_face(referred: Tokenizer) -> None:
+    assert referred.encode_batch(["hello", b"hello"], dtype="uint16").ids.tolist() == [259, 259]
+    assert referred.count("hello</s>", add_special_tokens=True) == 3
+    assert referred.token_to_id(referred.id_to_token(264)) == 264
+    assert referred.memory() == {}
+    assert referred.decode_bytes(referred.encode("\u00f6")[:1]) == b"\xc3"
+    again = pickle.loads(pickle.dumps(referred))  # noqa: S301
+    assert again.encode("hello").tolist() == [259]
+    with pytest.raises(SpecialTokenInText):
+        referred.encode("x</s>", special_in_text="raise")
+    with pytest.raises(InvalidUtf8):
+        referred.encode(b"\xff")
+    with pytest.raises(UnknownId):
+        referred.decode([999])
+
+
+def test_the_reference_path_cannot_be_compiled(referred: Tokenizer, tmp_path: Path) -> None:
+    assert referred.name
+    for compressed in (False, True):
+        with pytest.raises(UnsupportedTokenizer):
+            compile_file(tmp_path / "tokenizer.json", tmp_path / "a.mill", compressed=compressed)
+    assert not (tmp_path / "a.mill").exists()
+
+
+def test_a_library_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr(_reference, "import_module", missing)
+    with pytest.raises(MissingDependency, match="pip install tokenizers"):
+        Tokenizer.load(write(tmp_path, NOT_REGULAR))
+
+
+def test_a_strange_decoder_is_left_to_the_library(tmp_path: Path) -> None:
+    path = write(tmp_path, NOBODY_KNOWS, decoder=None)
+    tokenizer = Tokenizer.load(path)
+    assert tokenizer.describe().path == "dfa"
+    assert "through 'tokenizers'" in tokenizer.describe().decoder
+    library = tokenizers.Tokenizer.from_file(str(path))
+    ids = library.encode("hello world", add_special_tokens=False).ids
+    assert tokenizer.encode("hello world").tolist() == ids
+    assert tokenizer.decode(ids) == library.decode(ids, skip_special_tokens=False)
+    assert tokenizer.decode_batch([ids, []]) == [tokenizer.decode(ids), ""]
