@@ -100,6 +100,12 @@ Options options_of(bool add_special_tokens, int special_mode, int errors, int th
             static_cast<unsigned>(threads < 1 ? 1 : threads)};
 }
 
+// The memory behind an array that numpy uses.
+struct Owned {
+    PageBuffer memory;
+    std::size_t touched_bytes;
+};
+
 nb::object array_of(pipeline::Encoded& encoded, unsigned bits) {
     const std::size_t count = encoded.count;
     const std::size_t bytes = count * bits / 8;
@@ -109,14 +115,20 @@ nb::object array_of(pipeline::Encoded& encoded, unsigned bits) {
         if (bytes != 0) {
             std::memcpy(data, encoded.memory.data(), bytes);
         }
+        give_spare(std::move(encoded.memory), bytes);
         return array;
     }
-    auto* owner = new PageBuffer(std::move(encoded.memory));
-    const nb::capsule capsule(owner, [](void* gone) noexcept { delete static_cast<PageBuffer*>(gone); });
+    auto* owner = new Owned{std::move(encoded.memory), bytes};
+    const nb::capsule capsule(owner, [](void* gone) noexcept {
+        auto* mine = static_cast<Owned*>(gone);
+        give_spare(std::move(mine->memory), mine->touched_bytes);
+        delete mine;
+    });
+    void* data = owner->memory.data();
     if (bits == 16) {
-        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(owner->data(), {count}, capsule));
+        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(data, {count}, capsule));
     }
-    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(owner->data(), {count}, capsule));
+    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, capsule));
 }
 
 nb::object array_of(const std::vector<std::int64_t>& numbers) {

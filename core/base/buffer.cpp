@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <new>
 
 namespace tokenmill {
@@ -11,6 +12,12 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHuge = std::size_t{2} << 20;
 
 std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
+// Lock-free, so that a fork at any moment leaves it usable.
+struct Spare {
+    PageBuffer buffer;
+    std::size_t touched_bytes;
+};
+std::atomic<Spare*> g_spare{nullptr};
 }  // namespace
 
 PageBuffer::PageBuffer(std::size_t size_bytes) {
@@ -47,12 +54,31 @@ PageBuffer::~PageBuffer() {
     }
 }
 
-void PageBuffer::shrink(std::size_t used_bytes) noexcept {
-    const std::size_t keep = round_up(used_bytes == 0 ? 1 : used_bytes, kPage);
-    if (keep < size_) {
-        munmap(data_ + keep, size_ - keep);
-        size_ = keep;
+PageBuffer take_spare(std::size_t size_bytes) {
+    if (Spare* spare = g_spare.exchange(nullptr)) {
+        PageBuffer buffer = std::move(spare->buffer);
+        delete spare;
+        if (buffer.size_bytes() >= size_bytes) {
+            return buffer;
+        }
     }
+    return PageBuffer(size_bytes);
+}
+
+void give_spare(PageBuffer buffer, std::size_t touched_bytes) noexcept {
+    if (touched_bytes <= kMaxSpare && buffer.size_bytes() != 0) {
+        delete g_spare.exchange(new (std::nothrow) Spare{std::move(buffer), touched_bytes});
+    }
+}
+
+std::size_t spare_bytes() noexcept {
+    Spare* spare = g_spare.exchange(nullptr);
+    const std::size_t size = spare == nullptr ? 0 : spare->touched_bytes;
+    Spare* expected = nullptr;
+    if (spare != nullptr && !g_spare.compare_exchange_strong(expected, spare)) {
+        delete spare;
+    }
+    return size;
 }
 
 }  // namespace tokenmill

@@ -7,7 +7,7 @@
 
 namespace tokenmill {
 
-// Owns `size_bytes()` zeroed bytes, 64-byte aligned. Pages cost memory only once touched.
+// Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory only once touched.
 class PageBuffer {
 public:
     PageBuffer() = default;
@@ -31,12 +31,17 @@ public:
         return reinterpret_cast<T*>(data_);
     }
 
-    // Gives the pages behind `used_bytes` back to the system.
-    void shrink(std::size_t used_bytes) noexcept;
-
 private:
     std::uint8_t* data_ = nullptr;
     std::size_t size_ = 0;
 };
+
+// One buffer of results that was given back is kept if at most 64 MiB of it were touched, because
+// fresh pages cost a tenth of the encoding of a text that is known. Its bytes are not zeroed.
+constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
+[[nodiscard]] PageBuffer take_spare(std::size_t size_bytes);
+void give_spare(PageBuffer buffer, std::size_t touched_bytes) noexcept;
+// Touched bytes of the buffer that is kept.
+[[nodiscard]] std::size_t spare_bytes() noexcept;
 
 }  // namespace tokenmill

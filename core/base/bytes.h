@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <cstring>
 
+// For the few functions of a hot loop that must not become calls: their results live in registers.
+#define TOKENMILL_INLINE [[gnu::always_inline]] inline
+
 namespace tokenmill {
 
 template <typename T>

@@ -53,21 +53,27 @@ inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
 }
 
 // Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`.
+// A longer unit has key 0, which the first line always holds.
 inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
-    const encode::Line8* lines = e.tables.lines8;
+    const encode::Line8* const lines = e.tables.lines8;
     const std::uint32_t count = e.count;
     for (std::uint32_t i = 0; i < kPrefetchAhead; ++i) {
         prefetch(&lines[e.line[i]]);
     }
     std::uint32_t n_missing = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        prefetch(&lines[e.line[i + kPrefetchAhead]]);  // stale numbers behind the end are harmless
-        const encode::Line8& line = lines[e.line[i]];
-        const std::uint64_t key = e.key[i];
-        const unsigned same = equal_keys(line.key, key);
-        e.value[i] = line.value[trailing_zeros(same | 8U)];
-        missing[n_missing] = static_cast<std::uint16_t>(i);
-        n_missing += same == 0 && key != 0 ? 1U : 0U;
+    for (std::uint32_t i = 0; i < count; i += 8) {  // up to seven stale units more: harmless
+        std::uint32_t lacking = 0;
+        for (std::uint32_t k = 0; k < 8; ++k) {
+            prefetch(&lines[e.line[i + k + kPrefetchAhead]]);
+            const encode::Line8& line = lines[e.line[i + k]];
+            const unsigned same = equal_keys(line.key, e.key[i + k]);
+            e.value[i + k] = line.value[trailing_zeros(same | 8U)];
+            lacking |= static_cast<std::uint32_t>(same == 0) << k;
+        }
+        lacking &= static_cast<std::uint32_t>(low_bits(count - i));
+        for (; lacking != 0; lacking &= lacking - 1) {
+            missing[n_missing++] = static_cast<std::uint16_t>(i + trailing_zeros(lacking));
+        }
     }
     return n_missing;
 }
@@ -81,9 +87,9 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
         const bool first = ((line.key[0] ^ low) | (line.key[1] ^ high)) == 0;
         const bool second = ((line.key[2] ^ low) | (line.key[3] ^ high)) == 0;
         const std::uint16_t i = longer.in16[j];
-        e.value[i] = line.value[first ? 0 : 1];
+        e.value[i] = line.value[static_cast<std::uint32_t>(!first)];
         missing[n_missing] = i;
-        n_missing += !first && !second ? 1U : 0U;
+        n_missing += static_cast<std::uint32_t>(!first) & static_cast<std::uint32_t>(!second);
     }
     for (std::uint32_t j = 0; j < longer.n32; ++j) {
         const std::uint16_t i = longer.in32[j];
@@ -168,13 +174,15 @@ public:
 
     void append(const std::uint8_t* begin, std::uint64_t size, std::uint64_t piece_flag,
                 std::uint64_t first8) noexcept {
-        const bool is_short = size <= 8;
-        const std::uint64_t key = is_short ? keep_bytes(first8, static_cast<unsigned>(size)) : 0;
+        // The compiler would make a jump of this, and one word in ten is longer.
+        std::uint64_t is_short = std::uint64_t{0} - std::uint64_t{size <= 8};
+        asm("" : "+r"(is_short));
+        const std::uint64_t key = keep_bytes(first8, static_cast<unsigned>(size)) & is_short;
         e_.key[n_] = key;
         e_.line[n_] = static_cast<std::uint32_t>(hash_word(key) >> shift_);
         e_.unit[n_] = encode::make_unit(begin, size, piece_flag);
         e_.longer[n_longer_] = static_cast<std::uint16_t>(n_);
-        n_longer_ += is_short ? 0U : 1U;
+        n_longer_ += 1U + static_cast<std::uint32_t>(is_short);
         ++n_;
     }
 

@@ -36,7 +36,7 @@ struct WordEncoder {
     WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
 
     static constexpr std::uint32_t kBatch = 512;
-    static constexpr std::uint32_t kCapacity = kBatch + 192;  // a block adds 64 units at the most
+    static constexpr std::uint32_t kCapacity = kBatch + 192;  // a block adds 64 units, look-ahead reads 48
 
     // Answers of the rare kind; both leave a value for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);

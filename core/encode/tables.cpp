@@ -54,12 +54,14 @@ bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_
 
 void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
     Line8& line = lines8[hash_word(key) >> (64 - bits.words8)];
-    std::uint32_t slot = 0;
+    // Slot 0 of line 0 is left to key 0, so that units without a key always find something.
+    const std::uint32_t first = &line == lines8 ? 1 : 0;
+    std::uint32_t slot = first;
     while (slot < 4 && line.key[slot] != 0 && line.key[slot] != key) {
         ++slot;
     }
     if (slot == 4) {
-        slot = turn++ & 3;
+        slot = (turn++ & 3) | first;
     }
     line.key[slot] = key;
     line.value[slot] = value;

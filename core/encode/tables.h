@@ -37,7 +37,7 @@ struct LongEntry {
 
 struct TableBits {
     unsigned words8 = 17;   // 2^17 lines of 64 bytes
-    unsigned words16 = 17;
+    unsigned words16 = 18;  // 16 MiB: what English keeps of words of 9 to 16 bytes
     unsigned words32 = 15;  // 2^15 sets of 128 bytes
     unsigned long_words = 14;
     unsigned ring = 22;     // 4 MiB

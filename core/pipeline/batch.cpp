@@ -90,11 +90,16 @@ public:
         result_.offsets.reserve(texts_.size() + 1);
         result_.offsets.push_back(0);
         pending_.resize(tasks_.size());
-        if (!target_.count_only && target_.data == nullptr) {
-            reserve_memory();
-        }
         const auto threads =
             static_cast<unsigned>(std::min<std::size_t>(options_.threads, tasks_.size()));
+        const bool own_memory = !target_.count_only && target_.data == nullptr;
+        if (own_memory && threads == 1 && target_.bits == 32) {
+            run_in_place();
+            return std::move(result_);
+        }
+        if (own_memory) {
+            result_.memory = result_memory();
+        }
         std::vector<std::thread> others;
         for (unsigned i = 1; i < threads; ++i) {
             others.emplace_back([this] { work(); });
@@ -107,9 +112,6 @@ public:
             std::rethrow_exception(failure_);
         }
         check_room();
-        if (result_.memory.data() != nullptr) {
-            result_.memory.shrink(result_.count * bytes_per_id());
-        }
         return std::move(result_);
     }
 
@@ -178,19 +180,43 @@ private:
         tasks_.push_back(task);
     }
 
-    void reserve_memory() {
+    // Room for every id there can be; pages cost memory only when they are touched.
+    PageBuffer result_memory() const {
         std::size_t wanted = bound_ + 64;
         for (;;) {
             try {
-                result_.memory = PageBuffer(wanted * bytes_per_id());
-                return;
+                return take_spare(wanted * bytes_per_id());
             } catch (const std::bad_alloc&) {
                 if (wanted < 1024) {
                     throw;
                 }
-                wanted /= 2;  // the bound is generous; lay_down() grows if it must
+                wanted /= 2;  // the bound is generous; whoever writes grows it if it must
             }
         }
+    }
+
+    // One thread: the worker writes where the result stays, nothing is laid down twice.
+    void run_in_place() {
+        Model::Lease lease(model_);
+        Worker& worker = lease.worker();
+        PageBuffer kept = std::move(worker.output);
+        try {
+            worker.output = result_memory();
+            worker.clear();
+            for (const Task& task : tasks_) {
+                gather_task(worker, task);
+            }
+            worker.kernel.flush(worker);
+        } catch (...) {
+            worker.output = std::move(kept);
+            throw;
+        }
+        result_.count = worker.written();
+        for (const std::size_t end : worker.doc_ends) {
+            result_.offsets.push_back(static_cast<std::int64_t>(end));
+        }
+        result_.memory = std::move(worker.output);
+        worker.output = std::move(kept);
     }
 
     void work() {
@@ -226,6 +252,9 @@ private:
             }
         }
         if (worker != nullptr) {
+            if (worker->output.data() == nullptr) {
+                worker->output = take_output();
+            }
             model_.give_back(worker);
         }
     }
@@ -233,6 +262,20 @@ private:
     Finished run_task(Worker& worker, const Task& task) {
         worker.reserve(0);
         worker.clear();
+        gather_task(worker, task);
+        worker.kernel.flush(worker);
+        Finished finished;
+        finished.count = worker.written();
+        finished.doc_ends = worker.doc_ends;
+        if (!target_.count_only) {
+            finished.ids = std::move(worker.output);
+            worker.output = take_output();
+        }
+        worker.clear();
+        return finished;
+    }
+
+    void gather_task(Worker& worker, const Task& task) {
         if (task.big == nullptr) {
             DocumentReader reader(model_, worker, options_);
             for (std::size_t i = task.first; i < task.last; ++i) {
@@ -254,25 +297,15 @@ private:
                 worker.end_document();
             }
         }
-        worker.kernel.flush(worker);
-        Finished finished;
-        finished.count = worker.written();
-        finished.doc_ends = worker.doc_ends;
-        if (!target_.count_only) {
-            finished.ids = std::move(worker.output);
-            worker.output = take_spare();
-        }
-        worker.clear();
-        return finished;
     }
 
-    PageBuffer take_spare() {
+    PageBuffer take_output() {
         const std::scoped_lock lock(mutex_);
-        if (spare_.empty()) {
+        if (outputs_.empty()) {
             return {};
         }
-        PageBuffer buffer = std::move(spare_.back());
-        spare_.pop_back();
+        PageBuffer buffer = std::move(outputs_.back());
+        outputs_.pop_back();
         return buffer;
     }
 
@@ -290,7 +323,7 @@ private:
             lay_down(next);
             lock.lock();
             if (next.ids.data() != nullptr) {
-                spare_.push_back(std::move(next.ids));
+                outputs_.push_back(std::move(next.ids));
             }
             ++laid_down_;
             wake_.notify_all();
@@ -357,7 +390,7 @@ private:
     std::size_t laid_down_ = 0;
     bool is_laying_ = false;
     std::vector<std::optional<Finished>> pending_;
-    std::vector<PageBuffer> spare_;
+    std::vector<PageBuffer> outputs_;  // of workers, to be used again
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;
 };

@@ -39,6 +39,13 @@ Model::Model(Bytes blob, encode::TableBits bits)
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),
       bits_(bits) {
+    if (split_.rule.family != split::Family::None) {
+        facts_.resize(65536 + 2);  // gathered four bytes at a time
+        for (std::uint32_t code = 0; code < 65536; ++code) {
+            facts_[code] = static_cast<std::uint16_t>(split_.rule_classes.basic[code] |
+                                                      vocab_.junctions.flags[code] << 8);
+        }
+    }
     max_id_ = vocab_.token_count() - 1;
     for (const split::AddedToken& token : added_.tokens) {
         max_id_ = std::max(max_id_, token.id);
@@ -62,7 +69,7 @@ Worker* Model::take_worker() const {
             }
         }
     }
-    auto worker = std::make_unique<Worker>(vocab_, split_, *kernel_, bits_);
+    auto worker = std::make_unique<Worker>(vocab_, split_, facts_.data(), *kernel_, bits_);
     made_.fetch_add(1);
     return worker.release();
 }
@@ -93,7 +100,7 @@ std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& o
 }
 
 MemoryUse Model::memory() const noexcept {
-    MemoryUse use{blob_.size_bytes(), 0, 0, made_.load()};
+    MemoryUse use{blob_.size_bytes(), 0, spare_bytes(), made_.load()};
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
             use.tables += worker->encoder.tables.size_bytes();

@@ -84,6 +84,7 @@ public:
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
         [[nodiscard]] std::span<const TokenId> encode(const Text& text, const Options& options);
+        [[nodiscard]] Worker& worker() noexcept { return *worker_; }
 
     private:
         const Model& model_;
@@ -112,6 +113,7 @@ private:
     vocab::VocabView vocab_;
     split::SplitView split_;
     split::AddedView added_;
+    std::vector<std::uint16_t> facts_;  // per basic code point: class bits, junction flags above
     normalize::Program normalizer_;
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;

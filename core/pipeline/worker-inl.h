@@ -31,16 +31,9 @@ public:
           junctions_(worker.encoder.vocab.junctions),
           readable_(readable) {}
 
-    // What the scanner asks of the junction filter: see vocab/junction.h.
-    [[nodiscard]] unsigned paired(std::uint32_t left, std::uint32_t right) const noexcept {
-        return junctions_.paired(left, right);
-    }
-    [[nodiscard]] unsigned contexts(std::uint32_t code) const noexcept {
-        return junctions_.flags[code];
-    }
-    [[nodiscard]] bool joined(std::uint32_t left, std::uint32_t right) const noexcept {
-        return junctions_.joined(left, right);
-    }
+    // What the scanner needs to cut words: see vocab/junction.h.
+    [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
+    [[nodiscard]] const std::uint16_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
         unit_ = at;
@@ -129,7 +122,7 @@ private:
                 std::uint32_t code = 0;
                 if (size == 3) {
                     code = split::decode_char(at, 3);
-                    if (previous != 0 && !joined(previous, code)) {
+                    if (previous != 0 && !junctions_.joined(previous, code)) {
                         add_unit(from, at, encode::kUnitPiece);
                         from = at;
                         piece = encode::kUnitPiece;

@@ -30,9 +30,9 @@ extern const Kernel kAvx2Kernel;
 extern const Kernel kAvx512Kernel;
 
 struct Worker {
-    Worker(const vocab::VocabView& vocab, const split::SplitView& splitter, const Kernel& functions,
-           encode::TableBits bits)
-        : split(splitter), kernel(functions), encoder(vocab, bits) {}
+    Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
+           const std::uint16_t* char_facts, const Kernel& functions, encode::TableBits bits)
+        : split(splitter), facts(char_facts), kernel(functions), encoder(vocab, bits) {}
 
     // Makes room for `more` ids behind all that was reserved since clear().
     void reserve(std::size_t more);
@@ -44,6 +44,7 @@ struct Worker {
     void clear();
 
     const split::SplitView& split;
+    const std::uint16_t* facts;  // per basic code point: class bits, junction flags above them
     const Kernel& kernel;
     encode::WordEncoder encoder;
 

@@ -8,6 +8,7 @@ namespace tokenmill::scalar {
 namespace {
 #include "simd/block_scalar.h"
 #include "simd/utf8-inl.h"
+#include "split/chars3_scalar-inl.h"
 #include "split/split-inl.h"
 #include "encode/encode-inl.h"
 #include "pipeline/worker-inl.h"

@@ -1,19 +1,21 @@
 // The 64-byte block vocabulary with AVX2 and BMI2; see block_scalar.h for the meaning.
 
-// One bit a byte, bit i for byte i.
+// One bit a byte, bit i for byte i. Only ASCII has a class here.
 struct ByteMasks {
     std::uint64_t non_ascii;
+    std::uint64_t letter;
+    std::uint64_t digit;
+    std::uint64_t white;  // 09..0D and 20
+    std::uint64_t space;  // 20
+    std::uint64_t newline;  // 0A and 0D
+    std::uint64_t apostrophe;
+    std::uint64_t nul;
+};
+
+// The parts of characters of several bytes.
+struct WideMasks {
     std::uint64_t continuation;  // 80..BF
     std::uint64_t lead3;         // E0..EF
-    std::uint64_t letter;        // ASCII
-    std::uint64_t upper;         // ASCII
-    std::uint64_t digit;         // ASCII
-    std::uint64_t white;         // 09..0D and 20
-    std::uint64_t space;         // 20
-    std::uint64_t newline;       // 0A and 0D
-    std::uint64_t apostrophe;
-    std::uint64_t slash;
-    std::uint64_t nul;
 };
 
 struct Utf8Masks {
@@ -81,22 +83,31 @@ inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
     const Halves v = load_block(at);
     const __m256i bit5 = all_bytes(0x20);
     const Halves folded = {_mm256_or_si256(v.low, bit5), _mm256_or_si256(v.high, bit5)};
-    const __m256i high_nibble = all_bytes(0xF0);
     ByteMasks m;
     m.non_ascii = to_mask(v.low, v.high);
-    m.continuation = below(v, -64);
-    m.lead3 = equals({_mm256_and_si256(v.low, high_nibble), _mm256_and_si256(v.high, high_nibble)},
-                     0xE0);
     m.letter = in_range(folded, 'a', 26);
-    m.upper = in_range(v, 'A', 26);
     m.digit = in_range(v, '0', 10);
     m.space = equals(v, ' ');
     m.white = m.space | in_range(v, 9, 5);
     m.newline = equals(v, '\n') | equals(v, '\r');
     m.apostrophe = equals(v, '\'');
-    m.slash = equals(v, '/');
     m.nul = equals(v, 0);
     return m;
+}
+
+inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
+    const Halves v = load_block(at);
+    const __m256i high_nibble = all_bytes(0xF0);
+    const Halves high = {_mm256_and_si256(v.low, high_nibble), _mm256_and_si256(v.high, high_nibble)};
+    return {below(v, -64), equals(high, 0xE0)};
+}
+
+inline std::uint64_t upper_mask(const std::uint8_t* at) noexcept {
+    return in_range(load_block(at), 'A', 26);
+}
+
+inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexcept {
+    return equals(load_block(at), byte);
 }
 
 inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {

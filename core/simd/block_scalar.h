@@ -1,20 +1,22 @@
 // The 64-byte block vocabulary in plain C++. No guard, no #include: it is text inside a target's
 // namespace. The other block_<target>.h give the same names the same meaning.
 
-// One bit a byte, bit i for byte i.
+// One bit a byte, bit i for byte i. Only ASCII has a class here.
 struct ByteMasks {
     std::uint64_t non_ascii;
+    std::uint64_t letter;
+    std::uint64_t digit;
+    std::uint64_t white;  // 09..0D and 20
+    std::uint64_t space;  // 20
+    std::uint64_t newline;  // 0A and 0D
+    std::uint64_t apostrophe;
+    std::uint64_t nul;
+};
+
+// The parts of characters of several bytes.
+struct WideMasks {
     std::uint64_t continuation;  // 80..BF
     std::uint64_t lead3;         // E0..EF
-    std::uint64_t letter;        // ASCII
-    std::uint64_t upper;         // ASCII
-    std::uint64_t digit;         // ASCII
-    std::uint64_t white;         // 09..0D and 20
-    std::uint64_t space;         // 20
-    std::uint64_t newline;       // 0A and 0D
-    std::uint64_t apostrophe;
-    std::uint64_t slash;
-    std::uint64_t nul;
 };
 
 struct Utf8Masks {
@@ -52,19 +54,41 @@ inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
         const unsigned c = at[i];
         const unsigned folded = c | 0x20;
         m.non_ascii |= c >= 0x80 ? bit : 0;
-        m.continuation |= (c & 0xC0) == 0x80 ? bit : 0;
-        m.lead3 |= (c & 0xF0) == 0xE0 ? bit : 0;
         m.letter |= c < 0x80 && folded >= 'a' && folded <= 'z' ? bit : 0;
-        m.upper |= c >= 'A' && c <= 'Z' ? bit : 0;
         m.digit |= c >= '0' && c <= '9' ? bit : 0;
         m.white |= c == ' ' || (c >= 9 && c <= 13) ? bit : 0;
         m.space |= c == ' ' ? bit : 0;
         m.newline |= c == '\n' || c == '\r' ? bit : 0;
         m.apostrophe |= c == '\'' ? bit : 0;
-        m.slash |= c == '/' ? bit : 0;
         m.nul |= c == 0 ? bit : 0;
     }
     return m;
+}
+
+inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
+    WideMasks m{};
+    for (unsigned i = 0; i < 64; ++i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        m.continuation |= (at[i] & 0xC0) == 0x80 ? bit : 0;
+        m.lead3 |= (at[i] & 0xF0) == 0xE0 ? bit : 0;
+    }
+    return m;
+}
+
+inline std::uint64_t upper_mask(const std::uint8_t* at) noexcept {
+    std::uint64_t mask = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+        mask |= at[i] >= 'A' && at[i] <= 'Z' ? std::uint64_t{1} << i : 0;
+    }
+    return mask;
+}
+
+inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexcept {
+    std::uint64_t mask = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+        mask |= at[i] == byte ? std::uint64_t{1} << i : 0;
+    }
+    return mask;
 }
 
 inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {

@@ -200,6 +200,9 @@ void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::
         if ((flags & kStripRight) != 0) {
             stop = strip_right(text, stop);
         }
+        if (begin >= stop) {
+            continue;  // the token before it has taken all of its characters
+        }
         if (done < begin) {
             out.push_back({done, begin, 0});
         }

@@ -25,7 +25,7 @@ struct Carry {
 
 struct Block {
     const std::uint8_t* at;     // in the text
-    const std::uint8_t* bytes;  // the same, 64 readable bytes
+    const std::uint8_t* bytes;  // the same, kReadableBlock readable bytes
     unsigned size;              // at most 64, whole characters
     const std::uint8_t* end;    // of the text: how far one may look ahead
 };
@@ -42,7 +42,6 @@ struct Classes {
     std::uint64_t newline;
     std::uint64_t space;
     std::uint64_t apostrophe;
-    std::uint64_t slash;
     std::uint64_t continuation;
     std::uint64_t cuts;
     bool complex;
@@ -71,63 +70,49 @@ inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Clas
     }
 }
 
-inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
-    return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
-}
-
 // Characters of three bytes: their classes, and the cuts between them. No branch depends on the
 // characters but for the rare ones: most are letters, and whether two are joined is a coin toss.
 template <split::Family F, typename Sink>
 inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Carry& carry, Classes& c, Sink& sink) noexcept {
     constexpr unsigned kUsual = split::kLetter | split::kBothCases;
-    std::uint32_t previous = carry.previous3;
-    unsigned expected = previous != 0 ? 0 : 255;
-    unsigned left_contexts = sink.contexts(previous);
-    std::uint64_t unusual = 0;
-    std::uint64_t cuts = 0;
-    std::uint64_t doubts = 0;
-    for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
-        const unsigned i = trailing_zeros(rest);
-        const std::uint32_t code = decode3(block.bytes + i);
-        const unsigned bits = split.rule_classes.basic[code];
-        c.letter |= when(bits, std::uint64_t{7} << i);
-        if constexpr (F == split::Family::Cased) {
-            c.both |= when(bits >> 6, std::uint64_t{7} << i);
-        }
-        unusual |= std::uint64_t{(bits & ~kUsual) != 0} << i;
-        const unsigned contexts = sink.contexts(code);
-        const unsigned is_next = i == expected ? 1U : 0U;
-        cuts |= std::uint64_t{is_next & ~sink.paired(previous, code) & 1U} << i;
-        doubts |= std::uint64_t{(left_contexts & (contexts >> 4)) != 0} << i;
-        left_contexts = contexts;
-        previous = code;
-        expected = i + 3;
+    const Chars3 chars = look_up_chars3<kUsual>(block.bytes, leads, carry.previous3, sink.facts(),
+                                                sink.junctions());
+    const auto spread = [](std::uint64_t first_bytes) {
+        return first_bytes | first_bytes << 1 | first_bytes << 2;
+    };
+    c.letter |= spread(chars.letter);
+    if constexpr (F == split::Family::Cased) {
+        c.both |= spread(chars.both);
     }
-    for (; unusual != 0; unusual &= unusual - 1) {
-        const unsigned i = trailing_zeros(unusual);
+    for (std::uint64_t rest = chars.unusual; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
         const std::uint32_t code = decode3(block.bytes + i);
         add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{7} << i, c);
     }
-    for (doubts &= cuts; doubts != 0; doubts &= doubts - 1) {
-        const unsigned i = trailing_zeros(doubts);
+    const std::uint64_t follows = leads & (leads << 3 | std::uint64_t{carry.previous3 != 0});
+    std::uint64_t cuts = follows & ~chars.paired;
+    for (std::uint64_t rest = cuts & chars.in_doubt; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
         const std::uint32_t left = i < 3 ? carry.previous3 : decode3(block.bytes + i - 3);
-        const bool joined = sink.joined(left, decode3(block.bytes + i));
+        const bool joined = sink.junctions().joined(left, decode3(block.bytes + i));
         cuts &= ~(std::uint64_t{joined} << i);
     }
     c.cuts = cuts;
-    carry.previous3 = expected == block.size ? previous : 0;
+    carry.previous3 = top_bit(leads) + 3 == block.size ? chars.last : 0;
 }
 
 template <split::Family F, typename Sink>
-inline void add_wide_chars(const split::SplitView& split, Block& block, const ByteMasks& m,
+inline void add_wide_chars(const split::SplitView& split, Block& block, std::uint64_t non_ascii,
                            Carry& carry, Classes& c, Sink& sink) noexcept {
-    std::uint64_t leads = m.non_ascii & ~m.continuation & low_bits(block.size);
+    const WideMasks m = wide_masks(block.bytes);
+    std::uint64_t leads = non_ascii & ~m.continuation & low_bits(block.size);
     const unsigned last = top_bit(leads);
     if (last + split::char_size(block.bytes[last]) > block.size) {
         block.size = last;  // the character goes on in the next block: leave it there
         leads &= low_bits(last);
     }
+    c.continuation = m.continuation & low_bits(block.size);
     const std::uint64_t leads3 = leads & m.lead3;
     if (leads3 != 0) {
         add_chars3<F>(split, block, leads3, carry, c, sink);
@@ -143,7 +128,7 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, const By
 }
 
 template <split::Family F, typename Sink>
-inline Classes classify(const split::SplitView& split, Block& block, const ByteMasks& m,
+TOKENMILL_INLINE Classes classify(const split::SplitView& split, Block& block, const ByteMasks& m,
                         Carry& carry, Sink& sink) noexcept {
     constexpr bool kCased = F == split::Family::Cased;
     Classes c;
@@ -151,17 +136,16 @@ inline Classes classify(const split::SplitView& split, Block& block, const ByteM
     c.letter = m.letter & valid;
     c.number = m.digit & valid;
     c.white = m.white & valid;
-    c.upper = kCased ? m.upper & valid : 0;
-    c.lower = kCased ? m.letter & ~m.upper & valid : 0;
+    c.upper = kCased ? upper_mask(block.bytes) & valid : 0;
+    c.lower = kCased ? c.letter & ~c.upper : 0;
     c.both = 0;
     c.han = 0;
     c.continuation = 0;
     c.cuts = 0;
     c.complex = false;
     if ((m.non_ascii & valid) != 0) {
-        add_wide_chars<F>(split, block, m, carry, c, sink);
+        add_wide_chars<F>(split, block, m.non_ascii, carry, c, sink);
         valid = low_bits(block.size);
-        c.continuation = m.continuation & valid;
         c.letter &= valid;
         c.number &= valid;
         c.white &= valid;
@@ -173,7 +157,6 @@ inline Classes classify(const split::SplitView& split, Block& block, const ByteM
     c.newline = m.newline & valid;
     c.space = m.space & valid;
     c.apostrophe = m.apostrophe & valid;
-    c.slash = m.slash & valid;
     c.other = valid & ~(c.letter | c.number | c.white | c.han);
     return c;
 }
@@ -184,7 +167,7 @@ inline unsigned class_bits_at(const split::SplitView& split, const std::uint8_t*
 }
 
 // Last white-space character of each run that something else follows, at its first byte.
-inline std::uint64_t last_of_white_runs(const split::SplitView& split, const Block& block,
+TOKENMILL_INLINE std::uint64_t last_of_white_runs(const split::SplitView& split, const Block& block,
                                         const Classes& c, bool numbers_end_text) noexcept {
     const unsigned top = block.size - 1;
     std::uint64_t followed = c.white >> 1 | (numbers_end_text ? c.number >> 1 : 0);
@@ -225,7 +208,7 @@ inline unsigned contraction_size(const split::Rule& rule, const std::uint8_t* at
     return is_long ? 3 : 0;
 }
 
-inline std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
+TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
                                    Carry& carry) noexcept {
     const std::uint64_t leads = c.number & ~c.continuation;
     if (rule.digits == 1) {
@@ -243,7 +226,7 @@ inline std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
 }
 
 // Letters, numbers and punctuation each with a blank at the most before them.
-inline std::uint64_t blank_prefix_starts(const split::SplitView& split, const Block& block,
+TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split, const Block& block,
                                          const Classes& c, Carry& carry) noexcept {
     const split::Rule& rule = split.rule;
     const bool isolate = rule.isolate_digits != 0;
@@ -307,18 +290,14 @@ inline RunEnd look_along_white(const split::SplitView& split, const std::uint8_t
 }
 
 // Newlines directly behind punctuation, with all that follow them.
-inline std::uint64_t absorbed_newlines(const Classes& c, std::uint64_t after_other,
+TOKENMILL_INLINE std::uint64_t absorbed_newlines(const Classes& c, std::uint64_t after_other,
                                        const Carry& carry) noexcept {
-    std::uint64_t absorbed = 0;
-    std::uint64_t grow = c.newline & (after_other | carry.absorbed);
-    while (grow != 0) {
-        absorbed |= grow;
-        grow = (grow << 1) & c.newline & ~absorbed;
-    }
-    return absorbed;
+    // A run that starts behind punctuation: adding its first bit carries through and clears it.
+    const std::uint64_t first = c.newline & (after_other | carry.absorbed);
+    return c.newline & ~(c.newline + first);
 }
 
-inline std::uint64_t white_starts(const split::SplitView& split, const Block& block,
+TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const Block& block,
                                   const Classes& c, std::uint64_t absorbed,
                                   const Carry& carry) noexcept {
     const std::uint64_t after_white = c.white << 1 | carry.white;
@@ -341,7 +320,7 @@ inline std::uint64_t white_starts(const split::SplitView& split, const Block& bl
 // Letters with any one character before them that is no newline, letter or number.
 // False: the block is complex, nothing of it may be used.
 template <split::Family F>
-inline bool any_prefix_starts(const split::SplitView& split, const Block& block, const Classes& c,
+TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Block& block, const Classes& c,
                               Carry& carry, std::uint64_t& out) noexcept {
     constexpr bool kCased = F == split::Family::Cased;
     const split::Rule& rule = split.rule;
@@ -353,7 +332,7 @@ inline bool any_prefix_starts(const split::SplitView& split, const Block& block,
     const std::uint64_t after_letter = c.letter << 1 | carry.letter;
     const std::uint64_t absorbed =
         rule.tail == split::Tail::None ? 0 : absorbed_newlines(c, after_other, carry);
-    if (rule.tail == split::Tail::CrLfSlash && ((absorbed << 1 | carry.absorbed) & c.slash) != 0) {
+    if (rule.tail == split::Tail::CrLfSlash && ((absorbed << 1 | carry.absorbed) & equal_mask(block.bytes, '/')) != 0) {
         return false;
     }
     // First character of punctuation that is not behind a blank: it may lead letters.
@@ -401,7 +380,7 @@ inline bool any_prefix_starts(const split::SplitView& split, const Block& block,
 }
 
 template <split::Family F>
-inline void carry_over(const Block& block, const Classes& c, Carry& carry) noexcept {
+TOKENMILL_INLINE void carry_over(const Block& block, const Classes& c, Carry& carry) noexcept {
     const unsigned top = block.size - 1;
     carry.letter = c.letter >> top & 1;
     carry.number = c.number >> top & 1;
@@ -440,9 +419,9 @@ inline void scan_masks(const split::SplitView& split, Sink& sink, const std::uin
     Carry carry;
     sink.open(begin);
     for (const std::uint8_t* at = begin; at < stop;) {
-        std::uint8_t copy[64];
+        std::uint8_t copy[kReadableBlock];
         Block block{at, at, static_cast<unsigned>(stop - at < 64 ? stop - at : 64), end};
-        if (readable - at < 64) {
+        if (readable - at < kReadableBlock) {
             std::memset(copy, 0, sizeof(copy));
             std::memcpy(copy, at, block.size);
             block.bytes = copy;

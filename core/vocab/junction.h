@@ -16,16 +16,19 @@ struct JunctionFilter {
 
     static constexpr TmU32 kWordBits = 14;  // 64 KB: 1 % of the free junctions look joined at 25,000 pairs
 
-    TOKENMILL_HD static TmU32 word_of(TmU32 pair) { return (pair * 0x9E3779B1U) >> (32 - kWordBits); }
+    static constexpr TmU32 kWordFactor = 0x9E3779B1U;
+    static constexpr TmU32 kBitFactor = 0x85EBCA6BU;
+
+    TOKENMILL_HD static TmU32 word_of(TmU32 pair) { return (pair * kWordFactor) >> (32 - kWordBits); }
     TOKENMILL_HD static TmU32 bits_of(TmU32 pair) {
-        const TmU32 h = (pair * 0x85EBCA6BU) >> 22;
+        const TmU32 h = (pair * kBitFactor) >> 22;
         return 1U << (h & 31) | 1U << (h >> 5);
     }
 
     // 1 when the filter has this pair of whole characters, 0 when it surely is in no token.
     TOKENMILL_HD TmU32 paired(TmU32 left, TmU32 right) const {
         const TmU32 pair = left << 16 | right;
-        const TmU32 h = (pair * 0x85EBCA6BU) >> 22;
+        const TmU32 h = (pair * kBitFactor) >> 22;
         const TmU32 word = words[word_of(pair)];
         return (word >> (h & 31)) & (word >> (h >> 5)) & 1U;
     }

@@ -73,12 +73,21 @@ def recognise(stages: tuple[Stage, ...]) -> NativeRule | None:
         return None
     if not same_words(tables, canonical) or isolates != bool(earlier):
         return None
-    if rule.digits > _MOST_DIGITS:
+    if not _is_scanned(rule):
         return None
     if not isolates:
         return rule
     is_known = rule.family == "gpt2" and _numbers_are_numeric(last[1])
     return replace(rule, isolate_digits="each") if is_known else None
+
+
+def _is_scanned(rule: NativeRule) -> bool:
+    """Whether the mask scanners of the core know all that the rule asks for."""
+    if rule.digits > _MOST_DIGITS:
+        return False
+    if rule.family == "gpt2":
+        return not rule.tail and not rule.end_run
+    return rule.digits > 0
 
 
 def pattern_of(rule: NativeRule) -> str:

@@ -1,0 +1,92 @@
+// What is known of the 3-byte characters of a block, eight at once. Text inside a target's
+// namespace; see chars3_scalar-inl.h for the meaning.
+
+constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners may read
+
+struct Chars3 {
+    std::uint64_t letter = 0;
+    std::uint64_t both = 0;
+    std::uint64_t unusual = 0;
+    std::uint64_t paired = 0;
+    std::uint64_t in_doubt = 0;
+    std::uint32_t last = 0;
+};
+
+inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
+    return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
+}
+
+// Eight characters at the given places: 1110aaaa 10bbbbbb 10cccccc -> aaaabbbbbbcccccc.
+inline __m256i decode3_x8(const std::uint8_t* bytes, __m256i places) noexcept {
+    const __m256i raw = _mm256_i32gather_epi32(reinterpret_cast<const int*>(bytes), places, 1);
+    const __m256i parts = _mm256_and_si256(raw, _mm256_set1_epi32(0x003F3F0F));
+    const __m256i two = _mm256_maddubs_epi16(parts, _mm256_set1_epi32(0x00010140));  // a * 64 + b, c
+    return _mm256_madd_epi16(two, _mm256_set1_epi32(0x00010040));                    // * 64 + c
+}
+
+// Lane i of the result is lane i - 1 of `now`, and lane 0 the last lane of `before`.
+inline __m256i shift_in(__m256i now, __m256i before) noexcept {
+    const __m256i turn = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
+    return _mm256_blend_epi32(_mm256_permutevar8x32_epi32(now, turn),
+                              _mm256_permutevar8x32_epi32(before, turn), 1);
+}
+
+inline std::uint64_t sign_lanes(__m256i lanes) noexcept {
+    return static_cast<std::uint64_t>(
+        static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(lanes))));
+}
+
+template <unsigned kUsual, typename Junctions>
+inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
+                             const std::uint16_t* facts, const Junctions& junctions) noexcept {
+    alignas(32) std::uint8_t place[32];
+    unsigned count = 0;
+    for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
+        place[count++] = static_cast<std::uint8_t>(trailing_zeros(rest));
+    }
+    std::memset(place + count, 0, 8);  // a block has 21 such characters at the most
+    const __m256i zero = _mm256_setzero_si256();
+    __m256i code_before = _mm256_set1_epi32(static_cast<int>(previous));
+    __m256i fact_before = _mm256_set1_epi32(facts[previous]);
+    Chars3 lanes;
+    for (unsigned g = 0; g < count; g += 8) {
+        const __m256i places = _mm256_cvtepu8_epi32(
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(place + g)));
+        const __m256i code = decode3_x8(bytes, places);
+        const __m256i fact = _mm256_and_si256(
+            _mm256_i32gather_epi32(reinterpret_cast<const int*>(facts), code, 2),
+            _mm256_set1_epi32(0xFFFF));
+        const __m256i left_code = shift_in(code, code_before);
+        const __m256i left_fact = shift_in(fact, fact_before);
+        const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left_code, 16), code);
+        const __m256i word_at = _mm256_srli_epi32(
+            _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kWordFactor))),
+            32 - Junctions::kWordBits);
+        const __m256i bits = _mm256_srli_epi32(
+            _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kBitFactor))),
+            22);
+        const __m256i word =
+            _mm256_i32gather_epi32(reinterpret_cast<const int*>(junctions.words), word_at, 4);
+        const __m256i first = _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
+        const __m256i second = _mm256_srlv_epi32(word, _mm256_srli_epi32(bits, 5));
+        const __m256i doubt = _mm256_and_si256(_mm256_srli_epi32(left_fact, 8),
+                                               _mm256_srli_epi32(fact, 12));
+        const __m256i rare =
+            _mm256_and_si256(fact, _mm256_set1_epi32(static_cast<int>(255U & ~kUsual)));
+        lanes.letter |= sign_lanes(_mm256_slli_epi32(fact, 31)) << g;
+        lanes.both |= sign_lanes(_mm256_slli_epi32(fact, 25)) << g;
+        lanes.unusual |= sign_lanes(_mm256_cmpgt_epi32(rare, zero)) << g;
+        lanes.paired |= sign_lanes(_mm256_slli_epi32(_mm256_and_si256(first, second), 31)) << g;
+        lanes.in_doubt |= sign_lanes(_mm256_cmpgt_epi32(doubt, zero)) << g;
+        code_before = code;
+        fact_before = fact;
+    }
+    Chars3 out;
+    out.letter = _pdep_u64(lanes.letter, leads);
+    out.both = _pdep_u64(lanes.both, leads);
+    out.unusual = _pdep_u64(lanes.unusual, leads);
+    out.paired = _pdep_u64(lanes.paired, leads);
+    out.in_doubt = _pdep_u64(lanes.in_doubt, leads);
+    out.last = decode3(bytes + top_bit(leads));
+    return out;
+}

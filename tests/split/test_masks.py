@@ -1,0 +1,165 @@
+"""The mask scanners against the automaton they stand for: both must find the same words.
+
+The ids show the words: `pair_model` merges bytes that touch inside a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from tests.models import (
+    TINY,
+    Way,
+    assert_same,
+    compile_payload,
+    make_model,
+    pair_model,
+    run_batch,
+    spec_of,
+)
+from tests.split.patterns import CHAINS, onig
+from tests.strategies import ALPHABET, CORE_ALPHABET, class_strings, shifted, short_texts
+
+from tokenmill import _core
+from tokenmill._compile.rules import NativeRule, pattern_of, recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenmill._compile.rules import Stage
+    from tokenmill._spec import BpeModel
+
+WAYS = [*(Way(target) for target in _core.targets()), Way(_core.targets()[-1], 1, TINY)]
+RULES = {name: recognise(stages) for name, stages in CHAINS.items()}
+# One name for every rule: some patterns are two ways to write the same.
+IN_USE = list({rule: name for name, rule in reversed(RULES.items()) if rule}.values())[::-1]
+CASED_ALPHABET = "aA\u02b0\u01c5\u0301\u4e2d\u3007'sS\u017f l1!\n\U0001d400"
+
+
+@cache
+def all_pairs() -> BpeModel:
+    return pair_model()
+
+
+@cache
+def some_pairs() -> BpeModel:
+    return pair_model(0.6, seed=2)
+
+
+def assert_masks_agree(
+    model: BpeModel, stages: Sequence[Stage], batches: Sequence[Sequence[str]]
+) -> None:
+    """Run every batch by the automaton once and by masks on every target."""
+    spec = spec_of(model, stages)
+    native, plain = compile_payload(spec), compile_payload(spec, native=False)
+    assert native != plain, "the split is not recognised: nothing to compare"
+    automaton = make_model(plain, Way("scalar"))
+    arrays: list[Any] = [pa.array(texts, pa.string()) for texts in batches]
+    expected = [run_batch(automaton, array) for array in arrays]
+    for way in WAYS:
+        masks = make_model(native, way)
+        for texts, array, wanted in zip(batches, arrays, expected, strict=True):
+            assert_same(run_batch(masks, array), wanted, texts, way)
+
+
+@cache
+def at_block_edges() -> list[str]:
+    """Short strings around byte 64, behind and before letters, blanks, newlines and others."""
+    near = range(59, 66)
+    texts: list[str] = []
+    for fill, tail in (("x", ""), (" ", "a"), ("\n", " "), ("!", "\n"), ("7", "7")):
+        texts += shifted([text + tail for text in short_texts(ALPHABET, 2)], near, fill)
+    for fill in ("x", "! \u4e2d", "'s "):
+        few = short_texts(CORE_ALPHABET, 3)
+        texts += [(fill * 66)[: 58 + i % 7] + text for i, text in enumerate(few)]
+    return texts
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_all_short_strings(name: str) -> None:
+    batches = [short_texts(ALPHABET, 2), short_texts(CORE_ALPHABET, 4)]
+    batches.append(short_texts(CASED_ALPHABET, 4))
+    assert_masks_agree(all_pairs(), CHAINS[name], batches)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_USE)
+def test_all_longer_strings(name: str) -> None:
+    batches = [short_texts(ALPHABET, 3), short_texts(CORE_ALPHABET, 5)]
+    assert_masks_agree(all_pairs(), CHAINS[name], batches)
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_short_strings_at_block_edges(name: str) -> None:
+    assert_masks_agree(all_pairs(), CHAINS[name], [at_block_edges()])
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_long_strings(name: str) -> None:
+    longs = class_strings(21, 400, 700) + class_strings(22, 400, 700, CORE_ALPHABET)
+    longs += class_strings(23, 200, 700, CASED_ALPHABET)
+    assert_masks_agree(all_pairs(), CHAINS[name], [longs])
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_long_strings_at_every_shift(name: str) -> None:
+    texts = shifted(class_strings(24, 40, 150), range(131))
+    texts += shifted(class_strings(25, 40, 150, CORE_ALPHABET), range(131), "\u4e2d")
+    assert_masks_agree(all_pairs(), CHAINS[name], [texts])
+
+
+@pytest.mark.parametrize("name", IN_USE)
+def test_words_that_are_cut_into_pieces(name: str) -> None:
+    wide = "\u4e2d\u6587\u3042\u30a2\ud55c\u0e01\u0e44\uff0c\u3002\u3000 a\U0001f600"
+    texts = class_strings(26, 300, 500, wide) + short_texts(wide, 3) + at_block_edges()[::5]
+    assert_masks_agree(some_pairs(), CHAINS[name], [texts])
+
+
+def rules_of_every_kind() -> list[NativeRule]:
+    """Every family with every value of every parameter that it has."""
+    base = NativeRule("gpt2", "none", 0)
+    contractions, truths = ("none", "exact", "ignore_case"), (False, True)
+    rules = [
+        replace(base, contraction=c, digits=d, letters_with_marks=m, tail=t)
+        for c, d, m, t in product(contractions, (0, 1, 2, 3), truths, ("", "crlf", "crlf_slash"))
+    ]
+    rules += [
+        replace(base, family="cl100k", contraction=c, digits=d, letters_with_marks=m, tail=t)
+        for c, d, m, t in product(contractions, (0, 1, 2, 3), truths, ("", "crlf", "crlf_slash"))
+    ]
+    rules += [
+        replace(base, family="o200k", contraction=c, digits=d, isolate_han=h, tail=t)
+        for c, d, h, t in product(contractions, (0, 1, 2, 3), truths, ("", "crlf", "crlf_slash"))
+    ]
+    with_end = [replace(rule, end_run=True) for rule in rules if rule.family != "gpt2"]
+    return [*rules, *with_end]
+
+
+def name_of(rule: NativeRule) -> str:
+    flags = [name for name in ("letters_with_marks", "end_run", "isolate_han") if getattr(rule, name)]
+    return "-".join([rule.family, rule.contraction, str(rule.digits), rule.tail or "none", *flags])
+
+
+def check_rule(rule: NativeRule) -> None:
+    """Compare only where the rule is recognised; else the automaton runs, which is exact."""
+    stages = onig(pattern_of(rule))
+    if recognise(stages) is not None:
+        batches = [short_texts(CORE_ALPHABET, 3), class_strings(27, 120, 500), at_block_edges()[::7]]
+        assert_masks_agree(some_pairs(), stages, batches)
+
+
+# A prime step walks through all values of all parameters.
+@pytest.mark.parametrize("rule", rules_of_every_kind()[::11], ids=name_of)
+def test_rules_of_many_kinds(rule: NativeRule) -> None:
+    check_rule(rule)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rule", rules_of_every_kind(), ids=name_of)
+def test_rules_of_every_kind(rule: NativeRule) -> None:
+    check_rule(rule)
