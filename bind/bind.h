@@ -20,10 +20,36 @@ void register_model(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
 
-// A numpy array of `count` numbers, not initialised. Calls numpy.empty, which costs less than
-// building an ndarray through a capsule; for results that fit a page or two.
+// A numpy array of `count` numbers, not initialised; for results that fit a page or two.
 enum class Number { U32, U16, I64 };
 [[nodiscard]] nb::object empty_array(Number number, std::size_t count, void*& data);
+
+// One text, borrowed: a str or anything with a buffer.
+class OneText {
+public:
+    // `index` is the number of the document in an error message, or -1.
+    explicit OneText(nb::handle text, std::ptrdiff_t index = -1);
+    ~OneText() {
+        if (has_buffer_) {
+            PyBuffer_Release(&buffer_);
+        }
+    }
+    OneText(const OneText&) = delete;
+    OneText& operator=(const OneText&) = delete;
+    [[nodiscard]] const pipeline::Text& view() const noexcept { return text_; }
+    // Hands the buffer over to `buffers`, which then has to release it.
+    void move_to(std::vector<Py_buffer>& buffers) {
+        if (has_buffer_) {
+            buffers.push_back(buffer_);
+            has_buffer_ = false;
+        }
+    }
+
+private:
+    pipeline::Text text_;
+    bool has_buffer_ = false;
+    Py_buffer buffer_;
+};
 
 // Texts of a caller, borrowed: holds what keeps their memory alive.
 class Texts {

@@ -17,47 +17,6 @@ using pipeline::Options;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// numpy's names, looked up once. Leaked on purpose: they live as long as the interpreter.
-struct Numpy {
-    nb::object empty;
-    nb::object types[3];
-};
-
-const Numpy& numpy() {
-    static const Numpy* names = [] {
-        const nb::module_ module = nb::module_::import_("numpy");
-        auto* made = new Numpy;
-        made->empty = module.attr("empty");
-        const char* codes[3] = {"uint32", "uint16", "int64"};
-        for (int i = 0; i < 3; ++i) {
-            made->types[i] = module.attr("dtype")(codes[i]);
-        }
-        return made;
-    }();
-    return *names;
-}
-
-}  // namespace
-
-nb::object empty_array(Number number, std::size_t count, void*& data) {
-    const Numpy& np = numpy();
-    PyObject* size = PyLong_FromSize_t(count);
-    PyObject* arguments[3] = {nullptr, size, np.types[static_cast<int>(number)].ptr()};
-    PyObject* array = PyObject_Vectorcall(np.empty.ptr(), arguments + 1,
-                                          2 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    Py_DECREF(size);
-    Py_buffer buffer;
-    if (array == nullptr || PyObject_GetBuffer(array, &buffer, PyBUF_WRITABLE) != 0) {
-        Py_XDECREF(array);
-        nb::raise_python_error();
-    }
-    data = buffer.buf;  // the array owns it, and nobody else knows the array yet
-    PyBuffer_Release(&buffer);
-    return nb::steal(array);
-}
-
-namespace {
-
 constexpr std::size_t kSmallIds = 1 << 16;
 
 // The bytes of a model, aligned as the core wants them; copied only if the caller's are not.
@@ -158,16 +117,14 @@ public:
         : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
 
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
-        Texts texts;
-        texts.add(text);
         const Options options = options_of(add_special_tokens, special_mode, errors);
-        const pipeline::Text& one = texts.view()[0];
+        const OneText held(text);
+        const pipeline::Text& one = held.view();
         if (one.size > kReleaseGil) {
-            const Options threaded = options;
             pipeline::Encoded encoded;
             {
                 const nb::gil_scoped_release unlocked;
-                encoded = model_.encode_batch(texts.view(), threaded, {});
+                encoded = model_.encode_batch({&one, 1}, options, {});
             }
             return array_of(encoded, 32);
         }

@@ -35,25 +35,28 @@ Texts::~Texts() {
     }
 }
 
-void Texts::add(nb::handle text) {
+OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     PyObject* object = text.ptr();
     if (PyUnicode_Check(object)) {
-        texts_.push_back(text_of_str(object));
+        text_ = text_of_str(object);
     } else if (PyBytes_Check(object)) {
-        texts_.push_back({PyBytes_AS_STRING(object),
-                          static_cast<std::size_t>(PyBytes_GET_SIZE(object)), Text::Kind::Utf8});
+        text_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object)),
+                 Text::Kind::Utf8};
+    } else if (PyObject_GetBuffer(object, &buffer_, PyBUF_SIMPLE) == 0) {
+        has_buffer_ = true;
+        text_ = {buffer_.buf, static_cast<std::size_t>(buffer_.len), Text::Kind::Utf8};
     } else {
-        Py_buffer buffer;
-        if (PyObject_GetBuffer(object, &buffer, PyBUF_SIMPLE) != 0) {
-            PyErr_Clear();
-            const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
-            throw nb::type_error(("document " + std::to_string(texts_.size()) +
-                                  ": expected str or bytes-like, got " + type)
-                                     .c_str());
-        }
-        buffers_.push_back(buffer);
-        texts_.push_back({buffer.buf, static_cast<std::size_t>(buffer.len), Text::Kind::Utf8});
+        PyErr_Clear();
+        const std::string where = index < 0 ? "" : "document " + std::to_string(index) + ": ";
+        const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
+        throw nb::type_error((where + "expected str or bytes-like, got " + type).c_str());
     }
+}
+
+void Texts::add(nb::handle text) {
+    OneText one(text, static_cast<std::ptrdiff_t>(texts_.size()));
+    texts_.push_back(one.view());
+    one.move_to(buffers_);
 }
 
 void Texts::add_all(nb::handle texts) {

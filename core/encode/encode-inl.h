@@ -57,7 +57,7 @@ inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
 inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
     const encode::Line8* const lines = e.tables.lines8;
     const std::uint32_t count = e.count;
-    for (std::uint32_t i = 0; i < kPrefetchAhead; ++i) {
+    for (std::uint32_t i = 0; i < (count < kPrefetchAhead ? count : kPrefetchAhead); ++i) {
         prefetch(&lines[e.line[i]]);
     }
     std::uint32_t n_missing = 0;
