@@ -166,18 +166,11 @@ def from_mo(data: bytes) -> str:
     return "\n".join(lines)
 
 
-def from_fortune(data: bytes) -> str:
-    """Return a collection of sayings without separators and terminal colours."""
-    text = re.sub(r"\x1b\[[0-9;]*m", "", plain(data))
-    return re.sub(r"(?m)^%\n", "\n", text)
-
-
 EXTRACT: dict[str, Callable[[bytes], str]] = {
     "plain": plain,
     "html": from_html,
     "man": from_man,
     "mo": from_mo,
-    "fortune": from_fortune,
 }
 
 

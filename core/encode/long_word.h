@@ -17,11 +17,13 @@ public:
     // Internal ids of `word`, appended to `ids`.
     void merge(Bytes word, std::vector<std::uint32_t>& ids);
 
-    static constexpr std::size_t kWindow = 2048;
-    static constexpr std::size_t kMargin = 256;  // the last tokens of a window may still change
+    static constexpr std::size_t kWindow = 512;
+    static constexpr std::size_t kMargin = 64;  // the last tokens of a window may still change
 
 private:
     void merge_window(Bytes window);  // fills window_ids_
+    void merge_small(Bytes window);
+    void merge_large(Bytes window);
     [[nodiscard]] bool is_joint_valid(std::uint32_t left, std::uint32_t right);
     std::size_t keep_settled(Bytes window, bool is_last, std::vector<std::uint32_t>& ids);
     [[nodiscard]] std::size_t size_of(std::uint32_t internal) const noexcept;
@@ -35,6 +37,7 @@ private:
     std::vector<Symbol> symbols_;
     std::vector<std::uint64_t> heap_;  // merged id << 32 | position, a min-heap
     std::vector<std::uint32_t> window_ids_;
+    std::vector<std::uint8_t> known_window_;  // the window that window_ids_ belong to
     std::vector<std::uint32_t> joint_ids_;
     std::vector<std::uint8_t> joint_;
 };
