@@ -124,7 +124,11 @@ public:
             pipeline::Encoded encoded;
             {
                 const nb::gil_scoped_release unlocked;
-                encoded = model_.encode_batch({&one, 1}, options, {});
+                try {
+                    encoded = model_.encode_batch({&one, 1}, options, {});
+                } catch (const Error& error) {  // there is no batch: it has no number
+                    throw Error(error.code, error.what(), error.offset);
+                }
             }
             return array_of(encoded, 32);
         }

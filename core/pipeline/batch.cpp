@@ -22,6 +22,7 @@ constexpr std::size_t kMaxCutSearch = std::size_t{1} << 16;
 struct BigDocument {
     std::vector<std::vector<std::uint8_t>> own;
     std::vector<Item> items;
+    std::exception_ptr failure;  // what reading it threw; told when its turn comes
 };
 
 struct Task {
@@ -151,16 +152,15 @@ private:
     void plan_big(std::size_t document) {
         big_.push_back(std::make_unique<BigDocument>());
         BigDocument& big = *big_.back();
-        Worker* worker = model_.take_worker();
         try {
-            worker->reserve(0);
-            DocumentReader(model_, *worker, options_)
+            Model::Lease lease(model_);
+            lease.worker().reserve(0);
+            DocumentReader(model_, lease.worker(), options_)
                 .list_items(texts_[document], document, big.own, big.items);
         } catch (...) {
-            model_.give_back(worker);
-            throw;
+            big.failure = std::current_exception();
+            big.items.clear();
         }
-        model_.give_back(worker);
         cut_items(model_.split_, big.items);
         Task task;
         task.big = &big;
@@ -282,6 +282,9 @@ private:
                 reader.encode(texts_[i], i);
             }
         } else {
+            if (task.big->failure) {
+                std::rethrow_exception(task.big->failure);
+            }
             for (std::size_t i = task.first; i < task.last; ++i) {
                 const Item& item = task.big->items[i];
                 if (item.is_id) {
@@ -404,34 +407,27 @@ Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
 }
 
 std::size_t Model::count(const Text& text, const Options& options, std::size_t limit) const {
-    Worker* worker = take_worker();
+    Lease lease(*this);
+    Worker& worker = lease.worker();
     BigDocument big;
+    worker.reserve(0);
+    DocumentReader(*this, worker, options).list_items(text, Error::kNowhere, big.own, big.items);
+    cut_items(split_, big.items);
     std::size_t total = 0;
-    try {
-        worker->reserve(0);
-        DocumentReader(*this, *worker, options).list_items(text, Error::kNowhere, big.own, big.items);
-        cut_items(split_, big.items);
-        for (const Item& item : big.items) {
-            if (item.is_id) {
-                ++total;
-            } else {
-                worker->clear();
-                worker->reserve(static_cast<std::size_t>(item.stop - item.begin));
-                worker->kernel.encode_range(*worker, item.begin, item.stop, item.end,
-                                            item.readable);
-                worker->kernel.flush(*worker);
-                total += worker->written();
-            }
-            if (total > limit) {
-                total = limit + 1;
-                break;
-            }
+    for (const Item& item : big.items) {
+        if (item.is_id) {
+            ++total;
+        } else {
+            worker.clear();
+            worker.reserve(static_cast<std::size_t>(item.stop - item.begin));
+            worker.kernel.encode_range(worker, item.begin, item.stop, item.end, item.readable);
+            worker.kernel.flush(worker);
+            total += worker.written();
         }
-    } catch (...) {
-        give_back(worker);
-        throw;
+        if (total > limit) {
+            return limit + 1;
+        }
     }
-    give_back(worker);
     return total;
 }
 

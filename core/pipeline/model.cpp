@@ -24,6 +24,20 @@ const Kernel& kernel_of(simd::Target target) {
     return kScalarKernel;
 }
 
+std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
+    std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
+    for (std::uint32_t code = 0; code < 65536; ++code) {
+        const unsigned bits = split.rule_classes.basic[code];
+        const unsigned flags = vocab.junctions.flags[code];
+        const bool unusual = (bits & ~(split::kLetter | split::kBothCases)) != 0;
+        facts[code] = static_cast<std::uint8_t>(
+            ((bits & split::kLetter) != 0 ? split::kFactLetter : 0U) |
+            (unusual ? split::kFactUnusual : 0U) | (flags & 7U) << split::kFactLeftShift |
+            (flags >> 4) << split::kFactRightShift);
+    }
+    return facts;
+}
+
 }  // namespace
 
 Model::Model(Bytes blob, encode::TableBits bits)
@@ -40,11 +54,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
       kernel_(&kernel_of(target_)),
       bits_(bits) {
     if (split_.rule.family != split::Family::None) {
-        facts_.resize(65536 + 2);  // gathered four bytes at a time
-        for (std::uint32_t code = 0; code < 65536; ++code) {
-            facts_[code] = static_cast<std::uint16_t>(split_.rule_classes.basic[code] |
-                                                      vocab_.junctions.flags[code] << 8);
-        }
+        facts_ = char_facts(split_, vocab_);
     }
     max_id_ = vocab_.token_count() - 1;
     for (const split::AddedToken& token : added_.tokens) {

@@ -113,7 +113,7 @@ private:
     vocab::VocabView vocab_;
     split::SplitView split_;
     split::AddedView added_;
-    std::vector<std::uint16_t> facts_;  // per basic code point: class bits, junction flags above
+    std::vector<std::uint8_t> facts_;  // split::CharFact bits of every basic code point
     normalize::Program normalizer_;
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;

@@ -33,7 +33,7 @@ public:
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
-    [[nodiscard]] const std::uint16_t* facts() const noexcept { return worker_.facts; }
+    [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
         unit_ = at;

@@ -31,7 +31,7 @@ extern const Kernel kAvx512Kernel;
 
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
-           const std::uint16_t* char_facts, const Kernel& functions, encode::TableBits bits)
+           const std::uint8_t* char_facts, const Kernel& functions, encode::TableBits bits)
         : split(splitter), facts(char_facts), kernel(functions), encoder(vocab, bits) {}
 
     // Makes room for `more` ids behind all that was reserved since clear().
@@ -44,7 +44,7 @@ struct Worker {
     void clear();
 
     const split::SplitView& split;
-    const std::uint16_t* facts;  // per basic code point: class bits, junction flags above them
+    const std::uint8_t* facts;  // split::CharFact bits of every basic code point
     const Kernel& kernel;
     encode::WordEncoder encoder;
 

@@ -9,9 +9,9 @@
 #include "simd/begin_avx512.h"
 namespace tokenmill::avx512 {
 namespace {
-#include "simd/block_avx2.h"
+#include "simd/block_avx512.h"
 #include "simd/utf8-inl.h"
-#include "split/chars3_avx2-inl.h"
+#include "split/chars3_avx512-inl.h"
 #include "split/split-inl.h"
 #include "encode/encode-inl.h"
 #include "pipeline/worker-inl.h"

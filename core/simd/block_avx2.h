@@ -15,6 +15,7 @@ struct ByteMasks {
 // The parts of characters of several bytes.
 struct WideMasks {
     std::uint64_t continuation;  // 80..BF
+    std::uint64_t lead2;         // C0..DF
     std::uint64_t lead3;         // E0..EF
 };
 
@@ -97,9 +98,10 @@ inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
 
 inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     const Halves v = load_block(at);
-    const __m256i high_nibble = all_bytes(0xF0);
-    const Halves high = {_mm256_and_si256(v.low, high_nibble), _mm256_and_si256(v.high, high_nibble)};
-    return {below(v, -64), equals(high, 0xE0)};
+    const std::uint64_t continuation = below(v, -64);
+    const std::uint64_t below_e0 = below(v, -32);
+    const std::uint64_t below_f0 = below(v, -16);
+    return {continuation, below_e0 & ~continuation, below_f0 & ~below_e0};
 }
 
 inline std::uint64_t upper_mask(const std::uint8_t* at) noexcept {

@@ -16,6 +16,7 @@ struct ByteMasks {
 // The parts of characters of several bytes.
 struct WideMasks {
     std::uint64_t continuation;  // 80..BF
+    std::uint64_t lead2;         // C0..DF
     std::uint64_t lead3;         // E0..EF
 };
 
@@ -70,6 +71,7 @@ inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     for (unsigned i = 0; i < 64; ++i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
         m.continuation |= (at[i] & 0xC0) == 0x80 ? bit : 0;
+        m.lead2 |= (at[i] & 0xE0) == 0xC0 ? bit : 0;
         m.lead3 |= (at[i] & 0xF0) == 0xE0 ? bit : 0;
     }
     return m;

@@ -39,6 +39,14 @@ struct ClassTable {
     }
 };
 
+// What a scanner of wide characters asks first, in one byte a code point of the basic plane.
+enum CharFact : TmU8 {
+    kFactLetter = 1,
+    kFactUnusual = 2,  // more than a letter without case, so that its class bits must be looked at
+    kFactLeftShift = 2,   // three bits: junction contexts it can be the left side of
+    kFactRightShift = 5,  // three bits: and the right side
+};
+
 constexpr TmU16 kMatchHere = 0x8000;  // on a transition: a match ends before this character
 constexpr TmU16 kStateMask = 0x7FFF;
 constexpr TmU16 kDead = 0;

@@ -5,7 +5,6 @@ constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners
 
 struct Chars3 {
     std::uint64_t letter = 0;
-    std::uint64_t both = 0;
     std::uint64_t unusual = 0;
     std::uint64_t paired = 0;
     std::uint64_t in_doubt = 0;
@@ -36,9 +35,9 @@ inline std::uint64_t sign_lanes(__m256i lanes) noexcept {
         static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(lanes))));
 }
 
-template <unsigned kUsual, typename Junctions>
+template <typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
-                             const std::uint16_t* facts, const Junctions& junctions) noexcept {
+                             const std::uint8_t* facts, const Junctions& junctions) noexcept {
     alignas(32) std::uint8_t place[32];
     unsigned count = 0;
     for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
@@ -54,8 +53,8 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
             _mm_loadl_epi64(reinterpret_cast<const __m128i*>(place + g)));
         const __m256i code = decode3_x8(bytes, places);
         const __m256i fact = _mm256_and_si256(
-            _mm256_i32gather_epi32(reinterpret_cast<const int*>(facts), code, 2),
-            _mm256_set1_epi32(0xFFFF));
+            _mm256_i32gather_epi32(reinterpret_cast<const int*>(facts), code, 1),
+            _mm256_set1_epi32(0xFF));
         const __m256i left_code = shift_in(code, code_before);
         const __m256i left_fact = shift_in(fact, fact_before);
         const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left_code, 16), code);
@@ -69,13 +68,12 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
             _mm256_i32gather_epi32(reinterpret_cast<const int*>(junctions.words), word_at, 4);
         const __m256i first = _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
         const __m256i second = _mm256_srlv_epi32(word, _mm256_srli_epi32(bits, 5));
-        const __m256i doubt = _mm256_and_si256(_mm256_srli_epi32(left_fact, 8),
-                                               _mm256_srli_epi32(fact, 12));
-        const __m256i rare =
-            _mm256_and_si256(fact, _mm256_set1_epi32(static_cast<int>(255U & ~kUsual)));
+        const __m256i left_side = _mm256_and_si256(
+            _mm256_srli_epi32(left_fact, split::kFactLeftShift), _mm256_set1_epi32(7));
+        const __m256i doubt =
+            _mm256_and_si256(left_side, _mm256_srli_epi32(fact, split::kFactRightShift));
         lanes.letter |= sign_lanes(_mm256_slli_epi32(fact, 31)) << g;
-        lanes.both |= sign_lanes(_mm256_slli_epi32(fact, 25)) << g;
-        lanes.unusual |= sign_lanes(_mm256_cmpgt_epi32(rare, zero)) << g;
+        lanes.unusual |= sign_lanes(_mm256_slli_epi32(fact, 30)) << g;
         lanes.paired |= sign_lanes(_mm256_slli_epi32(_mm256_and_si256(first, second), 31)) << g;
         lanes.in_doubt |= sign_lanes(_mm256_cmpgt_epi32(doubt, zero)) << g;
         code_before = code;
@@ -83,7 +81,6 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
     }
     Chars3 out;
     out.letter = _pdep_u64(lanes.letter, leads);
-    out.both = _pdep_u64(lanes.both, leads);
     out.unusual = _pdep_u64(lanes.unusual, leads);
     out.paired = _pdep_u64(lanes.paired, leads);
     out.in_doubt = _pdep_u64(lanes.in_doubt, leads);

@@ -5,8 +5,7 @@ constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners
 // One bit a character, at its first byte.
 struct Chars3 {
     std::uint64_t letter = 0;
-    std::uint64_t both = 0;
-    std::uint64_t unusual = 0;   // has a class bit beyond the usual ones
+    std::uint64_t unusual = 0;   // more than a letter without case
     std::uint64_t paired = 0;    // the junction filter has it with the character before
     std::uint64_t in_doubt = 0;  // a token may hold a part of it with a part of the one before
     std::uint32_t last = 0;      // code point of the last one
@@ -16,10 +15,10 @@ inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
     return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
 }
 
-// `facts` holds for every code point its class bits and, above them, its junction flags.
-template <unsigned kUsual, typename Junctions>
+// `facts` holds the CharFact bits of every code point.
+template <typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
-                             const std::uint16_t* facts, const Junctions& junctions) noexcept {
+                             const std::uint8_t* facts, const Junctions& junctions) noexcept {
     Chars3 out;
     unsigned left = facts[previous];
     for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
@@ -27,10 +26,11 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         const std::uint32_t code = decode3(bytes + i);
         const unsigned fact = facts[code];
         out.letter |= std::uint64_t{fact & 1} << i;
-        out.both |= std::uint64_t{fact >> 6 & 1} << i;
-        out.unusual |= std::uint64_t{(fact & 255U & ~kUsual) != 0} << i;
+        out.unusual |= std::uint64_t{fact >> 1 & 1} << i;
         out.paired |= std::uint64_t{junctions.paired(previous, code)} << i;
-        out.in_doubt |= std::uint64_t{((left >> 8) & (fact >> 12)) != 0} << i;
+        out.in_doubt |=
+            std::uint64_t{((left >> split::kFactLeftShift) & 7U & (fact >> split::kFactRightShift)) != 0}
+            << i;
         left = fact;
         previous = code;
     }

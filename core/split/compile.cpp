@@ -176,6 +176,13 @@ SplitView::SplitView(const BlobReader& blob) {
     rule = blob.need<Rule>(kRule, 1)[0];
     if (rule.family != Family::None) {
         rule_classes = read_classes(blob, kRuleBasic, kRulePageOf, kRulePages);
+        for (std::uint32_t lead = 2; lead < 32; ++lead) {
+            bool letters = true;
+            for (std::uint32_t code = lead << 6; code < (lead + 1) << 6; ++code) {
+                letters &= (rule_classes.basic[code] & (kLetter | kNumber | kWhite)) == kLetter;
+            }
+            letter_leads |= letters ? 1U << lead : 0U;
+        }
     }
 }
 

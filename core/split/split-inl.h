@@ -75,15 +75,14 @@ inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Clas
 template <split::Family F, typename Sink>
 inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Carry& carry, Classes& c, Sink& sink) noexcept {
-    constexpr unsigned kUsual = split::kLetter | split::kBothCases;
-    const Chars3 chars = look_up_chars3<kUsual>(block.bytes, leads, carry.previous3, sink.facts(),
-                                                sink.junctions());
+    const Chars3 chars =
+        look_up_chars3(block.bytes, leads, carry.previous3, sink.facts(), sink.junctions());
     const auto spread = [](std::uint64_t first_bytes) {
         return first_bytes | first_bytes << 1 | first_bytes << 2;
     };
     c.letter |= spread(chars.letter);
     if constexpr (F == split::Family::Cased) {
-        c.both |= spread(chars.both);
+        c.both |= spread(chars.letter & ~chars.unusual);
     }
     for (std::uint64_t rest = chars.unusual; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
@@ -100,6 +99,27 @@ inline void add_chars3(const split::SplitView& split, const Block& block, std::u
     }
     c.cuts = cuts;
     carry.previous3 = top_bit(leads) + 3 == block.size ? chars.last : 0;
+}
+
+// Characters of two bytes. A lead byte under which there are only letters needs no look at them:
+// all of its characters are done at once, which is most of Cyrillic and Greek.
+template <split::Family F>
+inline void add_chars2(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                       Classes& c) noexcept {
+    while (leads != 0) {
+        const std::uint8_t lead = block.bytes[trailing_zeros(leads)];
+        std::uint64_t same = leads & equal_mask(block.bytes, lead);
+        leads &= ~same;
+        if (F != split::Family::Cased && (split.letter_leads >> (lead & 31U) & 1U) != 0) {
+            c.letter |= same | same << 1;
+            continue;
+        }
+        for (; same != 0; same &= same - 1) {
+            const unsigned i = trailing_zeros(same);
+            const std::uint32_t code = (lead & 31U) << 6 | (block.bytes[i + 1] & 63U);
+            add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{3} << i, c);
+        }
+    }
 }
 
 template <split::Family F, typename Sink>
@@ -119,11 +139,11 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, std::uin
     } else {
         carry.previous3 = 0;
     }
-    for (std::uint64_t rest = leads & ~leads3; rest != 0; rest &= rest - 1) {
+    add_chars2<F>(split, block, leads & m.lead2, c);
+    for (std::uint64_t rest = leads & ~leads3 & ~m.lead2; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        const unsigned size = split::char_size(block.bytes[i]);
-        const std::uint32_t code = split::decode_char(block.bytes + i, size);
-        add_char<F>(split.rule_classes.of(code), code, low_bits(size) << i, c);
+        const std::uint32_t code = split::decode_char(block.bytes + i, 4);
+        add_char<F>(split.rule_classes.of(code), code, std::uint64_t{15} << i, c);
     }
 }
 

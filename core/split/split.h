@@ -81,6 +81,7 @@ public:
     Stage stages[kMaxStages] = {};
     Rule rule;
     ClassTable rule_classes{};
+    std::uint32_t letter_leads = 0;  // bit k: under lead byte C0 + k all 64 characters are letters
 };
 
 // Throws Error(BadSpec) for tables that contradict themselves.

@@ -1,0 +1,145 @@
+// The 64-byte block vocabulary with AVX-512; see block_scalar.h for the meaning.
+
+// One bit a byte, bit i for byte i. Only ASCII has a class here.
+struct ByteMasks {
+    std::uint64_t non_ascii;
+    std::uint64_t letter;
+    std::uint64_t digit;
+    std::uint64_t white;  // 09..0D and 20
+    std::uint64_t space;  // 20
+    std::uint64_t newline;  // 0A and 0D
+    std::uint64_t apostrophe;
+    std::uint64_t nul;
+};
+
+// The parts of characters of several bytes.
+struct WideMasks {
+    std::uint64_t continuation;  // 80..BF
+    std::uint64_t lead2;         // C0..DF
+    std::uint64_t lead3;         // E0..EF
+};
+
+struct Utf8Masks {
+    std::uint64_t non_ascii;
+    std::uint64_t continuation;
+    std::uint64_t from_c2;  // bytes of C2 and above; likewise the others
+    std::uint64_t from_e0;
+    std::uint64_t from_f0;
+    std::uint64_t from_f5;
+    std::uint64_t below_a0;  // 80..9F
+    std::uint64_t below_90;  // 80..8F
+    std::uint64_t is_e0;
+    std::uint64_t is_ed;
+    std::uint64_t is_f0;
+    std::uint64_t is_f4;
+};
+
+inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(_tzcnt_u64(bits));
+}
+inline unsigned top_bit(std::uint64_t bits) noexcept {
+    return 63U - static_cast<unsigned>(_lzcnt_u64(bits));
+}
+inline unsigned count_bits(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(_mm_popcnt_u64(bits));
+}
+inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
+    return _bzhi_u64(word, 8 * count);
+}
+
+inline __m512i load_block(const std::uint8_t* at) noexcept { return _mm512_loadu_si512(at); }
+inline __m512i all_bytes(int value) noexcept { return _mm512_set1_epi8(static_cast<char>(value)); }
+inline std::uint64_t equals(__m512i v, int value) noexcept {
+    return _mm512_cmpeq_epi8_mask(v, all_bytes(value));
+}
+inline std::uint64_t at_least(__m512i v, int value) noexcept {
+    return _mm512_cmpge_epu8_mask(v, all_bytes(value));
+}
+// first <= byte < first + count
+inline std::uint64_t in_range(__m512i v, int first, int count) noexcept {
+    return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, all_bytes(first)), all_bytes(count));
+}
+
+inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
+    const __m512i v = load_block(at);
+    ByteMasks m;
+    m.non_ascii = _mm512_movepi8_mask(v);
+    m.letter = in_range(_mm512_or_si512(v, all_bytes(0x20)), 'a', 26);
+    m.digit = in_range(v, '0', 10);
+    m.space = equals(v, ' ');
+    m.white = m.space | in_range(v, 9, 5);
+    m.newline = equals(v, '\n') | equals(v, '\r');
+    m.apostrophe = equals(v, '\'');
+    m.nul = _mm512_testn_epi8_mask(v, v);
+    return m;
+}
+
+inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
+    const __m512i v = load_block(at);
+    return {in_range(v, 0x80, 0x40), in_range(v, 0xC0, 0x20), in_range(v, 0xE0, 0x10)};
+}
+
+inline std::uint64_t upper_mask(const std::uint8_t* at) noexcept {
+    return in_range(load_block(at), 'A', 26);
+}
+
+inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexcept {
+    return equals(load_block(at), byte);
+}
+
+inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
+    const __m512i v = load_block(at);
+    Utf8Masks m;
+    m.non_ascii = _mm512_movepi8_mask(v);
+    m.continuation = in_range(v, 0x80, 0x40);
+    m.from_c2 = at_least(v, 0xC2);
+    m.from_e0 = at_least(v, 0xE0);
+    m.from_f0 = at_least(v, 0xF0);
+    m.from_f5 = at_least(v, 0xF5);
+    m.below_a0 = in_range(v, 0x80, 0x20);
+    m.below_90 = in_range(v, 0x80, 0x10);
+    m.is_e0 = equals(v, 0xE0);
+    m.is_ed = equals(v, 0xED);
+    m.is_f0 = equals(v, 0xF0);
+    m.is_f4 = equals(v, 0xF4);
+    return m;
+}
+
+inline bool is_ascii_block(const std::uint8_t* at) noexcept {
+    return _mm512_movepi8_mask(load_block(at)) == 0;
+}
+
+inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
+    const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
+    return _mm256_cmpeq_epi64_mask(line, _mm256_set1_epi64x(static_cast<long long>(key)));
+}
+
+inline void store_inline_ids(std::uint32_t* out, std::uint64_t value) noexcept {
+    const std::uint64_t two = _pdep_u64(value, 0x000FFFFF000FFFFFULL);
+    std::memcpy(out, &two, 8);
+    out[2] = static_cast<std::uint32_t>(value >> 40) & 0xFFFFF;
+}
+
+inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept {
+    const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a));
+    const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
+    return _mm256_cmpneq_epi64_mask(x, y) == 0;
+}
+
+inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16], const std::uint8_t (*high)[16],
+                                       const std::uint8_t* at) noexcept {
+    const __m512i nibble = all_bytes(15);
+    __m512i bits = all_bytes(255);
+    for (unsigned k = 0; k < 3; ++k) {
+        const __m512i bytes = load_block(at + k);
+        const __m512i l = _mm512_maskz_broadcast_i32x4(
+            0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(low[k])));
+        const __m512i h = _mm512_maskz_broadcast_i32x4(
+            0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(high[k])));
+        const __m512i by_low = _mm512_shuffle_epi8(l, _mm512_and_si512(bytes, nibble));
+        const __m512i by_high = _mm512_shuffle_epi8(
+            h, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), nibble));
+        bits = _mm512_and_si512(bits, _mm512_and_si512(by_low, by_high));
+    }
+    return _mm512_test_epi8_mask(bits, bits);
+}
