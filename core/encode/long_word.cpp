@@ -19,11 +19,13 @@ void LongMerger::merge(Bytes word, std::vector<std::uint32_t>& ids) {
     const std::size_t first = ids.size();
     std::size_t window = kWindow;
     std::size_t at = 0;
-    unsigned failures = 0;
+    std::size_t failed_at = 0;  // the furthest joint that did not hold
+    unsigned failures = 0;      // since it was passed
     while (at < word.size()) {
         const std::size_t end = std::min(word.size(), at + window);
         merge_window(word.subspan(at, end - at));
         if (ids.size() > first && !is_joint_valid(ids.back(), window_ids_.front())) {
+            failed_at = std::max(failed_at, at);
             at -= size_of(ids.back());  // step back over one token
             ids.pop_back();
             window += ++failures > kPatience ? kWindow : 0;  // then look at more text at once
@@ -35,8 +37,10 @@ void LongMerger::merge(Bytes word, std::vector<std::uint32_t>& ids) {
             continue;
         }
         at += settled;
-        window = kWindow;
-        failures = 0;
+        if (at > failed_at) {
+            window = kWindow;
+            failures = 0;
+        }
     }
 }
 

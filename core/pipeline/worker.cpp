@@ -27,16 +27,21 @@ void Worker::reserve(std::size_t more) {
 }
 
 std::uint8_t* Worker::take_scratch(std::size_t size) {
-    if (scratch_used + size > scratch.size()) {
-        kernel.flush(*this);
+    if (scratch.empty() || scratch.back().size() - scratch_used < size) {
+        scratch.emplace_back(std::max(size, kScratch));
         scratch_used = 0;
-        if (size > scratch.size()) {
-            scratch.resize(std::max(size, kScratch));
-        }
     }
-    std::uint8_t* at = scratch.data() + scratch_used;
+    std::uint8_t* at = scratch.back().data() + scratch_used;
     scratch_used += size;
     return at;
+}
+
+std::size_t Worker::scratch_bytes() const noexcept {
+    std::size_t total = 0;
+    for (const auto& block : scratch) {
+        total += block.size();
+    }
+    return total;
 }
 
 void Worker::add_id(TokenId id) {
@@ -51,13 +56,26 @@ void Worker::add_id(TokenId id) {
     }
 }
 
-void Worker::end_document() { marks.push_back(encoder.count); }
+void Worker::end_document() {
+    marks.push_back(encoder.count);
+    if (scratch.size() > 1 || scratch_used > kScratch / 2) {
+        kernel.flush(*this);  // units point into the scratch
+        clear_scratch();
+    }
+}
+
+void Worker::clear_scratch() {
+    if (scratch.size() > 1 || (!scratch.empty() && scratch.back().size() > kScratch)) {
+        scratch.clear();
+    }
+    scratch_used = 0;
+}
 
 void Worker::clear() {
     cursor = first();
     bound = 0;
     doc_ends.clear();
-    scratch_used = 0;
+    clear_scratch();
 }
 
 }  // namespace tokenmill::pipeline

@@ -36,12 +36,13 @@ struct Worker {
 
     // Makes room for `more` ids behind all that was reserved since clear().
     void reserve(std::size_t more);
-    // Bytes that stay until the next flush.
+    // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
     void add_id(TokenId id);
     void end_document();
     // Ids written so far stay valid until clear().
     void clear();
+    void clear_scratch();
 
     const split::SplitView& split;
     const std::uint8_t* facts;  // split::CharFact bits of every basic code point
@@ -60,11 +61,13 @@ struct Worker {
     std::vector<std::uint32_t> marks;     // documents that end before this unit of the batch
     std::vector<std::size_t> doc_ends;    // in ids, since clear()
 
-    std::vector<std::uint8_t> scratch;
-    std::size_t scratch_used = 0;
+    std::vector<std::vector<std::uint8_t>> scratch;  // blocks; only the last one has room
+    std::size_t scratch_used = 0;                    // of the last one
     std::vector<split::Segment> segments;
     std::vector<split::Segment> inner_segments;
     std::vector<std::uint8_t> normalized;
+
+    [[nodiscard]] std::size_t scratch_bytes() const noexcept;
 
     [[nodiscard]] std::uint32_t* first() const noexcept { return output.as<std::uint32_t>(); }
     [[nodiscard]] std::size_t written() const noexcept {
