@@ -87,7 +87,7 @@ def ranked_model(
 ) -> BpeModel:
     """The 256 bytes and these tokens; a token's rank is its place."""
     table = [*(bytes([byte]) for byte in range(256)), *tokens]
-    decode = (*table, *(b"" for _ in range(holes)))
+    decode = (*table, *(b"" for _ in range(holes)))  # ids without a token, as added tokens have
     ranks = np.arange(len(table), dtype=np.uint32)
     return BpeModel(tuple(table), decode, None, ranks, ignore_merges)
 

@@ -29,7 +29,10 @@ std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab:
     for (std::uint32_t code = 0; code < 65536; ++code) {
         const unsigned bits = split.rule_classes.basic[code];
         const unsigned flags = vocab.junctions.flags[code];
-        const bool unusual = (bits & ~(split::kLetter | split::kBothCases)) != 0;
+        const unsigned usual = split.rule.family == split::Family::Cased
+                                   ? split::kLetter | split::kBothCases
+                                   : ~unsigned{split::kNumber | split::kWhite};
+        const bool unusual = (bits & ~usual) != 0;
         facts[code] = static_cast<std::uint8_t>(
             ((bits & split::kLetter) != 0 ? split::kFactLetter : 0U) |
             (unusual ? split::kFactUnusual : 0U) | (flags & 7U) << split::kFactLeftShift |

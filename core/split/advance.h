@@ -42,7 +42,7 @@ struct ClassTable {
 // What a scanner of wide characters asks first, in one byte a code point of the basic plane.
 enum CharFact : TmU8 {
     kFactLetter = 1,
-    kFactUnusual = 2,  // more than a letter without case, so that its class bits must be looked at
+    kFactUnusual = 2,  // its other class bits matter too
     kFactLeftShift = 2,   // three bits: junction contexts it can be the left side of
     kFactRightShift = 5,  // three bits: and the right side
 };

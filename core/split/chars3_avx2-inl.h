@@ -1,7 +1,7 @@
 // What is known of the 3-byte characters of a block, eight at once. Text inside a target's
 // namespace; see chars3_scalar-inl.h for the meaning.
 
-constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners may read
+constexpr std::ptrdiff_t kReadableBlock = 96;  // bytes of a block that scanners may read
 
 struct Chars3 {
     std::uint64_t letter = 0;
@@ -15,9 +15,25 @@ inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
     return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
 }
 
-// Eight characters at the given places: 1110aaaa 10bbbbbb 10cccccc -> aaaabbbbbbcccccc.
-inline __m256i decode3_x8(const std::uint8_t* bytes, __m256i places) noexcept {
-    const __m256i raw = _mm256_i32gather_epi32(reinterpret_cast<const int*>(bytes), places, 1);
+// Bytes of eight characters: `count` of them at the given places, the rest is of no matter.
+inline __m256i load3_x8(const std::uint8_t* bytes, const std::uint8_t* place,
+                        unsigned count) noexcept {
+    if (place[count - 1] - place[0] == static_cast<int>(3 * (count - 1))) {  // side by side
+        const std::uint8_t* at = bytes + place[0];
+        const __m256i both = _mm256_inserti128_si256(
+            _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at))),
+            _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 12)), 1);
+        const __m256i pick = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1,
+                                              0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1);
+        return _mm256_shuffle_epi8(both, pick);
+    }
+    const __m256i places =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(place)));
+    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(bytes), places, 1);
+}
+
+// Eight characters: 1110aaaa 10bbbbbb 10cccccc -> aaaabbbbbbcccccc.
+inline __m256i decode3_x8(__m256i raw) noexcept {
     const __m256i parts = _mm256_and_si256(raw, _mm256_set1_epi32(0x003F3F0F));
     const __m256i two = _mm256_maddubs_epi16(parts, _mm256_set1_epi32(0x00010140));  // a * 64 + b, c
     return _mm256_madd_epi16(two, _mm256_set1_epi32(0x00010040));                    // * 64 + c
@@ -49,9 +65,8 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
     __m256i fact_before = _mm256_set1_epi32(facts[previous]);
     Chars3 lanes;
     for (unsigned g = 0; g < count; g += 8) {
-        const __m256i places = _mm256_cvtepu8_epi32(
-            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(place + g)));
-        const __m256i code = decode3_x8(bytes, places);
+        const __m256i code =
+            decode3_x8(load3_x8(bytes, place + g, count - g < 8 ? count - g : 8));
         const __m256i fact = _mm256_and_si256(
             _mm256_i32gather_epi32(reinterpret_cast<const int*>(facts), code, 1),
             _mm256_set1_epi32(0xFF));

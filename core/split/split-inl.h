@@ -324,13 +324,19 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
     const std::uint64_t after_newline = c.newline << 1 | carry.newline;
     const std::uint64_t after_absorbed = absorbed << 1 | carry.absorbed;
     std::uint64_t starts = c.white & ~absorbed & (~after_white | after_absorbed);
-    const std::uint64_t blanks = c.white & ~c.newline & ~c.continuation;
+    const std::uint64_t blanks = c.white & ~c.newline;
     for (std::uint64_t rest = blanks & after_newline & ~after_absorbed; rest != 0;
          rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        const RunEnd run = look_along_white(split, block.at + i, block.end);
-        const bool is_start =
-            run == RunEnd::Text || (run == RunEnd::EndOfText && split.rule.end_run == 0);
+        const std::uint64_t others = ~(blanks >> i);
+        const unsigned run_end = others == 0 ? 64 : i + trailing_zeros(others);
+        bool is_start = false;
+        if (run_end < block.size) {
+            is_start = (c.newline >> run_end & 1) == 0;
+        } else {
+            const RunEnd run = look_along_white(split, block.at + block.size, block.end);
+            is_start = run == RunEnd::Text || (run == RunEnd::EndOfText && split.rule.end_run == 0);
+        }
         starts |= std::uint64_t{is_start} << i;
     }
     starts |= last_of_white_runs(split, block, c, false) & ~c.newline;

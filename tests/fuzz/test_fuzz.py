@@ -1,0 +1,109 @@
+"""Build the fuzz target with sanitizers and let it run for a while."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.models import compile_payload, pair_model, spec_of
+from tests.split.patterns import CHAINS
+
+from tokenmill._spec import AddedToken, NormalizerStep
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "fuzz"
+SECONDS = int(os.environ.get("TOKENMILL_FUZZ_SECONDS", "15"))
+SANITIZERS = "address,undefined"
+ADDED = (
+    AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
+    AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
+    AddedToken("<n>", 60_002, special=False),
+    AddedToken("\n", 60_003, special=False, lstrip=True),
+)
+# The tools of the build may live in the environment of this Python only.
+ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+def run(*command: str | Path, seconds: int = 600) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603
+        [str(part) for part in command], env=ENVIRONMENT, capture_output=True, text=True,
+        check=False, timeout=seconds,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def program() -> Path:
+    """The fuzz target; what is built already is not built again."""
+    cmake = shutil.which("cmake", path=ENVIRONMENT["PATH"])
+    assert cmake is not None, "cmake is missing; it comes with the environment of `make test`"
+    if not has_sanitizers():
+        pytest.skip(f"the C++ compiler cannot build with -fsanitize={SANITIZERS}")
+    generator = ["-G", "Ninja"] if shutil.which("ninja", path=ENVIRONMENT["PATH"]) else []
+    made = run(
+        cmake, "-S", ROOT, "-B", BUILD, *generator, "-DTOKENMILL_PYTHON=OFF",
+        "-DTOKENMILL_TESTS=ON", f"-DTOKENMILL_SANITIZE={SANITIZERS}", "-DCMAKE_BUILD_TYPE=None",
+        "-DCMAKE_CXX_FLAGS=-O1",
+    )  # fmt: skip
+    assert made.returncode == 0, made.stdout + made.stderr
+    built = run(cmake, "--build", BUILD, "--target", "fuzz_encode", "--parallel", "2")
+    assert built.returncode == 0, built.stdout[-5000:] + built.stderr
+    return BUILD / "fuzz_encode"
+
+
+def has_sanitizers() -> bool:
+    """Whether a program of two lines can be built and run with them."""
+    compiler = os.environ.get("CXX", "c++")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    source = BUILD / "probe.cpp"
+    source.write_text("int main() { return 0; }\n")
+    made = run(compiler, f"-fsanitize={SANITIZERS}", source, "-o", BUILD / "probe")
+    return made.returncode == 0 and run(BUILD / "probe").returncode == 0
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compiled models: the same split by masks (native) and by its automaton (plain)."""
+    directory = tmp_path_factory.mktemp("models")
+    for name in ("gpt2", "cl100k", "qwen3.5", "o200k", "kimi", "smollm", "deepseek"):
+        spec = spec_of(pair_model(0.5), CHAINS[name], ADDED)
+        (directory / f"{name}.native").write_bytes(compile_payload(spec))
+        (directory / f"{name}.plain").write_bytes(compile_payload(spec, native=False))
+    rewriting = replace(
+        spec_of(pair_model(0.5), CHAINS["llama3"], ADDED),
+        normalizer=(NormalizerStep("nfc"), NormalizerStep("replace", " ", "__")),
+        add_prefix_space=True,
+        prefix_ids=(60_000,),
+        suffix_ids=(60_000, 60_002),
+    )
+    (directory / "rewriting.native").write_bytes(compile_payload(rewriting))
+    return directory
+
+
+def test_random_inputs_find_nothing(program: Path, models: Path) -> None:
+    ran = run(program, "--models", models, "--seconds", str(SECONDS), seconds=SECONDS + 120)
+    assert ran.returncode == 0, ran.stderr[-8000:]
+    match = re.fullmatch(r"(\d+) inputs, 10 families, (\d+) models\n", ran.stdout)
+    assert match is not None, ran.stdout
+    assert int(match[1]) >= 20
+
+
+@pytest.mark.slow
+def test_random_inputs_find_nothing_for_longer(program: Path, models: Path) -> None:
+    ran = run(program, "--models", models, "--seconds", "300", "--seed", "1000000", seconds=900)
+    assert ran.returncode == 0, ran.stderr[-8000:]
+
+
+def test_kept_inputs_are_replayed(program: Path, models: Path, tmp_path: Path) -> None:
+    """Inputs as libFuzzer writes them, one a file."""
+    texts = [b"", b"\0", b"\0\0\0\0", b"\3\0\4\0it's <s>\n \xff", b"\0\5\1\0abcdefgh" * 20]
+    paths = [tmp_path / str(i) for i in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text)
+    ran = run(program, "--models", models, *paths)
+    assert ran.returncode == 0, ran.stderr[-8000:]
