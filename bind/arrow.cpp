@@ -19,9 +19,7 @@ void refuse_nulls(const ArrowArray& array, std::size_t first) {
     for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
         if ((valid[i / 8] >> (i % 8) & 1) == 0) {
             const std::size_t document = first + static_cast<std::size_t>(i - array.offset);
-            throw nb::value_error(("document " + std::to_string(document) +
-                                   ": expected text, got null; hint: drop or fill nulls first")
-                                      .c_str());
+            throw Error(ErrorCode::NotText, "expected text, got null", Error::kNowhere, document);
         }
     }
 }
@@ -60,10 +58,8 @@ void append_arrow(const ArrowSchema& schema, const ArrowArray& array, std::vecto
     const bool is_views = format == "vu" || format == "vz";
     if (!is_plain || (format != "u" && format != "U" && format != "z" && format != "Z" &&
                       !is_views)) {
-        throw nb::type_error(("expected an Arrow array of strings, got format \"" + format + "\"" +
-                              (is_plain ? "" : " behind a dictionary") +
-                              "; hint: cast it to string first")
-                                 .c_str());
+        throw Error(ErrorCode::NotText, "expected an Arrow array of strings, got format \"" + format +
+                                            "\"" + (is_plain ? "" : " behind a dictionary"));
     }
     if (array.length == 0) {
         return;

@@ -62,7 +62,7 @@ private:
 };
 
 // Appends the strings of an array. Nothing is copied: the array must outlive the texts.
-// Throws nb::type_error for other types and nb::value_error for nulls.
+// Throws Error(NotText) for other types and for nulls.
 void append_arrow(const ArrowSchema& schema, const ArrowArray& array,
                   std::vector<pipeline::Text>& out);
 

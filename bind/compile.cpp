@@ -18,7 +18,7 @@ template <typename T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 using StageArgument = std::tuple<Matrix<std::uint32_t>, std::uint32_t, Matrix<std::uint16_t>,
-                                 Matrix<std::uint8_t>, Matrix<std::uint8_t>, bool, bool>;
+                                 Matrix<std::uint8_t>, Matrix<std::uint8_t>, bool, bool, bool>;
 using AddedArgument = std::tuple<nb::bytes, std::uint32_t, bool, bool, bool, bool, bool>;
 
 template <typename A>
@@ -39,6 +39,7 @@ split::StageInput stage_of(const StageArgument& stage) {
     input.separates = span_of(std::get<4>(stage));
     input.keep_match = std::get<5>(stage);
     input.keep_gap = std::get<6>(stage);
+    input.on_bytes = std::get<7>(stage);
     return input;
 }
 

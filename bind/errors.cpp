@@ -38,6 +38,10 @@ void set_python_error(const Error& error) {
             raise("InvalidUtf8", text,
                   place_of(error, "pass errors=\"replace\", or decode the bytes yourself"));
             return;
+        case ErrorCode::NotText:
+            raise("TextTypeError", text,
+                  place_of(error, "texts are str, bytes-like, or an Arrow array of strings"));
+            return;
         case ErrorCode::SpecialInText: {
             nb::dict facts = place_of(
                 error, "pass special_in_text=\"encode\" to make it the token, \"text\" to keep it text");

@@ -47,9 +47,9 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
         text_ = {buffer_.buf, static_cast<std::size_t>(buffer_.len), Text::Kind::Utf8};
     } else {
         PyErr_Clear();
-        const std::string where = index < 0 ? "" : "document " + std::to_string(index) + ": ";
         const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
-        throw nb::type_error((where + "expected str or bytes-like, got " + type).c_str());
+        throw Error(ErrorCode::NotText, "expected str or bytes-like, got " + type, Error::kNowhere,
+                    index < 0 ? Error::kNowhere : static_cast<std::size_t>(index));
     }
 }
 

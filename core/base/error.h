@@ -11,6 +11,7 @@ namespace tokenmill {
 enum class ErrorCode : std::uint8_t {
     Ok = 0,
     InvalidUtf8,       // bytes that are no UTF-8; offset is the first bad byte
+    NotText,           // a document that is no text at all
     SpecialInText,     // a special token's text where the caller forbade it
     IdOutOfRange,      // an id the vocabulary does not have
     IdTooLargeForU16,  // an id above 65535 where uint16 was asked for

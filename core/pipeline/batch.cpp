@@ -9,28 +9,11 @@
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/plan.h"
 
 namespace tokenmill::pipeline {
 
 namespace {
-
-constexpr std::size_t kTaskBytes = std::size_t{1} << 19;
-constexpr std::size_t kBigDocument = std::size_t{1} << 20;
-constexpr std::size_t kMaxCutSearch = std::size_t{1} << 16;
-
-// A document prepared for several workers.
-struct BigDocument {
-    std::vector<std::vector<std::uint8_t>> own;
-    std::vector<Item> items;
-    std::exception_ptr failure;  // what reading it threw; told when its turn comes
-};
-
-struct Task {
-    std::size_t first = 0;  // documents, or items of a big one
-    std::size_t last = 0;
-    const BigDocument* big = nullptr;
-    bool ends_document = true;  // of the big one
-};
 
 // What a task gave, waiting for its turn.
 struct Finished {
@@ -39,44 +22,6 @@ struct Finished {
     std::vector<std::size_t> doc_ends;
 };
 
-// The next place at or behind `from` where a scan may start, or `end`.
-const std::uint8_t* find_cut(const split::SplitView& split, const std::uint8_t* from,
-                             const std::uint8_t* end) {
-    const std::uint8_t* limit =
-        static_cast<std::size_t>(end - from) > kMaxCutSearch ? from + kMaxCutSearch : end;
-    while (from < end && (*from & 0xC0) == 0x80) {
-        ++from;
-    }
-    while (from < limit) {
-        const TmU32 size = split::char_size(*from);
-        const std::uint32_t left = split::decode_char(from, size);
-        from += size;
-        if (from < end &&
-            split.is_sync(left, split::decode_char(from, split::char_size(*from)))) {
-            return from;
-        }
-    }
-    return end;
-}
-
-void cut_items(const split::SplitView& split, std::vector<Item>& items) {
-    std::vector<Item> cut;
-    for (Item item : items) {
-        while (!item.is_id && static_cast<std::size_t>(item.stop - item.begin) > 2 * kTaskBytes) {
-            const std::uint8_t* at = find_cut(split, item.begin + kTaskBytes, item.end);
-            if (at >= item.stop) {
-                break;
-            }
-            Item head = item;
-            head.stop = at;
-            cut.push_back(head);
-            item.begin = at;
-        }
-        cut.push_back(item);
-    }
-    items = std::move(cut);
-}
-
 }  // namespace
 
 // One call of encode_batch: tasks are handed out in order, and their results laid down in order.
@@ -84,10 +29,14 @@ class BatchRun {
 public:
     BatchRun(const Model& model, std::span<const Text> texts, const Options& options,
              const Target& target)
-        : model_(model), texts_(texts), options_(options), target_(target) {}
+        : model_(model),
+          texts_(texts),
+          options_(options),
+          target_(target),
+          plan_(model, texts, options),
+          tasks_(plan_.tasks()) {}
 
     Encoded run() {
-        plan();
         result_.offsets.reserve(texts_.size() + 1);
         result_.offsets.push_back(0);
         pending_.resize(tasks_.size());
@@ -119,70 +68,9 @@ public:
 private:
     [[nodiscard]] std::size_t bytes_per_id() const noexcept { return target_.bits / 8; }
 
-    void plan() {
-        Task task;
-        std::size_t bytes = 0;
-        for (std::size_t i = 0; i < texts_.size(); ++i) {
-            const std::size_t size = texts_[i].size;
-            bound_ += DocumentReader::bound_of(model_, texts_[i]);
-            if (options_.threads > 1 && size >= kBigDocument) {
-                close(task, i);
-                plan_big(i);
-                task.first = i + 1;
-                bytes = 0;
-                continue;
-            }
-            bytes += size;
-            if (bytes >= kTaskBytes) {
-                close(task, i + 1);
-                bytes = 0;
-            }
-        }
-        close(task, texts_.size());
-    }
-
-    void close(Task& task, std::size_t last) {
-        if (task.first < last) {
-            task.last = last;
-            tasks_.push_back(task);
-        }
-        task.first = last;
-    }
-
-    void plan_big(std::size_t document) {
-        big_.push_back(std::make_unique<BigDocument>());
-        BigDocument& big = *big_.back();
-        try {
-            Model::Lease lease(model_);
-            lease.worker().reserve(0);
-            DocumentReader(model_, lease.worker(), options_)
-                .list_items(texts_[document], document, big.own, big.items);
-        } catch (...) {
-            big.failure = std::current_exception();
-            big.items.clear();
-        }
-        cut_items(model_.split_, big.items);
-        Task task;
-        task.big = &big;
-        std::size_t bytes = 0;
-        for (std::size_t i = 0; i < big.items.size(); ++i) {
-            bytes += static_cast<std::size_t>(big.items[i].stop - big.items[i].begin) + 16;
-            if (bytes >= kTaskBytes) {
-                task.last = i + 1;
-                task.ends_document = false;
-                tasks_.push_back(task);
-                task.first = i + 1;
-                bytes = 0;
-            }
-        }
-        task.last = big.items.size();
-        task.ends_document = true;
-        tasks_.push_back(task);
-    }
-
     // Room for every id there can be; pages cost memory only when they are touched.
     PageBuffer result_memory() const {
-        std::size_t wanted = bound_ + 64;
+        std::size_t wanted = plan_.bound() + 64;
         for (;;) {
             try {
                 return take_spare(wanted * bytes_per_id());
@@ -382,9 +270,8 @@ private:
     std::span<const Text> texts_;
     const Options& options_;
     const Target& target_;
-    std::vector<Task> tasks_;
-    std::vector<std::unique_ptr<BigDocument>> big_;
-    std::size_t bound_ = 0;
+    const Plan plan_;
+    const std::vector<Task>& tasks_;
     Encoded result_;
 
     std::mutex mutex_;  // guards everything below; made anew for every call, so forks are harmless
@@ -409,12 +296,13 @@ Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
 std::size_t Model::count(const Text& text, const Options& options, std::size_t limit) const {
     Lease lease(*this);
     Worker& worker = lease.worker();
-    BigDocument big;
+    std::vector<std::vector<std::uint8_t>> own;
+    std::vector<Item> items;
     worker.reserve(0);
-    DocumentReader(*this, worker, options).list_items(text, Error::kNowhere, big.own, big.items);
-    cut_items(split_, big.items);
+    DocumentReader(*this, worker, options).list_items(text, Error::kNowhere, own, items);
+    cut_items(split_, items);
     std::size_t total = 0;
-    for (const Item& item : big.items) {
+    for (const Item& item : items) {
         if (item.is_id) {
             ++total;
         } else {

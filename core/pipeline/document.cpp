@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "unicode/utf8.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::pipeline {
 
@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
 
-// Code points of one width to UTF-8. Returns the bytes written; `fault` is the first surrogate.
+// Code points of one width to UTF-8. Returns the bytes written; at a surrogate that is not to be
+// replaced it stops there and `fault` is its place among the characters.
 template <typename Char>
 std::size_t encode_utf8(const Char* from, std::size_t size, bool replace, std::uint8_t* out,
                         std::size_t& fault) {
@@ -24,7 +25,7 @@ std::size_t encode_utf8(const Char* from, std::size_t size, bool replace, std::u
         if (code >= 0xD800 && code < 0xE000) {
             if (!replace) {
                 fault = i;
-                return 0;
+                break;
             }
             code = kReplacement;
         }
@@ -84,7 +85,7 @@ Bytes DocumentReader::transcode(const Text& text, std::size_t document) {
     if (fault != Error::kNowhere) {
         throw Error(ErrorCode::InvalidUtf8,
                     "character " + std::to_string(fault) + " is a lone surrogate, which has no UTF-8",
-                    fault, document);
+                    size, document);
     }
     return {out, size};
 }

@@ -98,6 +98,7 @@ public:
                                     std::size_t limit) const;
 
     [[nodiscard]] const vocab::VocabView& vocab() const noexcept { return vocab_; }
+    [[nodiscard]] const split::SplitView& split() const noexcept { return split_; }
     [[nodiscard]] Bytes meta() const noexcept { return meta_; }
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
@@ -113,7 +114,7 @@ private:
     vocab::VocabView vocab_;
     split::SplitView split_;
     split::AddedView added_;
-    std::vector<std::uint8_t> facts_;  // split::CharFact bits of every basic code point
+    std::vector<std::uint8_t> facts_;  // what split::kFact... say of every basic code point
     normalize::Program normalizer_;
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;

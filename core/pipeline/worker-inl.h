@@ -115,7 +115,7 @@ private:
 
     void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
         const std::uint8_t* from = begin;
-        if (end - begin > 8) {
+        if (end - begin > 8 && !worker_.split.splits_chars) {
             std::uint32_t previous = 0;
             for (const std::uint8_t* at = begin; at < end;) {
                 const unsigned size = split::char_size(*at);

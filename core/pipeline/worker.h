@@ -6,7 +6,6 @@
 
 #include "base/buffer.h"
 #include "encode/encode.h"
-#include "split/added.h"
 #include "split/split.h"
 
 namespace tokenmill::pipeline {
@@ -45,7 +44,7 @@ struct Worker {
     void clear_scratch();
 
     const split::SplitView& split;
-    const std::uint8_t* facts;  // split::CharFact bits of every basic code point
+    const std::uint8_t* facts;  // what split::kFact... say of every basic code point
     const Kernel& kernel;
     encode::WordEncoder encoder;
 

@@ -12,6 +12,7 @@ namespace {
 #include "simd/block_avx2.h"
 #include "simd/utf8-inl.h"
 #include "split/chars3_avx2-inl.h"
+#include "split/classify-inl.h"
 #include "split/split-inl.h"
 #include "encode/encode-inl.h"
 #include "pipeline/worker-inl.h"

@@ -9,6 +9,7 @@ namespace {
 #include "simd/block_scalar.h"
 #include "simd/utf8-inl.h"
 #include "split/chars3_scalar-inl.h"
+#include "split/classify-inl.h"
 #include "split/split-inl.h"
 #include "encode/encode-inl.h"
 #include "pipeline/worker-inl.h"

@@ -40,12 +40,10 @@ struct ClassTable {
 };
 
 // What a scanner of wide characters asks first, in one byte a code point of the basic plane.
-enum CharFact : TmU8 {
-    kFactLetter = 1,
-    kFactUnusual = 2,  // its other class bits matter too
-    kFactLeftShift = 2,   // three bits: junction contexts it can be the left side of
-    kFactRightShift = 5,  // three bits: and the right side
-};
+constexpr TmU32 kFactLetter = 1;
+constexpr TmU32 kFactUnusual = 2;     // its other class bits matter too
+constexpr TmU32 kFactLeftShift = 2;   // three bits: junction contexts it can be the left side of
+constexpr TmU32 kFactRightShift = 5;  // three bits: and the right side
 
 constexpr TmU16 kMatchHere = 0x8000;  // on a transition: a match ends before this character
 constexpr TmU16 kStateMask = 0x7FFF;
@@ -61,7 +59,12 @@ struct Stage {
     const TmU8* separates;  // [left * n_classes + right]: no match reaches over this junction
     bool keep_match;
     bool keep_gap;
+    bool on_bytes;  // every byte is a character, of the class that the table gives its number
 };
+
+TOKENMILL_HD TmU32 step_size(const Stage& stage, TmU8 lead) {
+    return stage.on_bytes ? 1U : char_size(lead);
+}
 
 // End of the match that starts at `begin`, or null if none does.
 TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const TmU8* end) {
@@ -72,8 +75,8 @@ TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const 
             return stage.next[state << stage.shift | stage.n_classes] & kMatchHere ? at : found;
         }
         const TmU8 lead = *at;
-        const TmU32 size = char_size(lead);
-        const TmU32 code = lead < 0x80 ? lead : decode_char(at, size);
+        const TmU32 size = step_size(stage, lead);
+        const TmU32 code = size == 1 ? lead : decode_char(at, size);
         const TmU32 step = stage.next[state << stage.shift | stage.classes.of(code)];
         found = step & kMatchHere ? at : found;
         state = step & kStateMask;

@@ -71,8 +71,8 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
                        _mm512_test_epi32_mask(values, _mm512_set1_epi32(mask)))
                    << g;
         };
-        lanes.letter |= lanes_with(fact, split::kFactLetter);
-        lanes.unusual |= lanes_with(fact, split::kFactUnusual);
+        lanes.letter |= lanes_with(fact, static_cast<int>(split::kFactLetter));
+        lanes.unusual |= lanes_with(fact, static_cast<int>(split::kFactUnusual));
         lanes.paired |= lanes_with(_mm512_and_si512(one, two), 1);
         lanes.in_doubt |= lanes_with(
             _mm512_and_si512(by(left_fact, split::kFactLeftShift), by(fact, split::kFactRightShift)),

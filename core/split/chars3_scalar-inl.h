@@ -15,7 +15,7 @@ inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
     return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
 }
 
-// `facts` holds the CharFact bits of every code point.
+// `facts` holds the kFact... bits of every code point.
 template <typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
                              const std::uint8_t* facts, const Junctions& junctions) noexcept {

@@ -1,4 +1,5 @@
 #include <map>
+#include <string>
 
 #include "split/split.h"
 
@@ -12,6 +13,7 @@ struct StageScalars {
     std::uint32_t shift;
     std::uint32_t keep_match;
     std::uint32_t keep_gap;
+    std::uint32_t on_bytes;
 };
 
 enum Part : std::uint32_t { kBasic, kPageOf, kPages, kNext, kSync, kSeparates };
@@ -63,7 +65,8 @@ StageScalars write_stage(const StageInput& stage, std::size_t number, BlobWriter
     out.add(section(number, kNext), pad_rows(stage, shift, n_states));
     out.add_bytes(section(number, kSync), stage.sync.data(), square);
     out.add_bytes(section(number, kSeparates), stage.separates.data(), square);
-    return {stage.n_classes, n_states, shift, stage.keep_match ? 1U : 0U, stage.keep_gap ? 1U : 0U};
+    return {stage.n_classes,           n_states, shift, stage.keep_match ? 1U : 0U,
+            stage.keep_gap ? 1U : 0U, stage.on_bytes ? 1U : 0U};
 }
 
 void check_stage(const StageScalars& scalars, std::span<const std::uint16_t> next) {
@@ -104,13 +107,14 @@ void write_classes(std::span<const std::uint32_t> ranges, std::uint32_t basic_id
         std::fill(all.begin() + ranges[i], all.begin() + ranges[i + 1],
                   static_cast<std::uint8_t>(ranges[i + 2]));
     }
-    std::map<std::vector<std::uint8_t>, std::uint16_t> known;
+    std::map<std::string, std::uint16_t> known;
     std::vector<std::uint16_t> page_of(4096);
     std::vector<std::uint8_t> pages;
     for (std::size_t page = 0; page < 4096; ++page) {
         const auto first = all.begin() + 0x10000 + static_cast<std::ptrdiff_t>(page * 256);
-        const std::vector<std::uint8_t> bytes(first, first + 256);
-        const auto [entry, is_new] = known.try_emplace(bytes, known.size());
+        const std::string bytes(first, first + 256);
+        const auto [entry, is_new] =
+            known.try_emplace(bytes, static_cast<std::uint16_t>(known.size()));
         if (is_new) {
             pages.insert(pages.end(), bytes.begin(), bytes.end());
         }
@@ -172,6 +176,8 @@ SplitView::SplitView(const BlobReader& blob) {
         stages[i].separates = blob.need<std::uint8_t>(section(i, kSeparates), square).data();
         stages[i].keep_match = s.keep_match != 0;
         stages[i].keep_gap = s.keep_gap != 0;
+        stages[i].on_bytes = s.on_bytes != 0;
+        splits_chars |= stages[i].on_bytes;
     }
     rule = blob.need<Rule>(kRule, 1)[0];
     if (rule.family != Family::None) {
@@ -189,6 +195,9 @@ SplitView::SplitView(const BlobReader& blob) {
 bool SplitView::is_sync(std::uint32_t left, std::uint32_t right) const noexcept {
     for (std::size_t i = 0; i < stage_count; ++i) {
         const Stage& stage = stages[i];
+        if (stage.on_bytes) {
+            return false;
+        }
         const std::size_t at = std::size_t{stage.classes.of(left)} * stage.n_classes +
                                stage.classes.of(right);
         if (stage.sync[at] != 0) {

@@ -8,6 +8,7 @@
 
 #include "base/blob.h"
 #include "base/types.h"
+#include "split/added.h"
 #include "split/advance.h"
 
 namespace tokenmill::split {
@@ -61,6 +62,7 @@ struct StageInput {
     std::span<const std::uint8_t> separates;
     bool keep_match = true;
     bool keep_gap = true;
+    bool on_bytes = false;
 };
 
 struct SplitInput {
@@ -78,6 +80,7 @@ public:
     [[nodiscard]] bool is_sync(std::uint32_t left, std::uint32_t right) const noexcept;
 
     std::size_t stage_count = 0;
+    bool splits_chars = false;  // a stage on bytes may end a word inside a character
     Stage stages[kMaxStages] = {};
     Rule rule;
     ClassTable rule_classes{};

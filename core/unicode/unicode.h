@@ -3,6 +3,7 @@
 // newest Unicode says: characters that they do not know change nothing.
 #pragma once
 
+#include "unicode/utf8.h"
 #include "base/types.h"
 #include "unicode/generated/normalization_tables.h"
 

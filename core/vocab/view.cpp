@@ -31,6 +31,26 @@ std::uint32_t log2_of(std::size_t value) {
     return bits;
 }
 
+// A look-up ends at a free slot: without one it would never end.
+template <typename T>
+void check_table(std::span<const T> table, const char* name) {
+    for (const T slot : table) {
+        if (slot == 0) {
+            return;
+        }
+    }
+    corrupt(name);
+}
+
+void check_value(std::uint64_t value, std::size_t stored) {
+    const std::uint32_t tag = value_tag(value);
+    const std::uint64_t last =
+        reference_position(value) + (tag == kTagAmbiguous ? 2 : reference_count(value));
+    if (tag > kInlineIds && ((tag != kTagStored && tag != kTagAmbiguous) || last > stored)) {
+        corrupt("a seed refers to ids that are not there");
+    }
+}
+
 }  // namespace
 
 std::uint64_t hash_bytes(Bytes bytes) noexcept {
@@ -72,6 +92,41 @@ VocabView::VocabView(const BlobReader& blob) {
     seeds8 = blob.get<Seed8>(kSeeds8);
     seeds16 = blob.get<Seed16>(kSeeds16);
     seed_ids = blob.get<std::uint32_t>(kSeedIds);
+    check_table(index_, "no free slot in the index of tokens");
+    check_table(slots, "no free slot among the pairs");
+    check_table(parts, "no free slot among the junction parts");
+    check_numbers(slots);
+}
+
+// Every number that a look-up follows must lead into its table.
+void VocabView::check_numbers(std::span<const std::uint64_t> slots) const {
+    for (const std::uint32_t entry : index_) {
+        if (entry > scalars_.token_count) {
+            corrupt("the index names a token that is not there");
+        }
+    }
+    for (std::size_t i = 0; i < external.size(); ++i) {
+        if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
+            corrupt("an internal id stands for no token");
+        }
+    }
+    const auto check_internal = [&](std::uint32_t made) {
+        if (made >= external.size() && made != kNoMerge) {
+            corrupt("a merge makes an internal id that is not there");
+        }
+    };
+    for (const std::uint64_t slot : slots) {
+        check_internal(static_cast<std::uint32_t>(slot) & kIdMask);
+    }
+    for (std::size_t i = 0; i < 65536; ++i) {
+        check_internal(pairs.byte_pairs[i]);
+    }
+    for (const Seed8& seed : seeds8) {
+        check_value(seed.value, seed_ids.size());
+    }
+    for (const Seed16& seed : seeds16) {
+        check_value(seed.value, seed_ids.size());
+    }
 }
 
 Bytes VocabView::token_bytes(TokenId id) const noexcept {

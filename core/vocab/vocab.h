@@ -95,6 +95,8 @@ public:
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
 
 private:
+    void check_numbers(std::span<const std::uint64_t> slots) const;
+
     Scalars scalars_{};
     bool drops_bytes_ = false;
     Bytes bytes_;

@@ -9,9 +9,11 @@
       +- UnsupportedTokenizer(ValueError)  understood, but nothing here can run it: reasons
       +- PatternError(ValueError)          a split pattern that is wrong: pattern, offset
       +- EncodeError(ValueError)           a text that cannot be encoded: document, offset
+      |    +- TextTypeError(TypeError)     a document that is no text
       |    +- InvalidUtf8                  bytes that are not UTF-8
       |    +- SpecialTokenInText           a special token's text where it is forbidden: token
       |    +- OutputTooSmall               the caller's buffer cannot hold the ids
+      +- OptionError(ValueError)           an option with a value that it does not have
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
       +- MissingDependency(ImportError)    an optional package that is not installed: name
@@ -112,6 +114,13 @@ class EncodeError(TokenmillError, ValueError):
         self.offset = offset
 
 
+class TextTypeError(EncodeError, TypeError):
+    """A document that is no text: of another type, an Arrow null, or in an array without strings.
+
+    `document` is None when the argument as a whole is meant.
+    """
+
+
 class InvalidUtf8(EncodeError):
     """Bytes that are not UTF-8; `offset` is the first byte that cannot be part of a character."""
 
@@ -134,6 +143,10 @@ class SpecialTokenInText(EncodeError):
 
 class OutputTooSmall(EncodeError):
     """The caller's buffer cannot hold the ids."""
+
+
+class OptionError(TokenmillError, ValueError):
+    """An option of a call with a value that it does not have."""
 
 
 class DtypeError(TokenmillError, ValueError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._batch import TokenBatch
-from tokenmill._errors import DtypeError, EncodeError, UnknownId
+from tokenmill._errors import DtypeError, OptionError, TextTypeError, UnknownId
 from tokenmill._threads import available
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
 
 def _choice(name: str, choices: dict[str, int], got: object) -> int:
     if not isinstance(got, str) or got not in choices:
-        raise EncodeError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {got!r}")
+        raise OptionError(f"{name}: expected one of {', '.join(map(repr, choices))}, got {got!r}")
     return choices[got]
 
 
@@ -41,7 +41,7 @@ def thread_count(threads: int | None) -> int:
     if threads is None:
         return available()
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise EncodeError(
+        raise OptionError(
             f"threads: expected a whole number of at least 1, got {threads!r}",
             hint="None uses what this process may use",
         )
@@ -53,7 +53,7 @@ def limit_of(limit: int | None) -> int:
     if limit is None:
         return -1
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise EncodeError(
+        raise OptionError(
             f"limit: expected a whole number of at least 0, got {limit!r}",
             hint="None counts to the end",
         )
@@ -81,7 +81,7 @@ def texts_of(texts: Any) -> Any:  # noqa: ANN401 -- anything the core takes
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
         return texts
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not hasattr(texts, "__iter__"):
-        raise EncodeError(
+        raise TextTypeError(
             f"texts: expected many texts, got {type(texts).__name__}",
             hint="put a single text into a list, or use encode",
         )

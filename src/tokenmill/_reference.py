@@ -9,19 +9,18 @@ from __future__ import annotations
 import warnings
 from functools import cached_property
 from importlib import import_module
-from mmap import mmap
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from tokenmill._errors import (
     DtypeError,
-    EncodeError,
     InvalidUtf8,
     MissingDependency,
     OutputTooSmall,
     ReferencePathWarning,
     SpecialTokenInText,
+    TextTypeError,
     UnknownId,
     UnsupportedTokenizer,
 )
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 _MAX_U16 = 0xFFFF
 _TEXT_MODE, _RAISE_MODE = 1, 2
 _REPLACE = 1
+_TEXT_HINT = "texts are str, bytes-like, or an Arrow array of strings"
 
 
 class Library(Protocol):
@@ -58,6 +58,8 @@ class Library(Protocol):
 class ReferenceModel:
     """A look-alike of `_core.Model` over a reference library."""
 
+    target = ""  # no SIMD body runs
+
     def __init__(self, spec: TokenizerSpec) -> None:
         self.vocab_size = spec.vocab_size
         self.max_id = spec.vocab_size - 1
@@ -71,9 +73,9 @@ class ReferenceModel:
         self, text: object, add_special_tokens: bool, special_mode: int, errors: int
     ) -> NDArray[np.uint32]:
         """Encode one text."""
-        return np.array(
-            self._rows([text], add_special_tokens, special_mode, errors)[0], dtype=np.uint32
-        )
+        plain = self._checked(_as_text(text, None), None, special_mode, errors)
+        rows = self.library.encode_all([plain], add_special_tokens, special_mode == _TEXT_MODE)
+        return np.array(rows[0], dtype=np.uint32)
 
     def encode_batch(  # noqa: PLR0917 -- the core's signature
         self,
@@ -154,16 +156,23 @@ class ReferenceModel:
     def _rows(
         self, texts: Iterable[object], add_special: bool, special_mode: int, errors: int
     ) -> list[list[int]]:
-        plain = [_as_str(text, n, errors) for n, text in enumerate(_as_list(texts))]
-        if special_mode == _RAISE_MODE:
-            for number, text in enumerate(plain):
-                self._refuse_special(text, number)
+        # As in the core: what is no text is found before any text is read.
+        raw = [_as_text(text, n) for n, text in enumerate(_as_list(texts))]
+        plain = [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
         return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
 
-    def _refuse_special(self, text: str, document: int) -> None:
-        found = [(text.find(token), token) for token in self._special if token in text]
+    def _checked(
+        self, text: str | bytes, document: int | None, special_mode: int, errors: int
+    ) -> str:
+        plain = _as_str(text, document, errors)
+        if special_mode == _RAISE_MODE:
+            self._refuse_special(plain, document)
+        return plain
+
+    def _refuse_special(self, text: str, document: int | None) -> None:
+        found = [(text.find(token), -len(token), token) for token in self._special if token in text]
         if found:
-            position, token = min(found)
+            position, _, token = min(found)
             raise SpecialTokenInText(
                 f"the text of the special token {token!r}",
                 token=token,
@@ -298,31 +307,50 @@ def _as_list(texts: Any) -> Sequence[object]:  # noqa: ANN401 -- anything the co
         return texts
     pa = import_module("pyarrow")
     array = pa.chunked_array(texts) if hasattr(texts, "__arrow_c_stream__") else pa.array(texts)
-    rows: list[object] = array.to_pylist()
+    raw_types = {
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }
+    if array.type not in {*raw_types, *raw_types.values()}:
+        problem = f"expected an Arrow array of strings, got {array.type}"
+        raise TextTypeError(problem, hint=_TEXT_HINT)
+    # As bytes: pyarrow would decode strings without naming the one that is not UTF-8.
+    rows: list[object] = array.cast(raw_types.get(array.type, array.type)).to_pylist()
+    if None in rows:
+        raise TextTypeError("expected text, got null", document=rows.index(None), hint=_TEXT_HINT)
     return rows
 
 
-def _as_str(text: object, document: int, errors: int) -> str:
+def _as_text(text: object, document: int | None) -> str | bytes:
+    """Return a str, or the bytes of whatever has a buffer without gaps."""
+    if isinstance(text, (str, bytes)):
+        return text
+    try:
+        buffer = memoryview(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        buffer = None
+    if buffer is None or not buffer.c_contiguous:
+        problem = f"expected str or bytes-like, got {type(text).__name__}"
+        raise TextTypeError(problem, document=document, hint=_TEXT_HINT)
+    return buffer.tobytes()
+
+
+def _as_str(text: str | bytes, document: int | None, errors: int) -> str:
     if isinstance(text, str):
         return _checked_str(text, document, errors)
-    if isinstance(text, (bytes, bytearray, memoryview, mmap)):
-        try:
-            return bytes(text).decode("utf-8", "replace" if errors == _REPLACE else "strict")
-        except UnicodeDecodeError as error:
-            raise InvalidUtf8(
-                f"not UTF-8, got byte {error.object[error.start]:#04x}",
-                document=document,
-                offset=error.start,
-                hint="errors='replace' puts U+FFFD there",
-            ) from error
-    raise EncodeError(
-        f"expected str or bytes, got {type(text).__name__}",
-        document=document,
-        hint="leave out what is no text",
-    )
+    try:
+        return text.decode("utf-8", "replace" if errors == _REPLACE else "strict")
+    except UnicodeDecodeError as error:
+        raise InvalidUtf8(
+            f"not UTF-8, got byte {error.object[error.start]:#04x}",
+            document=document,
+            offset=error.start,
+            hint="errors='replace' puts U+FFFD there",
+        ) from error
 
 
-def _checked_str(text: str, document: int, errors: int) -> str:
+def _checked_str(text: str, document: int | None, errors: int) -> str:
     """Refuse or replace lone surrogates, which UTF-8 cannot hold."""
     try:
         text.encode()

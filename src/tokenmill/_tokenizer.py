@@ -7,7 +7,6 @@ from base64 import b85decode
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
-from tokenmill import _core
 from tokenmill._batch import TokenBatch
 from tokenmill._describe import Description
 from tokenmill._options import (
@@ -238,8 +237,7 @@ class Tokenizer:
 
     def describe(self) -> Description:
         """Say which split, normalizer and path this tokenizer uses, and why."""
-        target = "" if isinstance(self._model, ReferenceModel) else _core.target()
-        return Description.from_meta(self._ready.meta, self.vocab_size, target)
+        return Description.from_meta(self._ready.meta, self.vocab_size, self._model.target)
 
     def __repr__(self) -> str:
         return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self._ready.meta['path']})"

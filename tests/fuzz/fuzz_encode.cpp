@@ -67,7 +67,7 @@ struct Input {
     Input(const std::uint8_t* data, std::size_t size) {
         std::uint8_t head[4] = {};
         const std::size_t used = std::min<std::size_t>(size, 4);
-        std::memcpy(head, data, used);
+        std::copy(data, data + used, head);
         options.add_special_tokens = (head[0] & 1) != 0;
         options.replace_invalid = (head[0] & 2) != 0;
         options.special = static_cast<pipeline::SpecialMode>((head[0] >> 2) % 3);
@@ -192,15 +192,24 @@ void check_text_comes_back(const Model& model, const Text& text, const Answer& a
     }
 }
 
+// The other ways to call a model; one model an input, for each of these calls costs as much.
+void check_calls(const Model& model, std::span<const Text> texts, const Options& options,
+                 const Answer& expected) {
+    check_encode_into<std::uint32_t>(model, texts, options, expected);
+    if (model.max_id() <= 0xFFFF) {
+        check_encode_into<std::uint16_t>(model, texts, options, expected);
+    }
+    check_one_by_one(model, texts, options, expected);
+}
+
 void check_family(const Family& family, const Input& input) {
     const Documents documents(input);
     const auto texts = documents.view();
     Options options = input.options;
-    options.threads = 1;
     const Answer expected = encode_batch(*family.models[0], texts, options);
     for (std::size_t i = 0; i < family.models.size(); ++i) {
         const Model& model = *family.models[i];
-        for (const unsigned threads : {1U, 2U, 3U}) {
+        for (const unsigned threads : {1U, 3U}) {
             if (threads > 1 && !input.is_large) {
                 break;  // nothing to share out
             }
@@ -211,24 +220,25 @@ void check_family(const Family& family, const Input& input) {
                      " threads differs");
             }
         }
-        if (expected.error == ErrorCode::Ok && !input.is_large) {
-            check_encode_into<std::uint32_t>(model, texts, options, expected);
-            if (model.max_id() <= 0xFFFF) {
-                check_encode_into<std::uint16_t>(model, texts, options, expected);
-            }
-            check_one_by_one(model, texts, options, expected);
-        }
     }
-    if (family.gives_text_back && input.kind == Text::Kind::Utf8 &&
-        expected.error == ErrorCode::Ok) {
+    if (expected.error != ErrorCode::Ok) {
+        return;
+    }
+    if (!input.is_large) {
+        const std::size_t chosen = input.bytes.size() % family.models.size();
+        check_calls(*family.models[chosen], texts, options, expected);
+    }
+    if (family.gives_text_back && input.kind == Text::Kind::Utf8) {
         check_text_comes_back(*family.models[0], texts[0], expected);
     }
 }
 
 void check_input(const std::vector<Family>& families, const std::uint8_t* data, std::size_t size) {
     const Input input(data, size);
-    for (const Family& family : families) {
-        check_family(family, input);
+    for (std::size_t i = 0; i < families.size(); ++i) {
+        if (!input.is_large || i == size % families.size()) {  // all of them would take too long
+            check_family(families[i], input);
+        }
     }
 }
 
@@ -249,7 +259,7 @@ std::vector<std::uint8_t> make_input(std::mt19937_64& random) {
     for (int i = 0; i < 4; ++i) {
         input.push_back(static_cast<std::uint8_t>(random()));
     }
-    input[3] = below(200) == 0 ? 255 : 0;
+    input[3] = below(40) == 0 ? 255 : 0;
     const std::size_t size = below(20) == 0 ? below(5000) : below(300);
     const bool is_broken = below(4) == 0;
     const std::size_t variety = 1 + below(std::size(kPieces));

@@ -73,7 +73,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("gpt2", "cl100k", "qwen3.5", "o200k", "kimi", "smollm", "deepseek"):
         spec = spec_of(pair_model(0.5), CHAINS[name], ADDED)
         (directory / f"{name}.native").write_bytes(compile_payload(spec))
-        (directory / f"{name}.plain").write_bytes(compile_payload(spec, native=False))
+        if name != "deepseek":  # a chain of three, which no rule knows
+            plain = compile_payload(spec, native=False)
+            (directory / f"{name}.plain").write_bytes(plain)
     rewriting = replace(
         spec_of(pair_model(0.5), CHAINS["llama3"], ADDED),
         normalizer=(NormalizerStep("nfc"), NormalizerStep("replace", " ", "__")),

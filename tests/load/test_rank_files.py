@@ -11,7 +11,7 @@ import tiktoken
 from tests.load.sources import package_file, rank_file, rank_lines
 from tiktoken_ext import openai_public
 
-from tokenmill._errors import LoadError
+from tokenmill._errors import LoadError, PatternError
 from tokenmill._load import KNOWN, load_source
 from tokenmill._spec import NO_RANK, BpeModel, SplitStep
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from tokenmill._spec import TokenizerSpec
 
+ANYTHING = "(?s:.)+"
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
@@ -110,6 +111,24 @@ def test_a_missing_pattern_is_asked_for_by_name(tmp_path: Path) -> None:
     assert caught.value.path == tmp_path / "x.tiktoken"
 
 
+@pytest.mark.parametrize("name", ["o200k", "O200K_BASE", "gpt-4.1", "llama_3", "x", "3"])
+def test_a_misspelt_name_is_no_regular_expression(tmp_path: Path, name: str) -> None:
+    path = write_ranks(tmp_path, BYTES)
+    with pytest.raises(PatternError, match=r"got '.*cl100k_base, gpt2.*qwen2; as a") as caught:
+        load_source(path, pattern=name)
+    assert caught.value.pattern == name
+    assert all(known in str(caught.value) for known in KNOWN)
+    assert load_source(path, pattern=f"(?:{name})").split[0].pattern == f"(?:{name})"
+
+
+@pytest.mark.parametrize("pattern", [".", "a+", r"\S+", "a|b", "\u00e9"])
+def test_what_is_not_written_like_a_name_is_a_regular_expression(
+    tmp_path: Path, pattern: str
+) -> None:
+    spec = load_source(write_ranks(tmp_path, BYTES), pattern=pattern)
+    assert spec.split[0].pattern == pattern
+
+
 @pytest.mark.parametrize(
     ("content", "line", "problem"),
     [
@@ -131,17 +150,17 @@ def test_a_bad_line_is_named(tmp_path: Path, content: bytes, line: int, problem:
 
 def test_special_tokens_need_ids_of_their_own(tmp_path: Path) -> None:
     with pytest.raises(LoadError, match="special_tokens"):
-        load_source(write_ranks(tmp_path, BYTES), pattern="x", special_tokens={"<s>": 7})
+        load_source(write_ranks(tmp_path, BYTES), pattern=ANYTHING, special_tokens={"<s>": 7})
 
 
 def test_what_tiktoken_leaves_open_is_a_reason(tmp_path: Path) -> None:
     path = write_ranks(tmp_path, BYTES)
-    spec = load_source(path, pattern="x", special_tokens={"<s>": 256, "<s>2": 257})
+    spec = load_source(path, pattern=ANYTHING, special_tokens={"<s>": 256, "<s>2": 257})
     assert "beginning" in spec.unsupported[0]
-    spec = load_source(path, pattern="x", special_tokens={"<s>": 256, "<t>": 256})
+    spec = load_source(path, pattern=ANYTHING, special_tokens={"<s>": 256, "<t>": 256})
     assert spec.unsupported == ()
     assert "share the id 256" in spec.unsupported_decode[0]
-    spec = load_source(write_ranks(tmp_path, {b"a": 0, b"b": 1}), pattern="x")
+    spec = load_source(write_ranks(tmp_path, {b"a": 0, b"b": 1}), pattern=ANYTHING)
     assert "bytes have no token" in spec.unsupported[0]
 
 

@@ -6,11 +6,14 @@ import json
 import pickle
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 import tokenizers
 from tests.conftest import small_definition
 
 from tokenmill import (
+    EncodeError,
     InvalidUtf8,
     MissingDependency,
     ReferencePathWarning,
@@ -112,6 +115,68 @@ def test_the_reference_path_has_the_same_face(referred: Tokenizer) -> None:
         referred.encode(b"\xff")
     with pytest.raises(UnknownId):
         referred.decode([999])
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["hello", 7],
+        ["hello", b"\xff", None],
+        ["hello", memoryview(b"hello")[::2]],
+        [b"hello\xff", "</s>"],
+        ["hello</s>", b"\xff"],
+        ["\u00f6\ud800"],
+        pa.array(["hello", None]),
+        pa.array([b"hello", b"\xff"]).view(pa.string()),
+        pa.chunked_array([["a"], ["b", None]], pa.string_view()),
+        pa.array([1]),
+        pa.array(["hello"]).dictionary_encode(),
+    ],
+    ids=str,
+)
+def test_the_reference_path_raises_what_the_core_raises(
+    small: Tokenizer,
+    referred: Tokenizer,
+    texts: Any,  # noqa: ANN401
+) -> None:
+    core, library = (error_of(tokenizer, texts) for tokenizer in (small, referred))
+    assert type(core) is type(library)
+    assert vars(core) == vars(library)
+
+
+@pytest.mark.parametrize("text", [7, b"\xff", "\udfff", "hello </s>"])
+def test_an_error_of_a_single_text_names_no_document(
+    small: Tokenizer,
+    referred: Tokenizer,
+    text: Any,  # noqa: ANN401
+) -> None:
+    for tokenizer in (small, referred):
+        with pytest.raises(EncodeError) as caught:
+            tokenizer.encode(text, special_in_text="raise")
+        assert caught.value.document is None
+
+
+def error_of(tokenizer: Tokenizer, texts: Any) -> EncodeError:  # noqa: ANN401
+    with pytest.raises(EncodeError) as caught:
+        tokenizer.encode_batch(texts, special_in_text="raise")
+    return caught.value
+
+
+def test_every_buffer_is_a_text_on_both_paths(small: Tokenizer, referred: Tokenizer) -> None:
+    texts = [bytearray(b"hello"), memoryview(b"hello"), np.frombuffer(b"hello", np.uint8)]
+    for tokenizer in (small, referred):
+        assert tokenizer.encode_batch(texts).ids.tolist() == [259, 259, 259]
+        assert tokenizer.encode_batch(pa.array(texts[:1], pa.binary_view())).ids.tolist() == [259]
+
+
+def test_the_target_is_the_model_s_own(
+    small_json: Path, referred: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKENMILL_TARGET", "scalar")
+    tokenizer = Tokenizer.load(small_json)
+    monkeypatch.delenv("TOKENMILL_TARGET")
+    assert tokenizer.describe().target == "scalar"
+    assert referred.describe().target == ""
 
 
 def test_the_reference_path_cannot_be_compiled(referred: Tokenizer, tmp_path: Path) -> None:

@@ -7,14 +7,16 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tokenmill import (
     DtypeError,
-    EncodeError,
     InvalidUtf8,
+    OptionError,
     OutputTooSmall,
     SpecialTokenInText,
+    TextTypeError,
     Tokenizer,
     UnknownId,
 )
@@ -129,16 +131,16 @@ def test_count_stops_one_beyond_the_limit(small: Tokenizer, limit: int, count: i
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda t: t.encode("a", special_in_text="no"), EncodeError, "special_in_text: expected"),
-        (lambda t: t.encode("a", special_in_text=[]), EncodeError, "special_in_text: expected"),
-        (lambda t: t.encode("a", errors="ignore"), EncodeError, "errors: expected"),
-        (lambda t: t.encode_batch("hello"), EncodeError, "texts: expected many"),
-        (lambda t: t.encode_batch(7), EncodeError, "texts: expected many"),
-        (lambda t: t.encode_batch(["a"], threads=0), EncodeError, "threads: expected"),
-        (lambda t: t.encode_batch(["a"], threads=True), EncodeError, "threads: expected"),
+        (lambda t: t.encode("a", special_in_text="no"), OptionError, "special_in_text: expected"),
+        (lambda t: t.encode("a", special_in_text=[]), OptionError, "special_in_text: expected"),
+        (lambda t: t.encode("a", errors="ignore"), OptionError, "errors: expected"),
+        (lambda t: t.encode_batch("hello"), TextTypeError, "texts: expected many"),
+        (lambda t: t.encode_batch(7), TextTypeError, "texts: expected many"),
+        (lambda t: t.encode_batch(["a"], threads=0), OptionError, "threads: expected"),
+        (lambda t: t.encode_batch(["a"], threads=True), OptionError, "threads: expected"),
         (lambda t: t.encode_batch(["a"], dtype="uint8"), DtypeError, "dtype: expected"),
         (lambda t: t.encode_batch(["a"], dtype="nonsense"), DtypeError, "dtype: expected"),
-        (lambda t: t.count("a", -1), EncodeError, "limit: expected"),
+        (lambda t: t.count("a", -1), OptionError, "limit: expected"),
         (lambda t: t.decode([-1]), UnknownId, "-1"),
         (lambda t: t.decode([1 << 40]), UnknownId, str(1 << 40)),
         (lambda t: t.decode([0.5]), UnknownId, "whole numbers"),
@@ -155,12 +157,38 @@ def test_a_wrong_argument_is_a_typed_error(
         call(small)
 
 
-@pytest.mark.parametrize("text", [7, None, ["hello"]])
+@pytest.mark.parametrize("text", [7, None, ["hello"], memoryview(b"hello")[::2]])
 def test_what_is_no_text_is_refused(small: Tokenizer, text: Any) -> None:  # noqa: ANN401
-    with pytest.raises((EncodeError, TypeError)):
+    with pytest.raises(TextTypeError, match="^expected str or bytes-like, got") as caught:
         small.encode(text)
-    with pytest.raises((EncodeError, TypeError)):
-        small.encode_batch(["hello", text])
+    assert (caught.value.document, caught.value.offset) == (None, None)
+    with pytest.raises(TextTypeError, match="^document 1: expected str") as caught:
+        small.encode_batch([b"not UTF-8: \xff", text])
+    assert (caught.value.document, caught.value.offset) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("array", "document"),
+    [
+        (pa.array(["hello", None]), 1),
+        (pa.array([None, "hello"], pa.string_view()), 0),
+        (pa.chunked_array([["hello"], [b"x", None]], pa.large_binary()), 2),
+        (pa.array([1, 2]), None),
+        (pa.array([["hello"]]), None),
+        (pa.array(["hello"]).dictionary_encode(), None),
+        (pa.nulls(2), None),
+    ],
+    ids=["null", "null-view", "null-in-chunk", "numbers", "lists", "dictionary", "null-type"],
+)
+def test_an_arrow_array_without_texts_is_refused(
+    small: Tokenizer,
+    array: Any,  # noqa: ANN401
+    document: int | None,
+) -> None:
+    with pytest.raises(TextTypeError, match="expected") as caught:
+        small.encode_batch(array)
+    assert caught.value.document == document
+    assert isinstance(caught.value, TypeError)
 
 
 def test_decode_undoes_encode(small: Tokenizer) -> None:

@@ -16,6 +16,7 @@ from tokenmill._compile.regex_ast import NotRegular
 from tokenmill._compile.rules import recognise, rule_classes
 from tokenmill._compile.split import compile_stage
 from tokenmill._errors import UnsupportedTokenizer
+from tokenmill._load.byte_level import ALPHABET
 from tokenmill._spec import BpeModel
 from tokenmill._unicode import code_points
 
@@ -41,7 +42,10 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     meta["reasons"] = [] if is_native else ["the split is none of the built-in rules"]
     return _core.compile_model(
         **_model_tables(spec.model),
-        stages=[_stage_tuple(stage) for stage in stages],
+        stages=[
+            _stage_tuple(stage, step.on_bytes)
+            for stage, step in zip(stages, spec.split, strict=True)
+        ],
         native_rule=_rule_fields(rule, spec),
         added_tokens=[
             (t.content.encode(), t.id, t.special, t.normalized, t.lstrip, t.rstrip, t.single_word)
@@ -76,7 +80,8 @@ def _compile_split(spec: TokenizerSpec) -> tuple[list[StageTables], NativeRule |
         except NotRegular as error:
             raise _refusal(spec, (f"the pattern {step.pattern!r}: {error.reason}",)) from error
     steps = tuple((s.pattern, s.dialect, s.behavior, s.invert) for s in spec.split)
-    return stages, recognise(steps) if steps else None
+    is_plain = steps and not any(step.on_bytes for step in spec.split)
+    return stages, recognise(steps) if is_plain else None
 
 
 def _model_tables(model: BpeModel) -> dict[str, Any]:
@@ -114,16 +119,28 @@ def _padded(ranks: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
     return padded
 
 
-def _stage_tuple(stage: StageTables) -> tuple[Any, int, Any, Any, Any, bool, bool]:
+def _stage_tuple(
+    stage: StageTables, on_bytes: bool
+) -> tuple[Any, int, Any, Any, Any, bool, bool, bool]:
+    ranges = _byte_classes(stage) if on_bytes else stage.ranges
     return (
-        np.ascontiguousarray(stage.ranges, dtype=np.uint32),
+        np.ascontiguousarray(ranges, dtype=np.uint32),
         stage.n_classes,
         np.ascontiguousarray(stage.next, dtype=np.uint16),
         np.ascontiguousarray(stage.sync, dtype=np.uint8),
         np.ascontiguousarray(stage.separates, dtype=np.uint8),
         stage.keep_match,
         stage.keep_gap,
+        on_bytes,
     )
+
+
+def _byte_classes(stage: StageTables) -> NDArray[np.uint32]:
+    """Give every byte the class of its stand-in: the pattern was written for those."""
+    stand_ins = np.array([ord(character) for character in ALPHABET], dtype=np.uint32)
+    rows = np.searchsorted(stage.ranges[:, 0], stand_ins, side="right") - 1
+    numbers = np.arange(256, dtype=np.uint32)
+    return np.stack([numbers, numbers + 1, stage.ranges[rows, 2]], axis=1)
 
 
 def _rule_fields(rule: NativeRule | None, spec: TokenizerSpec) -> dict[str, object] | None:

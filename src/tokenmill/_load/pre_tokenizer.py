@@ -43,9 +43,6 @@ def read_pre_tokenizer(section: object) -> Splitting:
     result = Splitting()
     if section is not None:
         _read(section, "pre_tokenizer", result)
-    if any(step.on_bytes for step in result.steps):
-        # It can cut characters in two: the stand-ins of some bytes are digits or punctuation.
-        result.reasons.append("a pre-tokenizer after ByteLevel, which works on single bytes")
     return result
 
 

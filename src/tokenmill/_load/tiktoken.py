@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokenmill._errors import LoadError
+from tokenmill._errors import LoadError, PatternError
 from tokenmill._load.byte_level import UTF8_BYTES
 from tokenmill._load.fields import shown
 from tokenmill._load.known import KNOWN
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _LARGEST_ID = 1 << 24
+_NAME_LIKE = re.compile(r"[\w.-]*[A-Za-z\d][\w.-]*", re.ASCII)
 
 
 def is_rank_file(text: bytes) -> bool:
@@ -38,6 +40,8 @@ def read_rank_file(
         problem = "expected a split pattern, which rank files do not hold, got none"
         raise LoadError(problem, hint=_hint())
     known = KNOWN.get(pattern)
+    if known is None and _NAME_LIKE.fullmatch(pattern):
+        raise _unknown_name(pattern)
     ranks = _read_ranks(text)
     if special_tokens is None:
         # A file with another number of ranks is another vocabulary with the same pattern.
@@ -84,8 +88,20 @@ def spec_from_ranks(
 
 
 def _hint() -> str:
-    names = ", ".join(sorted(KNOWN))
-    return f"pass pattern= one of {names}, or a regular expression"
+    return f"pass pattern= one of {_names()}, or a regular expression"
+
+
+def _names() -> str:
+    return ", ".join(sorted(KNOWN))
+
+
+def _unknown_name(name: str) -> PatternError:
+    """Refuse a misspelt name, which read as a regular expression would drop nearly all text."""
+    return PatternError(
+        f"expected a known name or a regular expression, got {name!r}",
+        pattern=name,
+        hint=f"the names are {_names()}; as a regular expression write (?:{name})",
+    )
 
 
 def _read_ranks(text: bytes) -> dict[bytes, int]:

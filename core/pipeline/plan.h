@@ -1,0 +1,50 @@
+// A batch as tasks: runs of small documents, and pieces of big ones. Indoors of pipeline.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "pipeline/document.h"
+
+namespace tokenmill::pipeline {
+
+// A document prepared for several workers.
+struct BigDocument {
+    std::vector<std::vector<std::uint8_t>> own;
+    std::vector<Item> items;
+    std::exception_ptr failure;  // what reading it threw; told when its turn comes
+};
+
+struct Task {
+    std::size_t first = 0;  // documents, or items of a big one
+    std::size_t last = 0;
+    const BigDocument* big = nullptr;
+    bool ends_document = true;  // of the big one
+};
+
+// Cuts long ranges where a scan may start, so that several workers can share them.
+void cut_items(const split::SplitView& split, std::vector<Item>& items);
+
+class Plan {
+public:
+    Plan(const Model& model, std::span<const Text> texts, const Options& options);
+
+    [[nodiscard]] const std::vector<Task>& tasks() const noexcept { return tasks_; }
+    // Ids that the batch can give at the most, unless a normalizer lengthens it.
+    [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
+
+private:
+    void close(Task& task, std::size_t last);
+    void plan_big(std::size_t document);
+    void read_big(std::size_t document, BigDocument& big);
+
+    const Model& model_;
+    std::span<const Text> texts_;
+    const Options& options_;
+    std::vector<Task> tasks_;
+    std::vector<std::unique_ptr<BigDocument>> big_;
+    std::size_t bound_ = 0;
+};
+
+}  // namespace tokenmill::pipeline

@@ -1,0 +1,179 @@
+// The classes of the characters of a block, as masks, and the cuts between wide ones. Text compiled
+// once per target, inside its namespace, behind simd's block vocabulary and chars3_<target>-inl.h.
+// One bit a byte; a character's bits are set on all of its bytes.
+
+struct Carry {
+    std::uint64_t letter = 0;
+    std::uint64_t number = 0;
+    std::uint64_t other = 0;
+    std::uint64_t white = 0;
+    std::uint64_t newline = 0;
+    std::uint64_t space = 0;
+    std::uint64_t lower = 0;
+    std::uint64_t both = 0;
+    std::uint64_t han = 0;
+    std::uint64_t prefix = 0;    // the last character is punctuation that letters may follow
+    std::uint64_t absorbed = 0;  // the last byte is a newline that belongs to punctuation
+    std::uint64_t set = 0;       // starts that a contraction puts into the next block
+    std::uint64_t clear = 0;     // and the start it takes away there
+    std::uint32_t phase = 0;     // digits since the last start, modulo the group
+    std::uint32_t previous3 = 0;  // last character if it has three bytes
+};
+
+struct Block {
+    const std::uint8_t* at;     // in the text
+    const std::uint8_t* bytes;  // the same, kReadableBlock readable bytes
+    unsigned size;              // at most 64, whole characters
+    const std::uint8_t* end;    // of the text: how far one may look ahead
+};
+
+struct Classes {
+    std::uint64_t letter;
+    std::uint64_t number;
+    std::uint64_t white;
+    std::uint64_t other;
+    std::uint64_t upper;
+    std::uint64_t lower;
+    std::uint64_t both;
+    std::uint64_t han;
+    std::uint64_t newline;
+    std::uint64_t space;
+    std::uint64_t apostrophe;
+    std::uint64_t continuation;
+    std::uint64_t cuts;
+    bool complex;
+};
+
+inline std::uint64_t when(unsigned bit, std::uint64_t mask) noexcept {
+    return mask & (std::uint64_t{0} - (bit & 1U));
+}
+
+// Adds one non-ASCII character's class bits to the masks.
+template <split::Family F>
+inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Classes& c) noexcept {
+    c.letter |= when(bits, mask);
+    c.number |= when(bits >> 1, mask);
+    c.white |= when(bits >> 2, mask);
+    if constexpr (F == split::Family::Cased) {
+        c.upper |= when(bits >> 4, mask);
+        c.lower |= when(bits >> 5, mask);
+        c.both |= when(bits >> 6, mask);
+        c.complex |= (bits & split::kMark) != 0;
+        if ((bits & split::kHan) != 0) {
+            c.han |= mask;
+            // Han numbers, radicals and marks are no letters: rare, so left to the DFA.
+            c.complex |= code < 0x3400 || (code >= 0x16FE0 && code < 0x17000);
+        }
+    }
+}
+
+// Characters of three bytes: their classes, and the cuts between them. No branch depends on the
+// characters but for the rare ones: most are letters, and whether two are joined is a coin toss.
+template <split::Family F, typename Sink>
+inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                       Carry& carry, Classes& c, Sink& sink) noexcept {
+    const Chars3 chars =
+        look_up_chars3(block.bytes, leads, carry.previous3, sink.facts(), sink.junctions());
+    const auto spread = [](std::uint64_t first_bytes) {
+        return first_bytes | first_bytes << 1 | first_bytes << 2;
+    };
+    c.letter |= spread(chars.letter);
+    if constexpr (F == split::Family::Cased) {
+        c.both |= spread(chars.letter & ~chars.unusual);
+    }
+    for (std::uint64_t rest = chars.unusual; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
+        const std::uint32_t code = decode3(block.bytes + i);
+        add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{7} << i, c);
+    }
+    const std::uint64_t follows = leads & (leads << 3 | std::uint64_t{carry.previous3 != 0});
+    std::uint64_t cuts = follows & ~chars.paired;
+    for (std::uint64_t rest = cuts & chars.in_doubt; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
+        const std::uint32_t left = i < 3 ? carry.previous3 : decode3(block.bytes + i - 3);
+        const bool joined = sink.junctions().joined(left, decode3(block.bytes + i));
+        cuts &= ~(std::uint64_t{joined} << i);
+    }
+    c.cuts = cuts;
+    carry.previous3 = top_bit(leads) + 3 == block.size ? chars.last : 0;
+}
+
+// Characters of two bytes. A lead byte under which there are only letters needs no look at them:
+// all of its characters are done at once, which is most of Cyrillic and Greek.
+template <split::Family F>
+inline void add_chars2(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                       Classes& c) noexcept {
+    while (leads != 0) {
+        const std::uint8_t lead = block.bytes[trailing_zeros(leads)];
+        std::uint64_t same = leads & equal_mask(block.bytes, lead);
+        leads &= ~same;
+        if (F != split::Family::Cased && (split.letter_leads >> (lead & 31U) & 1U) != 0) {
+            c.letter |= same | same << 1;
+            continue;
+        }
+        for (; same != 0; same &= same - 1) {
+            const unsigned i = trailing_zeros(same);
+            const std::uint32_t code = (lead & 31U) << 6 | (block.bytes[i + 1] & 63U);
+            add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{3} << i, c);
+        }
+    }
+}
+
+template <split::Family F, typename Sink>
+inline void add_wide_chars(const split::SplitView& split, Block& block, std::uint64_t non_ascii,
+                           Carry& carry, Classes& c, Sink& sink) noexcept {
+    const WideMasks m = wide_masks(block.bytes);
+    std::uint64_t leads = non_ascii & ~m.continuation & low_bits(block.size);
+    const unsigned last = top_bit(leads);
+    if (last + split::char_size(block.bytes[last]) > block.size) {
+        block.size = last;  // the character goes on in the next block: leave it there
+        leads &= low_bits(last);
+    }
+    c.continuation = m.continuation & low_bits(block.size);
+    const std::uint64_t leads3 = leads & m.lead3;
+    if (leads3 != 0) {
+        add_chars3<F>(split, block, leads3, carry, c, sink);
+    } else {
+        carry.previous3 = 0;
+    }
+    add_chars2<F>(split, block, leads & m.lead2, c);
+    for (std::uint64_t rest = leads & ~leads3 & ~m.lead2; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
+        const std::uint32_t code = split::decode_char(block.bytes + i, 4);
+        add_char<F>(split.rule_classes.of(code), code, std::uint64_t{15} << i, c);
+    }
+}
+
+template <split::Family F, typename Sink>
+TOKENMILL_INLINE Classes classify(const split::SplitView& split, Block& block, const ByteMasks& m,
+                        Carry& carry, Sink& sink) noexcept {
+    constexpr bool kCased = F == split::Family::Cased;
+    Classes c;
+    std::uint64_t valid = low_bits(block.size);
+    c.letter = m.letter & valid;
+    c.number = m.digit & valid;
+    c.white = m.white & valid;
+    c.upper = kCased ? upper_mask(block.bytes) & valid : 0;
+    c.lower = kCased ? c.letter & ~c.upper : 0;
+    c.both = 0;
+    c.han = 0;
+    c.continuation = 0;
+    c.cuts = 0;
+    c.complex = false;
+    if ((m.non_ascii & valid) != 0) {
+        add_wide_chars<F>(split, block, m.non_ascii, carry, c, sink);
+        valid = low_bits(block.size);
+        c.letter &= valid;
+        c.number &= valid;
+        c.white &= valid;
+        c.upper &= valid;
+        c.lower &= valid;
+    } else {
+        carry.previous3 = 0;
+    }
+    c.newline = m.newline & valid;
+    c.space = m.space & valid;
+    c.apostrophe = m.apostrophe & valid;
+    c.other = valid & ~(c.letter | c.number | c.white | c.han);
+    return c;
+}
