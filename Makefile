@@ -34,7 +34,7 @@ $(VENV)/.build:
 	    || { echo "$(PYTHON) is too old: Python 3.10 or newer is needed; hint: make PYTHON=..." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade pip
-	$(PIP) install 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'cmake>=3.25' ninja
+	$(PIP) install 'scikit-build-core>=1.1' 'nanobind>=3.1,<4' 'numpy>=2' 'cmake>=3.25' ninja
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.build $(SOURCES)

@@ -56,10 +56,11 @@ void append_arrow(const ArrowSchema& schema, const ArrowArray& array, std::vecto
     const std::string format = schema.format;
     const bool is_plain = schema.dictionary == nullptr;
     const bool is_views = format == "vu" || format == "vz";
-    if (!is_plain || (format != "u" && format != "U" && format != "z" && format != "Z" &&
-                      !is_views)) {
-        throw Error(ErrorCode::NotText, "expected an Arrow array of strings, got format \"" + format +
-                                            "\"" + (is_plain ? "" : " behind a dictionary"));
+    if (!is_plain ||
+        (format != "u" && format != "U" && format != "z" && format != "Z" && !is_views)) {
+        throw Error(ErrorCode::NotText, "expected an Arrow array of strings, got format \"" +
+                                            format + "\"" +
+                                            (is_plain ? "" : " behind a dictionary"));
     }
     if (array.length == 0) {
         return;

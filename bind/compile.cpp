@@ -45,17 +45,17 @@ split::StageInput stage_of(const StageArgument& stage) {
 
 split::AddedText added_of(const AddedArgument& token) {
     const auto& [content, id, special, normalized, lstrip, rstrip, single_word] = token;
-    const std::uint32_t flags = (special ? split::kSpecial : 0U) |
-                                (normalized ? split::kNormalized : 0U) |
-                                (lstrip ? split::kStripLeft : 0U) |
-                                (rstrip ? split::kStripRight : 0U) |
-                                (single_word ? split::kSingleWord : 0U);
+    const std::uint32_t flags =
+        (special ? split::kSpecial : 0U) | (normalized ? split::kNormalized : 0U) |
+        (lstrip ? split::kStripLeft : 0U) | (rstrip ? split::kStripRight : 0U) |
+        (single_word ? split::kSingleWord : 0U);
     const Bytes bytes = view_of(content);
     return {{bytes.begin(), bytes.end()}, {id, flags}};
 }
 
 // A word of a rule -> its number, by the order of `words`.
-std::uint32_t choice(const nb::dict& rule, const char* field, std::initializer_list<const char*> words) {
+std::uint32_t choice(const nb::dict& rule, const char* field,
+                     std::initializer_list<const char*> words) {
     const auto value = nb::cast<std::string>(rule[field]);
     std::uint32_t number = 0;
     for (const char* word : words) {
@@ -69,7 +69,8 @@ std::uint32_t choice(const nb::dict& rule, const char* field, std::initializer_l
 
 split::Rule rule_of(const nb::dict& rule) {
     split::Rule out;
-    out.family = static_cast<split::Family>(choice(rule, "family", {"gpt2", "cl100k", "o200k"}) + 1);
+    out.family =
+        static_cast<split::Family>(choice(rule, "family", {"gpt2", "cl100k", "o200k"}) + 1);
     out.contraction = static_cast<split::Contraction>(
         choice(rule, "contraction", {"none", "exact", "ignore_case"}));
     out.digits = nb::cast<std::uint32_t>(rule["digits"]);

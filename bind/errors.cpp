@@ -44,7 +44,8 @@ void set_python_error(const Error& error) {
             return;
         case ErrorCode::SpecialInText: {
             nb::dict facts = place_of(
-                error, "pass special_in_text=\"encode\" to make it the token, \"text\" to keep it text");
+                error,
+                "pass special_in_text=\"encode\" to make it the token, \"text\" to keep it text");
             facts["token"] = nb::str(text.c_str(), text.size());
             raise("SpecialTokenInText", "the text holds the special token " + text, facts);
             return;

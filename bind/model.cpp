@@ -102,11 +102,16 @@ nb::object array_of(const std::vector<std::int64_t>& numbers) {
 encode::TableBits tables_of(int shrink) {
     encode::TableBits bits;
     const auto less = [&](unsigned value) {
-        return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink) : 1;
+        return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink)
+                                                         : 1;
     };
     if (shrink > 0) {
-        bits = {less(bits.words8), less(bits.words16), less(bits.words32), less(bits.long_words),
-                std::max(15U, less(bits.ring)), less(bits.store)};
+        bits = {less(bits.words8),
+                less(bits.words16),
+                less(bits.words32),
+                less(bits.long_words),
+                std::max(15U, less(bits.ring)),
+                less(bits.store)};
     }
     return bits;
 }
@@ -153,8 +158,9 @@ public:
         return {array_of(encoded, target.bits), offsets};
     }
 
-    nb::object encode_into(nb::handle texts, nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> out,
-                           int threads, bool add_special_tokens, int special_mode, int errors) {
+    nb::object encode_into(nb::handle texts,
+                           nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads,
+                           bool add_special_tokens, int special_mode, int errors) {
         pipeline::Target target;
         target.data = out.data();
         target.capacity = out.size();
@@ -164,8 +170,8 @@ public:
         return array_of(encoded.offsets);
     }
 
-    nb::object count_batch(nb::handle texts, int threads, bool add_special_tokens,
-                           int special_mode, int errors, std::int64_t limit) {
+    nb::object count_batch(nb::handle texts, int threads, bool add_special_tokens, int special_mode,
+                           int errors, std::int64_t limit) {
         const Options options = options_of(add_special_tokens, special_mode, errors, threads);
         Texts held;
         held.add_all(texts);
@@ -221,8 +227,8 @@ public:
         if (token.size() == 0) {
             return -1;
         }
-        const TokenId id =
-            model_.vocab().find({reinterpret_cast<const std::uint8_t*>(token.c_str()), token.size()});
+        const TokenId id = model_.vocab().find(
+            {reinterpret_cast<const std::uint8_t*>(token.c_str()), token.size()});
         return id == vocab::VocabView::kNoToken ? -1 : std::int64_t{id};
     }
 
@@ -248,7 +254,8 @@ public:
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
 
-    pipeline::Encoded run(nb::handle texts, const Options& options, const pipeline::Target& target) {
+    pipeline::Encoded run(nb::handle texts, const Options& options,
+                          const pipeline::Target& target) {
         Texts held;
         held.add_all(texts);
         const nb::gil_scoped_release unlocked;
@@ -284,8 +291,9 @@ void register_model(nb::module_& m) {
         .def_prop_ro("vocab_size", &BoundModel::vocab_size)
         .def_prop_ro("max_id", &BoundModel::max_id)
         .def_prop_ro("target", &BoundModel::target);
-    m.def("target", [] { return std::string(simd::name_of(simd::chosen_target())); },
-          "The instruction set that new models use.");
+    m.def(
+        "target", [] { return std::string(simd::name_of(simd::chosen_target())); },
+        "The instruction set that new models use.");
     m.def(
         "targets",
         [] {

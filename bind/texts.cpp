@@ -94,8 +94,8 @@ void Texts::add_arrow_array(nb::handle texts) {
 
 void Texts::add_arrow_stream(nb::handle texts) {
     const nb::object capsule = texts.attr("__arrow_c_stream__")();
-    auto* stream = static_cast<ArrowArrayStream*>(
-        PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
+    auto* stream =
+        static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
     if (stream == nullptr) {
         nb::raise_python_error();
     }

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,7 +27,12 @@ ROOMS = {  # row order = data flow
     ],
 }  # fmt: skip
 VOCABULARY = {"base", "simd"}  # every header is public
-FUSES = {"pipeline"}  # may open <room>/<room>-inl.h too
+FUSES = {"pipeline"}  # may open the *-inl.h of a room too
+# Doors of their own: a device compiler reads them alone, so they know nothing but each other.
+FREESTANDING = {
+    "base/device.h", "base/hash.h", "encode/merge.h", "split/advance.h",
+    "vocab/junction.h", "vocab/pairs.h", "vocab/value.h",
+}  # fmt: skip
 VENDORS = re.compile(
     r"\b(gpt|openai|tiktoken|hugging ?face|llama|qwen|deepseek|mistral|tekken|kimi|olmo|falcon"
     r"|starcoder|smollm|gemma|bert|cl100k|o200k|r50k|p50k|gigatoken)",
@@ -39,8 +47,11 @@ def sources(folder: Path = CORE) -> list[Path]:
     return sorted(p for p in folder.rglob("*") if p.suffix in {".h", ".cpp", ".inc"})
 
 
-def doors(room: str, other: str) -> set[str]:
-    return {f"{other}.h", f"{other}-inl.h"} if room in FUSES else {f"{other}.h"}
+def is_door(room: str, target: str) -> bool:
+    other, _, rest = target.partition("/")
+    if target in FREESTANDING or rest == f"{other}.h":
+        return True
+    return room in FUSES and rest.endswith("-inl.h")
 
 
 def wrong_includes(core: Path) -> list[str]:
@@ -48,12 +59,12 @@ def wrong_includes(core: Path) -> list[str]:
     for source in sources(core):
         room = source.relative_to(core).parts[0]
         for target in INCLUDE.findall(source.read_text(encoding="utf-8")):
-            other, _, rest = target.partition("/")
+            other = target.partition("/")[0]
             if other == room:
                 continue
             if other not in ROOMS.get(room, []):
                 wrong.append(f"{source.relative_to(core)}: {room} may not know {other}")
-            elif other not in VOCABULARY and rest not in doors(room, other):
+            elif other not in VOCABULARY and not is_door(room, target):
                 wrong.append(
                     f"{source.relative_to(core)}: enter {other} by its door {other}/{other}.h, "
                     f"not {target}"
@@ -64,6 +75,23 @@ def wrong_includes(core: Path) -> list[str]:
 def test_rooms_include_only_the_doors_of_rooms_below() -> None:
     wrong = wrong_includes(CORE)
     assert not wrong, "\n".join(wrong)
+
+
+def test_freestanding_headers_know_only_each_other() -> None:
+    for header in sorted(FREESTANDING):
+        known = set(INCLUDE.findall((CORE / header).read_text(encoding="utf-8")))
+        assert known <= FREESTANDING, header
+
+
+def test_freestanding_headers_compile_for_a_device(tmp_path: Path) -> None:
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    assert compiler, "no C++ compiler"
+    source = tmp_path / "device.cpp"
+    source.write_text("".join(f'#include "{header}"\n' for header in sorted(FREESTANDING)))
+    # What a run-time device compiler gives them: C++17, no standard headers, these markers.
+    flags = ["-std=c++17", "-nostdinc", "-nostdinc++", "-D__CUDACC_RTC__", "-D__host__=",
+             "-D__device__=", "-Wall", "-Werror", "-fsyntax-only"]  # fmt: skip
+    subprocess.run([compiler, *flags, f"-I{CORE}", str(source)], check=True)  # noqa: S603
 
 
 def test_every_folder_of_the_core_is_a_room() -> None:

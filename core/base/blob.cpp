@@ -4,7 +4,9 @@ namespace tokenmill {
 
 namespace {
 
-std::size_t align_up(std::size_t value) { return (value + kBlobAlign - 1) / kBlobAlign * kBlobAlign; }
+std::size_t align_up(std::size_t value) {
+    return (value + kBlobAlign - 1) / kBlobAlign * kBlobAlign;
+}
 
 [[noreturn]] void corrupt(const std::string& problem) {
     throw Error(ErrorCode::CorruptModel, "compiled model: " + problem);

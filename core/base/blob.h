@@ -83,9 +83,9 @@ public:
     [[nodiscard]] std::span<const T> need(std::uint32_t id, std::size_t count) const {
         const auto values = get<T>(id);
         if (values.size() != count) {
-            throw Error(ErrorCode::CorruptModel,
-                        "section " + std::to_string(id) + " should hold " + std::to_string(count) +
-                            " elements, got " + std::to_string(values.size()));
+            throw Error(ErrorCode::CorruptModel, "section " + std::to_string(id) + " should hold " +
+                                                     std::to_string(count) + " elements, got " +
+                                                     std::to_string(values.size()));
         }
         return values;
     }

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHuge = std::size_t{2} << 20;
 
-std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
+std::size_t round_up(std::size_t value, std::size_t step) {
+    return (value + step - 1) / step * step;
+}
 // Lock-free, so that a fork at any moment leaves it usable.
 struct Spare {
     PageBuffer buffer;

@@ -7,7 +7,8 @@
 
 namespace tokenmill {
 
-// Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory only once touched.
+// Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory
+// only once touched.
 class PageBuffer {
 public:
     PageBuffer() = default;

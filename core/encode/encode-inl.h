@@ -5,7 +5,9 @@ constexpr unsigned kPrefetchAhead = 40;
 
 // Answers the gathered units and writes their ids to `out`, which must have room for one id a byte
 // and three more. `mark(index, out)` is called for every document end recorded in the batch.
-inline void prefetch(const void* at) noexcept { __builtin_prefetch(at, 0, 3); }
+inline void prefetch(const void* at) noexcept {
+    __builtin_prefetch(at, 0, 3);
+}
 
 // Units of more than 8 bytes, by the table that may know them.
 struct LongerUnits {
@@ -119,7 +121,8 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
                                        std::uint64_t value, std::uint32_t* out) noexcept {
     const std::uint32_t tag = vocab::value_tag(value);
     const std::uint64_t at = vocab::reference_position(value);
-    const std::uint32_t* ids = (tag == vocab::kTagSide ? e.side.data() : e.tables.stored.data()) + at;
+    const std::uint32_t* ids =
+        (tag == vocab::kTagSide ? e.side.data() : e.tables.stored.data()) + at;
     std::uint32_t count = vocab::reference_count(value);
     if (tag == vocab::kTagAmbiguous) {
         if (!encode::is_piece(e.unit[index])) {

@@ -25,7 +25,9 @@ constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
 [[nodiscard]] inline std::uint32_t unit_size(Unit unit) noexcept {
     return static_cast<std::uint32_t>(unit) & kUnitSizeMask;
 }
-[[nodiscard]] inline bool is_piece(Unit unit) noexcept { return (unit & kUnitPiece) != 0; }
+[[nodiscard]] inline bool is_piece(Unit unit) noexcept {
+    return (unit & kUnitPiece) != 0;
+}
 [[nodiscard]] inline Unit make_unit(const std::uint8_t* begin, std::size_t size,
                                     std::uint64_t piece_flag) noexcept {
     return reinterpret_cast<std::uintptr_t>(begin) << 16 | piece_flag | size;
@@ -36,7 +38,8 @@ struct WordEncoder {
     WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
 
     static constexpr std::uint32_t kBatch = 512;
-    static constexpr std::uint32_t kCapacity = kBatch + 192;  // a block adds 64 units, look-ahead reads 48
+    static constexpr std::uint32_t kCapacity =
+        kBatch + 192;  // a block adds 64 units, look-ahead reads 48
 
     // Answers of the rare kind; both leave a value for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
@@ -48,18 +51,18 @@ struct WordEncoder {
     WordTables tables;
     LongMerger merger;
 
-    alignas(64) std::uint64_t key[kCapacity];   // 0: longer than 8 bytes, or not to be looked up
+    alignas(64) std::uint64_t key[kCapacity];  // 0: longer than 8 bytes, or not to be looked up
     alignas(64) std::uint64_t value[kCapacity];
     alignas(64) Unit unit[kCapacity];
-    alignas(64) std::uint32_t line[kCapacity];  // line of the 8-byte table
+    alignas(64) std::uint32_t line[kCapacity];    // line of the 8-byte table
     alignas(64) std::uint16_t longer[kCapacity];  // indices of the units with key 0
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
 
-    std::vector<std::uint32_t> side;      // ids of this batch that fit nowhere else
-    std::vector<std::uint32_t> long_ids;  // scratch
+    std::vector<std::uint32_t> side;       // ids of this batch that fit nowhere else
+    std::vector<std::uint32_t> long_ids;   // scratch
     std::vector<std::uint8_t> kept_bytes;  // scratch
-    std::uint64_t merged_words = 0;       // for statistics: words that no table knew
+    std::uint64_t merged_words = 0;        // for statistics: words that no table knew
 
 private:
     [[nodiscard]] Bytes without_dropped(Bytes word);

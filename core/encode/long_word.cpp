@@ -31,7 +31,8 @@ void LongMerger::merge(Bytes word, std::vector<std::uint32_t>& ids) {
             window += ++failures > kPatience ? kWindow : 0;  // then look at more text at once
             continue;
         }
-        const std::size_t settled = keep_settled(word.subspan(at, end - at), end == word.size(), ids);
+        const std::size_t settled =
+            keep_settled(word.subspan(at, end - at), end == word.size(), ids);
         if (settled == 0) {
             window *= 2;  // one token reaches over the whole window
             continue;
@@ -101,78 +102,111 @@ void LongMerger::merge_window(Bytes window) {
     known_window_.assign(window.begin(), window.end());
 }
 
-// Ranks with their positions in one number, and the least of every sixteen: the next merge is the
-// least of those. No heap: its jumps cost more than looking at 32 numbers (log 2026-11-15).
-void LongMerger::merge_small(Bytes window) {
-    constexpr std::int32_t kNone = 0x7FFFFFFF;
-    constexpr unsigned kGroup = 16;
-    constexpr unsigned kPositionBits = 9;
-    static_assert(std::size_t{1} << kPositionBits == kWindow);
-    const auto count = static_cast<std::uint32_t>(window.size());
-    const std::uint32_t groups = (count + kGroup - 1) / kGroup;
-    const vocab::PairTable& pairs = vocab_->pairs;
-    std::int32_t ranked[kWindow];
-    std::int32_t least[kWindow / kGroup];
-    std::uint32_t id[kWindow];
-    std::uint16_t next[kWindow];
-    std::uint16_t previous[kWindow + 1];
-    const auto rank_at = [](std::uint32_t made, std::uint32_t at) {
+namespace {
+
+// A window of at most kWindow bytes while it is merged. Ranks with their positions in one number,
+// and the least of every sixteen: the next merge is the least of those. No heap: its jumps cost
+// more than looking at 32 numbers (log 2026-11-15).
+class RankedWindow {
+public:
+    RankedWindow(const vocab::PairTable& pairs, Bytes window) noexcept
+        : pairs_(pairs),
+          count_(static_cast<std::uint32_t>(window.size())),
+          groups_((count_ + kGroup - 1) / kGroup) {
+        for (std::uint32_t i = 0; i < groups_ * kGroup; ++i) {
+            ranked_[i] = kNone;
+        }
+        for (std::uint32_t i = 0; i < count_; ++i) {
+            id_[i] = window[i];
+            next_[i] = static_cast<std::uint16_t>(i + 1);
+            previous_[i + 1] = static_cast<std::uint16_t>(i);
+            if (i + 1 < count_) {
+                ranked_[i] = rank_at(pairs_.merged_bytes(window[i], window[i + 1]), i);
+            }
+        }
+        for (std::uint32_t g = 0; g < groups_; ++g) {
+            refresh(g * kGroup);
+        }
+    }
+
+    void merge() noexcept {
+        for (;;) {
+            std::int32_t best = kNone;
+            for (std::uint32_t g = 0; g < groups_; ++g) {
+                best = std::min(best, least_[g]);
+            }
+            if (best == kNone) {
+                return;
+            }
+            merge_at(static_cast<std::uint32_t>(best) & (LongMerger::kWindow - 1),
+                     static_cast<std::uint32_t>(best) >> kPositionBits);
+        }
+    }
+
+    void take_ids(std::vector<std::uint32_t>& ids) const {
+        ids.clear();
+        for (std::uint32_t i = 0; i < count_; i = next_[i]) {
+            ids.push_back(id_[i]);
+        }
+    }
+
+private:
+    static constexpr std::int32_t kNone = 0x7FFFFFFF;
+    static constexpr unsigned kGroup = 16;
+    static constexpr unsigned kPositionBits = 9;
+    static_assert(std::size_t{1} << kPositionBits == LongMerger::kWindow);
+
+    static std::int32_t rank_at(std::uint32_t made, std::uint32_t at) noexcept {
         return made == kNoMerge ? kNone : static_cast<std::int32_t>(made << kPositionBits | at);
-    };
-    const auto refresh = [&](std::uint32_t at) {
-        const std::int32_t* group = ranked + at / kGroup * kGroup;
+    }
+
+    void refresh(std::uint32_t at) noexcept {
+        const std::int32_t* group = ranked_ + at / kGroup * kGroup;
         std::int32_t lowest = kNone;
         for (unsigned i = 0; i < kGroup; ++i) {
             lowest = std::min(lowest, group[i]);
         }
-        least[at / kGroup] = lowest;
-    };
-    for (std::uint32_t i = 0; i < groups * kGroup; ++i) {
-        const bool has_next = i + 1 < count;
-        ranked[i] = has_next ? rank_at(pairs.merged_bytes(window[i], window[i + 1]), i) : kNone;
-        if (i < count) {
-            id[i] = window[i];
-            next[i] = static_cast<std::uint16_t>(i + 1);
-            previous[i + 1] = static_cast<std::uint16_t>(i);
-        }
+        least_[at / kGroup] = lowest;
     }
-    for (std::uint32_t g = 0; g < groups; ++g) {
-        refresh(g * kGroup);
-    }
-    for (;;) {
-        std::int32_t best = kNone;
-        for (std::uint32_t g = 0; g < groups; ++g) {
-            best = std::min(best, least[g]);
-        }
-        if (best == kNone) {
-            break;
-        }
-        const std::uint32_t at = static_cast<std::uint32_t>(best) & (kWindow - 1);
-        const std::uint32_t made = static_cast<std::uint32_t>(best) >> kPositionBits;
-        const std::uint32_t gone = next[at];
-        const std::uint32_t after = next[gone];
-        id[at] = made;
-        next[at] = static_cast<std::uint16_t>(after);
-        ranked[gone] = kNone;
-        ranked[at] = kNone;
-        if (after < count) {
-            previous[after] = static_cast<std::uint16_t>(at);
-            ranked[at] = rank_at(pairs.merged(made, id[after]), at);
+
+    void merge_at(std::uint32_t at, std::uint32_t made) noexcept {
+        const std::uint32_t gone = next_[at];
+        const std::uint32_t after = next_[gone];
+        id_[at] = made;
+        next_[at] = static_cast<std::uint16_t>(after);
+        ranked_[gone] = kNone;
+        ranked_[at] = kNone;
+        if (after < count_) {
+            previous_[after] = static_cast<std::uint16_t>(at);
+            ranked_[at] = rank_at(pairs_.merged(made, id_[after]), at);
         }
         refresh(at);
         if (gone / kGroup != at / kGroup) {
             refresh(gone);
         }
         if (at > 0) {
-            const std::uint32_t before = previous[at];
-            ranked[before] = rank_at(pairs.merged(id[before], made), before);
+            const std::uint32_t before = previous_[at];
+            ranked_[before] = rank_at(pairs_.merged(id_[before], made), before);
             refresh(before);
         }
     }
-    window_ids_.clear();
-    for (std::uint32_t i = 0; i < count; i = next[i]) {
-        window_ids_.push_back(id[i]);
-    }
+
+    const vocab::PairTable& pairs_;
+    const std::uint32_t count_;
+    const std::uint32_t groups_;
+    std::int32_t ranked_[LongMerger::kWindow];
+    std::int32_t least_[LongMerger::kWindow / kGroup];
+    std::uint32_t id_[LongMerger::kWindow];
+    std::uint16_t next_[LongMerger::kWindow];
+    std::uint16_t previous_[LongMerger::kWindow + 1];
+};
+
+}  // namespace
+
+void LongMerger::merge_small(Bytes window) {
+    RankedWindow ranked(vocab_->pairs, window);
+    ranked.merge();
+    ranked.take_ids(window_ids_);
 }
 
 void LongMerger::merge_large(Bytes window) {

@@ -9,7 +9,9 @@ namespace {
 
 constexpr std::uint64_t kRingSlack = 16384;  // no record is longer
 
-std::size_t padded(std::size_t size) { return (size + 7) / 8 * 8; }
+std::size_t padded(std::size_t size) {
+    return (size + 7) / 8 * 8;
+}
 
 }  // namespace
 
@@ -140,6 +142,8 @@ const std::uint32_t* WordTables::find_long(Bytes word, std::uint64_t hash,
     return nullptr;
 }
 
-std::uint64_t hash_long(Bytes word) noexcept { return vocab::hash_bytes(word); }
+std::uint64_t hash_long(Bytes word) noexcept {
+    return vocab::hash_bytes(word);
+}
 
 }  // namespace tokenmill::encode

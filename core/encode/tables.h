@@ -40,8 +40,8 @@ struct TableBits {
     unsigned words16 = 18;  // 16 MiB: what English keeps of words of 9 to 16 bytes
     unsigned words32 = 15;  // 2^15 sets of 128 bytes
     unsigned long_words = 14;
-    unsigned ring = 22;     // 4 MiB
-    unsigned store = 20;    // ids of values that do not fit inline
+    unsigned ring = 22;   // 4 MiB
+    unsigned store = 20;  // ids of values that do not fit inline
 };
 
 struct WordTables {
@@ -84,7 +84,8 @@ struct WordTables {
 };
 
 // Key of a word of 17..32 bytes: unique together with the size.
-inline void make_key32(const std::uint8_t* word, std::uint32_t size, std::uint64_t key[4]) noexcept {
+inline void make_key32(const std::uint8_t* word, std::uint32_t size,
+                       std::uint64_t key[4]) noexcept {
     std::memcpy(key, word, 16);
     std::memcpy(key + 2, word + size - 16, 16);
 }

@@ -207,9 +207,13 @@ private:
             return;  // whoever is at it sees this one when its turn comes
         }
         is_laying_ = true;
-        while (laid_down_ < pending_.size() && pending_[laid_down_]) {
-            Finished next = std::move(*pending_[laid_down_]);
-            pending_[laid_down_].reset();
+        while (laid_down_ < pending_.size()) {
+            std::optional<Finished>& slot = pending_[laid_down_];
+            if (!slot.has_value()) {
+                break;
+            }
+            Finished next = std::move(slot.value());
+            slot.reset();
             lock.unlock();
             lay_down(next);
             lock.lock();

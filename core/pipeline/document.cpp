@@ -83,9 +83,10 @@ Bytes DocumentReader::transcode(const Text& text, std::size_t document) {
             break;
     }
     if (fault != Error::kNowhere) {
-        throw Error(ErrorCode::InvalidUtf8,
-                    "character " + std::to_string(fault) + " is a lone surrogate, which has no UTF-8",
-                    size, document);
+        throw Error(
+            ErrorCode::InvalidUtf8,
+            "character " + std::to_string(fault) + " is a lone surrogate, which has no UTF-8", size,
+            document);
     }
     return {out, size};
 }
@@ -102,8 +103,8 @@ Bytes DocumentReader::utf8_of(const Text& text, std::size_t document) {
     const unicode::Fault fault = unicode::find_fault(bytes);
     if (!options_.replace_invalid) {
         throw Error(ErrorCode::InvalidUtf8,
-                    "expected UTF-8, got byte " + std::to_string(bytes[fault.offset]),
-                    fault.offset, document);
+                    "expected UTF-8, got byte " + std::to_string(bytes[fault.offset]), fault.offset,
+                    document);
     }
     std::vector<std::uint8_t> repaired;
     unicode::append_repaired(bytes, repaired);

@@ -27,10 +27,10 @@ enum Section : std::uint32_t {
 // One document as the caller has it.
 struct Text {
     enum class Kind : std::uint8_t {
-        Utf8,    // bytes to be checked
+        Utf8,     // bytes to be checked
         Trusted,  // bytes known to be UTF-8
-        Latin1,  // code points in one byte each
-        Ucs2,    // code points in two bytes each
+        Latin1,   // code points in one byte each
+        Ucs2,     // code points in two bytes each
         Ucs4,
     };
     const void* data = nullptr;

@@ -114,23 +114,22 @@ private:
     }
 
     void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
+        if (end - begin <= 8 || worker_.split.splits_chars) {
+            add_unit(begin, end, piece);
+            return;
+        }
         const std::uint8_t* from = begin;
-        if (end - begin > 8 && !worker_.split.splits_chars) {
-            std::uint32_t previous = 0;
-            for (const std::uint8_t* at = begin; at < end;) {
-                const unsigned size = split::char_size(*at);
-                std::uint32_t code = 0;
-                if (size == 3) {
-                    code = split::decode_char(at, 3);
-                    if (previous != 0 && !junctions_.joined(previous, code)) {
-                        add_unit(from, at, encode::kUnitPiece);
-                        from = at;
-                        piece = encode::kUnitPiece;
-                    }
-                }
-                previous = code;
-                at += size;
+        std::uint32_t previous = 0;
+        for (const std::uint8_t* at = begin; at < end;) {
+            const unsigned size = split::char_size(*at);
+            const std::uint32_t code = size == 3 ? split::decode_char(at, 3) : 0;
+            if (code != 0 && previous != 0 && !junctions_.joined(previous, code)) {
+                add_unit(from, at, encode::kUnitPiece);
+                from = at;
+                piece = encode::kUnitPiece;
             }
+            previous = code;
+            at += size;
         }
         add_unit(from, end, piece);
     }

@@ -56,9 +56,9 @@ struct Worker {
         std::uint32_t index;
         TokenId id;
     };
-    std::vector<Fixed> fixed;             // units of the batch whose id is known
-    std::vector<std::uint32_t> marks;     // documents that end before this unit of the batch
-    std::vector<std::size_t> doc_ends;    // in ids, since clear()
+    std::vector<Fixed> fixed;           // units of the batch whose id is known
+    std::vector<std::uint32_t> marks;   // documents that end before this unit of the batch
+    std::vector<std::size_t> doc_ends;  // in ids, since clear()
 
     std::vector<std::vector<std::uint8_t>> scratch;  // blocks; only the last one has room
     std::size_t scratch_used = 0;                    // of the last one

@@ -23,6 +23,6 @@ namespace {
 namespace tokenmill::pipeline {
 
 const Kernel kAvx2Kernel = {avx2::encode_range, avx2::flush_batch, avx2::is_utf8,
-                             avx2::find_candidate};
+                            avx2::find_candidate};
 
 }  // namespace tokenmill::pipeline

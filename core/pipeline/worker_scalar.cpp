@@ -19,6 +19,6 @@ namespace {
 namespace tokenmill::pipeline {
 
 const Kernel kScalarKernel = {scalar::encode_range, scalar::flush_batch, scalar::is_utf8,
-                             scalar::find_candidate};
+                              scalar::find_candidate};
 
 }  // namespace tokenmill::pipeline

@@ -5,8 +5,8 @@ struct ByteMasks {
     std::uint64_t non_ascii;
     std::uint64_t letter;
     std::uint64_t digit;
-    std::uint64_t white;  // 09..0D and 20
-    std::uint64_t space;  // 20
+    std::uint64_t white;    // 09..0D and 20
+    std::uint64_t space;    // 20
     std::uint64_t newline;  // 0A and 0D
     std::uint64_t apostrophe;
     std::uint64_t nul;
@@ -60,7 +60,9 @@ inline std::uint64_t to_mask(__m256i low, __m256i high) noexcept {
     const auto b = static_cast<std::uint32_t>(_mm256_movemask_epi8(high));
     return a | std::uint64_t{b} << 32;
 }
-inline __m256i all_bytes(int value) noexcept { return _mm256_set1_epi8(static_cast<char>(value)); }
+inline __m256i all_bytes(int value) noexcept {
+    return _mm256_set1_epi8(static_cast<char>(value));
+}
 inline std::uint64_t equals(Halves v, int value) noexcept {
     const __m256i wanted = all_bytes(value);
     return to_mask(_mm256_cmpeq_epi8(v.low, wanted), _mm256_cmpeq_epi8(v.high, wanted));
@@ -156,15 +158,15 @@ inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept
 
 inline __m256i look_up_nibbles(__m128i low, __m128i high, __m256i bytes) noexcept {
     const __m256i nibble = all_bytes(15);
-    const __m256i l = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(low),
-                                          _mm256_and_si256(bytes, nibble));
-    const __m256i h =
-        _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(high),
-                            _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble));
+    const __m256i l =
+        _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(low), _mm256_and_si256(bytes, nibble));
+    const __m256i h = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(high),
+                                          _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble));
     return _mm256_and_si256(l, h);
 }
 
-inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16], const std::uint8_t (*high)[16],
+inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
+                                       const std::uint8_t (*high)[16],
                                        const std::uint8_t* at) noexcept {
     __m256i bits[2] = {all_bytes(255), all_bytes(255)};
     for (unsigned k = 0; k < 3; ++k) {

@@ -5,8 +5,8 @@ struct ByteMasks {
     std::uint64_t non_ascii;
     std::uint64_t letter;
     std::uint64_t digit;
-    std::uint64_t white;  // 09..0D and 20
-    std::uint64_t space;  // 20
+    std::uint64_t white;    // 09..0D and 20
+    std::uint64_t space;    // 20
     std::uint64_t newline;  // 0A and 0D
     std::uint64_t apostrophe;
     std::uint64_t nul;
@@ -47,8 +47,12 @@ inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
     return _bzhi_u64(word, 8 * count);
 }
 
-inline __m512i load_block(const std::uint8_t* at) noexcept { return _mm512_loadu_si512(at); }
-inline __m512i all_bytes(int value) noexcept { return _mm512_set1_epi8(static_cast<char>(value)); }
+inline __m512i load_block(const std::uint8_t* at) noexcept {
+    return _mm512_loadu_si512(at);
+}
+inline __m512i all_bytes(int value) noexcept {
+    return _mm512_set1_epi8(static_cast<char>(value));
+}
 inline std::uint64_t equals(__m512i v, int value) noexcept {
     return _mm512_cmpeq_epi8_mask(v, all_bytes(value));
 }
@@ -126,7 +130,8 @@ inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept
     return _mm256_cmpneq_epi64_mask(x, y) == 0;
 }
 
-inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16], const std::uint8_t (*high)[16],
+inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
+                                       const std::uint8_t (*high)[16],
                                        const std::uint8_t* at) noexcept {
     const __m512i nibble = all_bytes(15);
     __m512i bits = all_bytes(255);
@@ -137,8 +142,8 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16], const std:
         const __m512i h = _mm512_maskz_broadcast_i32x4(
             0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(high[k])));
         const __m512i by_low = _mm512_shuffle_epi8(l, _mm512_and_si512(bytes, nibble));
-        const __m512i by_high = _mm512_shuffle_epi8(
-            h, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), nibble));
+        const __m512i by_high =
+            _mm512_shuffle_epi8(h, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), nibble));
         bits = _mm512_and_si512(bits, _mm512_and_si512(by_low, by_high));
     }
     return _mm512_test_epi8_mask(bits, bits);

@@ -6,8 +6,8 @@ struct ByteMasks {
     std::uint64_t non_ascii;
     std::uint64_t letter;
     std::uint64_t digit;
-    std::uint64_t white;  // 09..0D and 20
-    std::uint64_t space;  // 20
+    std::uint64_t white;    // 09..0D and 20
+    std::uint64_t space;    // 20
     std::uint64_t newline;  // 0A and 0D
     std::uint64_t apostrophe;
     std::uint64_t nul;
@@ -141,7 +141,8 @@ inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept
 
 // Bytes where all three look-ups by nibble share a bit: low[k] and high[k] look at byte i + k.
 // Reads 66 bytes.
-inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16], const std::uint8_t (*high)[16],
+inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
+                                       const std::uint8_t (*high)[16],
                                        const std::uint8_t* at) noexcept {
     std::uint64_t found = 0;
     for (unsigned i = 0; i < 64; ++i) {

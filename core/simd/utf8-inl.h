@@ -14,8 +14,7 @@ struct Utf8Carry {
 inline bool check_utf8_block(const std::uint8_t* at, Utf8Carry& carry) noexcept {
     const Utf8Masks m = utf8_masks(at);
     const std::uint64_t lead = m.from_c2;
-    const std::uint64_t expected =
-        carry.continuation | lead << 1 | m.from_e0 << 2 | m.from_f0 << 3;
+    const std::uint64_t expected = carry.continuation | lead << 1 | m.from_e0 << 2 | m.from_f0 << 3;
     const std::uint64_t bad_byte = (m.non_ascii & ~m.continuation & ~lead) | m.from_f5;
     const std::uint64_t bad_second = ((m.is_e0 << 1 | carry.after_e0) & m.below_a0) |
                                      ((m.is_ed << 1 | carry.after_ed) & ~m.below_a0) |
@@ -43,7 +42,8 @@ inline bool is_utf8(const std::uint8_t* begin, const std::uint8_t* end) noexcept
             return false;
         }
     }
-    std::uint8_t rest[64] = {};  // zeros are ASCII: a character cut off at the end shows as an error
+    std::uint8_t rest[64] =
+        {};  // zeros are ASCII: a character cut off at the end shows as an error
     std::memcpy(rest, at, static_cast<std::size_t>(end - at));
     return check_utf8_block(rest, carry) && carry.continuation == 0;
 }

@@ -13,7 +13,7 @@ namespace tokenmill::split {
 enum AddedSection : std::uint32_t {
     kAddedInfo = 300,
     kAddedWhite = 301,  // three sections of a class table: white space is 1, word characters 2
-    kAddedNodes = 310,   // of the texts matched in the raw document
+    kAddedNodes = 310,  // of the texts matched in the raw document
     kAddedEdges = 311,
     kNormalNodes = 320,  // of those matched in the normalized pieces
     kNormalEdges = 321,

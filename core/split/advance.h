@@ -26,8 +26,8 @@ TOKENMILL_HD TmU32 decode_char(const TmU8* at, TmU32 size) {
 
 // A byte for every code point: flat for the basic plane, in pages of 256 above it.
 struct ClassTable {
-    const TmU8* basic;         // 65536
-    const TmU16* page_of;      // 4096
+    const TmU8* basic;     // 65536
+    const TmU16* page_of;  // 4096
     const TmU8* pages;
 
     TOKENMILL_HD TmU8 of(TmU32 code) const {

@@ -35,8 +35,9 @@ inline __m256i load3_x8(const std::uint8_t* bytes, const std::uint8_t* place,
 // Eight characters: 1110aaaa 10bbbbbb 10cccccc -> aaaabbbbbbcccccc.
 inline __m256i decode3_x8(__m256i raw) noexcept {
     const __m256i parts = _mm256_and_si256(raw, _mm256_set1_epi32(0x003F3F0F));
-    const __m256i two = _mm256_maddubs_epi16(parts, _mm256_set1_epi32(0x00010140));  // a * 64 + b, c
-    return _mm256_madd_epi16(two, _mm256_set1_epi32(0x00010040));                    // * 64 + c
+    const __m256i two =
+        _mm256_maddubs_epi16(parts, _mm256_set1_epi32(0x00010140));  // a * 64 + b, c
+    return _mm256_madd_epi16(two, _mm256_set1_epi32(0x00010040));    // * 64 + c
 }
 
 // Lane i of the result is lane i - 1 of `now`, and lane 0 the last lane of `before`.
@@ -65,11 +66,10 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
     __m256i fact_before = _mm256_set1_epi32(facts[previous]);
     Chars3 lanes;
     for (unsigned g = 0; g < count; g += 8) {
-        const __m256i code =
-            decode3_x8(load3_x8(bytes, place + g, count - g < 8 ? count - g : 8));
-        const __m256i fact = _mm256_and_si256(
-            _mm256_i32gather_epi32(reinterpret_cast<const int*>(facts), code, 1),
-            _mm256_set1_epi32(0xFF));
+        const __m256i code = decode3_x8(load3_x8(bytes, place + g, count - g < 8 ? count - g : 8));
+        const __m256i fact =
+            _mm256_and_si256(_mm256_i32gather_epi32(reinterpret_cast<const int*>(facts), code, 1),
+                             _mm256_set1_epi32(0xFF));
         const __m256i left_code = shift_in(code, code_before);
         const __m256i left_fact = shift_in(fact, fact_before);
         const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left_code, 16), code);
@@ -81,7 +81,8 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
             22);
         const __m256i word =
             _mm256_i32gather_epi32(reinterpret_cast<const int*>(junctions.words), word_at, 4);
-        const __m256i first = _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
+        const __m256i first =
+            _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
         const __m256i second = _mm256_srlv_epi32(word, _mm256_srli_epi32(bits, 5));
         const __m256i left_side = _mm256_and_si256(
             _mm256_srli_epi32(left_fact, split::kFactLeftShift), _mm256_set1_epi32(7));

@@ -49,20 +49,19 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
     __m512i fact_before = _mm512_set1_epi32(facts[previous]);
     Chars3 lanes;
     for (unsigned g = 0; g < count; g += 16) {
-        const __m512i code = _mm512_maskz_cvtepu16_epi32(
-            kAll, g == 0 ? half_of<0>(codes) : half_of<1>(codes));
-        const __m512i fact =
-            _mm512_and_si512(_mm512_mask_i32gather_epi32(zero, kAll, code, facts, 1),
-                             _mm512_set1_epi32(0xFF));
+        const __m512i code =
+            _mm512_maskz_cvtepu16_epi32(kAll, g == 0 ? half_of<0>(codes) : half_of<1>(codes));
+        const __m512i fact = _mm512_and_si512(
+            _mm512_mask_i32gather_epi32(zero, kAll, code, facts, 1), _mm512_set1_epi32(0xFF));
         const __m512i left_code = _mm512_maskz_alignr_epi32(kAll, code, code_before, 15);
         const __m512i left_fact = _mm512_maskz_alignr_epi32(kAll, fact, fact_before, 15);
         const __m512i pair = _mm512_or_si512(_mm512_maskz_slli_epi32(kAll, left_code, 16), code);
         const __m512i word_at = by(
             _mm512_mullo_epi32(pair, _mm512_set1_epi32(static_cast<int>(Junctions::kWordFactor))),
             32 - Junctions::kWordBits);
-        const __m512i bits = by(
-            _mm512_mullo_epi32(pair, _mm512_set1_epi32(static_cast<int>(Junctions::kBitFactor))),
-            22);
+        const __m512i bits =
+            by(_mm512_mullo_epi32(pair, _mm512_set1_epi32(static_cast<int>(Junctions::kBitFactor))),
+               22);
         const __m512i word = _mm512_mask_i32gather_epi32(zero, kAll, word_at, junctions.words, 4);
         const __m512i one = shift_right(word, _mm512_and_si512(bits, _mm512_set1_epi32(31)));
         const __m512i two = shift_right(word, by(bits, 5));
@@ -74,9 +73,9 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         lanes.letter |= lanes_with(fact, static_cast<int>(split::kFactLetter));
         lanes.unusual |= lanes_with(fact, static_cast<int>(split::kFactUnusual));
         lanes.paired |= lanes_with(_mm512_and_si512(one, two), 1);
-        lanes.in_doubt |= lanes_with(
-            _mm512_and_si512(by(left_fact, split::kFactLeftShift), by(fact, split::kFactRightShift)),
-            7);
+        lanes.in_doubt |= lanes_with(_mm512_and_si512(by(left_fact, split::kFactLeftShift),
+                                                      by(fact, split::kFactRightShift)),
+                                     7);
         code_before = code;
         fact_before = fact;
     }

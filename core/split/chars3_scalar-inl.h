@@ -28,9 +28,9 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         out.letter |= std::uint64_t{fact & 1} << i;
         out.unusual |= std::uint64_t{fact >> 1 & 1} << i;
         out.paired |= std::uint64_t{junctions.paired(previous, code)} << i;
-        out.in_doubt |=
-            std::uint64_t{((left >> split::kFactLeftShift) & 7U & (fact >> split::kFactRightShift)) != 0}
-            << i;
+        out.in_doubt |= std::uint64_t{((left >> split::kFactLeftShift) & 7U &
+                                       (fact >> split::kFactRightShift)) != 0}
+                        << i;
         left = fact;
         previous = code;
     }

@@ -12,11 +12,11 @@ struct Carry {
     std::uint64_t lower = 0;
     std::uint64_t both = 0;
     std::uint64_t han = 0;
-    std::uint64_t prefix = 0;    // the last character is punctuation that letters may follow
-    std::uint64_t absorbed = 0;  // the last byte is a newline that belongs to punctuation
-    std::uint64_t set = 0;       // starts that a contraction puts into the next block
-    std::uint64_t clear = 0;     // and the start it takes away there
-    std::uint32_t phase = 0;     // digits since the last start, modulo the group
+    std::uint64_t prefix = 0;     // the last character is punctuation that letters may follow
+    std::uint64_t absorbed = 0;   // the last byte is a newline that belongs to punctuation
+    std::uint64_t set = 0;        // starts that a contraction puts into the next block
+    std::uint64_t clear = 0;      // and the start it takes away there
+    std::uint32_t phase = 0;      // digits since the last start, modulo the group
     std::uint32_t previous3 = 0;  // last character if it has three bytes
 };
 
@@ -146,7 +146,7 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, std::uin
 
 template <split::Family F, typename Sink>
 TOKENMILL_INLINE Classes classify(const split::SplitView& split, Block& block, const ByteMasks& m,
-                        Carry& carry, Sink& sink) noexcept {
+                                  Carry& carry, Sink& sink) noexcept {
     constexpr bool kCased = F == split::Family::Cased;
     Classes c;
     std::uint64_t valid = low_bits(block.size);

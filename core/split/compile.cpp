@@ -65,8 +65,12 @@ StageScalars write_stage(const StageInput& stage, std::size_t number, BlobWriter
     out.add(section(number, kNext), pad_rows(stage, shift, n_states));
     out.add_bytes(section(number, kSync), stage.sync.data(), square);
     out.add_bytes(section(number, kSeparates), stage.separates.data(), square);
-    return {stage.n_classes,           n_states, shift, stage.keep_match ? 1U : 0U,
-            stage.keep_gap ? 1U : 0U, stage.on_bytes ? 1U : 0U};
+    return {stage.n_classes,
+            n_states,
+            shift,
+            stage.keep_match ? 1U : 0U,
+            stage.keep_gap ? 1U : 0U,
+            stage.on_bytes ? 1U : 0U};
 }
 
 void check_stage(const StageScalars& scalars, std::span<const std::uint16_t> next) {
@@ -144,6 +148,7 @@ void compile_split(const SplitInput& input, BlobWriter& out) {
                                      std::to_string(input.stages.size()));
     }
     std::vector<StageScalars> scalars;
+    scalars.reserve(input.stages.size());
     for (std::size_t i = 0; i < input.stages.size(); ++i) {
         scalars.push_back(write_stage(input.stages[i], i, out));
     }
@@ -198,8 +203,8 @@ bool SplitView::is_sync(std::uint32_t left, std::uint32_t right) const noexcept 
         if (stage.on_bytes) {
             return false;
         }
-        const std::size_t at = std::size_t{stage.classes.of(left)} * stage.n_classes +
-                               stage.classes.of(right);
+        const std::size_t at =
+            std::size_t{stage.classes.of(left)} * stage.n_classes + stage.classes.of(right);
         if (stage.sync[at] != 0) {
             return true;
         }

@@ -12,7 +12,8 @@ inline unsigned class_bits_at(const split::SplitView& split, const std::uint8_t*
 
 // Last white-space character of each run that something else follows, at its first byte.
 TOKENMILL_INLINE std::uint64_t last_of_white_runs(const split::SplitView& split, const Block& block,
-                                        const Classes& c, bool numbers_end_text) noexcept {
+                                                  const Classes& c,
+                                                  bool numbers_end_text) noexcept {
     const unsigned top = block.size - 1;
     std::uint64_t followed = c.white >> 1 | (numbers_end_text ? c.number >> 1 : 0);
     if ((c.white >> top & 1) != 0) {
@@ -53,7 +54,7 @@ inline unsigned contraction_size(const split::Rule& rule, const std::uint8_t* at
 }
 
 TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
-                                   Carry& carry) noexcept {
+                                             Carry& carry) noexcept {
     const std::uint64_t leads = c.number & ~c.continuation;
     if (rule.digits == 1) {
         return leads;
@@ -70,8 +71,9 @@ TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Clas
 }
 
 // Letters, numbers and punctuation each with a blank at the most before them.
-TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split, const Block& block,
-                                         const Classes& c, Carry& carry) noexcept {
+TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split,
+                                                   const Block& block, const Classes& c,
+                                                   Carry& carry) noexcept {
     const split::Rule& rule = split.rule;
     const bool isolate = rule.isolate_digits != 0;
     const std::uint64_t after_space = c.space << 1 | carry.space;
@@ -135,15 +137,15 @@ inline RunEnd look_along_white(const split::SplitView& split, const std::uint8_t
 
 // Newlines directly behind punctuation, with all that follow them.
 TOKENMILL_INLINE std::uint64_t absorbed_newlines(const Classes& c, std::uint64_t after_other,
-                                       const Carry& carry) noexcept {
+                                                 const Carry& carry) noexcept {
     // A run that starts behind punctuation: adding its first bit carries through and clears it.
     const std::uint64_t first = c.newline & (after_other | carry.absorbed);
     return c.newline & ~(c.newline + first);
 }
 
 TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const Block& block,
-                                  const Classes& c, std::uint64_t absorbed,
-                                  const Carry& carry) noexcept {
+                                            const Classes& c, std::uint64_t absorbed,
+                                            const Carry& carry) noexcept {
     const std::uint64_t after_white = c.white << 1 | carry.white;
     const std::uint64_t after_newline = c.newline << 1 | carry.newline;
     const std::uint64_t after_absorbed = absorbed << 1 | carry.absorbed;
@@ -170,8 +172,9 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
 // Letters with any one character before them that is no newline, letter or number.
 // False: the block is complex, nothing of it may be used.
 template <split::Family F>
-TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Block& block, const Classes& c,
-                              Carry& carry, std::uint64_t& out) noexcept {
+TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Block& block,
+                                        const Classes& c, Carry& carry,
+                                        std::uint64_t& out) noexcept {
     constexpr bool kCased = F == split::Family::Cased;
     const split::Rule& rule = split.rule;
     if (kCased && (c.complex || (c.upper & (c.both << 1 | carry.both)) != 0)) {
@@ -182,7 +185,8 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
     const std::uint64_t after_letter = c.letter << 1 | carry.letter;
     const std::uint64_t absorbed =
         rule.tail == split::Tail::None ? 0 : absorbed_newlines(c, after_other, carry);
-    if (rule.tail == split::Tail::CrLfSlash && ((absorbed << 1 | carry.absorbed) & equal_mask(block.bytes, '/')) != 0) {
+    if (rule.tail == split::Tail::CrLfSlash &&
+        ((absorbed << 1 | carry.absorbed) & equal_mask(block.bytes, '/')) != 0) {
         return false;
     }
     // First character of punctuation that is not behind a blank: it may lead letters.
@@ -193,8 +197,8 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
         prefix |= (prefix << 1) & c.continuation;
         prefix |= (prefix << 1) & c.continuation;
     }
-    std::uint64_t starts = other | (c.letter & ~after_letter & ~after_blank &
-                                    ~(prefix << 1 | carry.prefix));
+    std::uint64_t starts =
+        other | (c.letter & ~after_letter & ~after_blank & ~(prefix << 1 | carry.prefix));
     starts |= white_starts(split, block, c, absorbed, carry);
     starts |= number_starts(rule, c, carry);
     std::uint64_t set = carry.set;
@@ -205,7 +209,8 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
     }
     if (rule.contraction != split::Contraction::None) {
         // Alone in front (any prefix), or attached to the letters before it (cased).
-        for (std::uint64_t rest = c.apostrophe & other & (kCased ? after_letter : ~std::uint64_t{0});
+        for (std::uint64_t rest =
+                 c.apostrophe & other & (kCased ? after_letter : ~std::uint64_t{0});
              rest != 0; rest &= rest - 1) {
             const unsigned i = trailing_zeros(rest);
             const unsigned size = contraction_size(rule, block.at + i, block.end);
@@ -288,8 +293,7 @@ inline void scan_masks(const split::SplitView& split, Sink& sink, const std::uin
             continue;
         }
         carry_over<F>(block, c, carry);
-        sink.add_block(block.at, starts, c.cuts & ~starts,
-                       (m.nul & low_bits(block.size)) != 0);
+        sink.add_block(block.at, starts, c.cuts & ~starts, (m.nul & low_bits(block.size)) != 0);
         at += block.size;
     }
     sink.close_word(stop);

@@ -34,8 +34,8 @@ enum class Tail : std::uint32_t { None = 0, CrLf = 1, CrLfSlash = 2 };
 struct Rule {
     Family family = Family::None;
     Contraction contraction = Contraction::None;
-    std::uint32_t digits = 0;  // 0: a run, with a blank before it; n: groups of at most n
-    Tail tail = Tail::None;    // what is absorbed behind punctuation
+    std::uint32_t digits = 0;          // 0: a run, with a blank before it; n: groups of at most n
+    Tail tail = Tail::None;            // what is absorbed behind punctuation
     std::uint32_t end_run = 0;         // white space up to the end of the text is one word
     std::uint32_t isolate_digits = 0;  // every number character alone, before anything else
     std::uint32_t isolate_han = 0;     // Han runs alone, before anything else

@@ -38,8 +38,8 @@ Fault find_fault(Bytes text, std::size_t from) noexcept {
         std::size_t size = 1;
         while (size <= shape.follow && at + size < text.size()) {
             const std::uint8_t byte = text[at + size];
-            const bool fits = size == 1 ? byte >= shape.low && byte <= shape.high
-                                        : (byte & 0xC0) == 0x80;
+            const bool fits =
+                size == 1 ? byte >= shape.low && byte <= shape.high : (byte & 0xC0) == 0x80;
             if (!fits) {
                 break;
             }

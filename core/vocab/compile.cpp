@@ -163,8 +163,8 @@ void compile_vocab(const VocabInput& input, BlobWriter& out) {
     bool can_cut = true;
     for (unsigned byte = 0x80; byte < 0xF0; ++byte) {
         const bool in_char3 = byte < 0xC0 || byte >= 0xE0;
-        can_cut &= !in_char3 ||
-                   deriver.byte_id(static_cast<std::uint8_t>(byte)) != VocabView::kNoToken;
+        can_cut &=
+            !in_char3 || deriver.byte_id(static_cast<std::uint8_t>(byte)) != VocabView::kNoToken;
     }
     walk.junctions.write(can_cut, out);
     write_seeds(walk, out);

@@ -9,17 +9,20 @@
 namespace tokenmill::vocab {
 
 struct JunctionFilter {
-    const TmU32* words;   // 2^kWordBits of them, two bits a pair
-    const TmU8* flags;    // per BMP code point: byte contexts as left (low) and right (high) nibble
-    const TmU64* parts;   // open-addressed set of (left bytes << 32 | right bytes), 0 is free
+    const TmU32* words;  // 2^kWordBits of them, two bits a pair
+    const TmU8* flags;   // per BMP code point: byte contexts as left (low) and right (high) nibble
+    const TmU64* parts;  // open-addressed set of (left bytes << 32 | right bytes), 0 is free
     TmU32 parts_mask;
 
-    static constexpr TmU32 kWordBits = 14;  // 64 KB: 1 % of the free junctions look joined at 25,000 pairs
+    static constexpr TmU32 kWordBits =
+        14;  // 64 KB: 1 % of the free junctions look joined at 25,000 pairs
 
     static constexpr TmU32 kWordFactor = 0x9E3779B1U;
     static constexpr TmU32 kBitFactor = 0x85EBCA6BU;
 
-    TOKENMILL_HD static TmU32 word_of(TmU32 pair) { return (pair * kWordFactor) >> (32 - kWordBits); }
+    TOKENMILL_HD static TmU32 word_of(TmU32 pair) {
+        return (pair * kWordFactor) >> (32 - kWordBits);
+    }
     TOKENMILL_HD static TmU32 bits_of(TmU32 pair) {
         const TmU32 h = (pair * kBitFactor) >> 22;
         return 1U << (h & 31) | 1U << (h >> 5);
@@ -48,7 +51,7 @@ struct JunctionFilter {
                            TmU8(0x80 | (left & 63))};
         const TmU8 y[3] = {TmU8(0xE0 | right >> 12), TmU8(0x80 | (right >> 6 & 63)),
                            TmU8(0x80 | (right & 63))};
-        for (TmU32 i = 0; i < 3; ++i) {      // left part: the last 3 - i bytes
+        for (TmU32 i = 0; i < 3; ++i) {       // left part: the last 3 - i bytes
             for (TmU32 j = 1; j <= 3; ++j) {  // right part: the first j bytes
                 const TmU32 kind = i == 0 ? (j == 3 ? 0U : 1U) : (j == 3 ? 2U : 4U);
                 if ((contexts & kind) != 0 && has_part(part_key(x + i, 3 - i, y, j))) {

@@ -6,8 +6,12 @@ namespace tokenmill::vocab {
 
 namespace {
 
-bool is_continuation(std::uint8_t byte) { return (byte & 0xC0) == 0x80; }
-bool is_lead3(std::uint8_t byte) { return (byte & 0xF0) == 0xE0; }
+bool is_continuation(std::uint8_t byte) {
+    return (byte & 0xC0) == 0x80;
+}
+bool is_lead3(std::uint8_t byte) {
+    return (byte & 0xF0) == 0xE0;
+}
 
 std::uint32_t number_of(Bytes bytes) {
     std::uint32_t value = 0;

@@ -15,7 +15,7 @@ constexpr TmU32 kIdBits = 20;  // internal and external ids are below 2^20
 constexpr TmU32 kIdMask = (1U << kIdBits) - 1;
 
 struct PairTable {
-    const TmU64* slots;      // left << 40 | right << 20 | merged; 0 is free (merged is >= 256)
+    const TmU64* slots;       // left << 40 | right << 20 | merged; 0 is free (merged is >= 256)
     const TmU32* byte_pairs;  // [left << 8 | right] for two bytes: merged or kNoMerge
     TmU32 shift;              // 64 - log2(number of slots)
     TmU32 mask;

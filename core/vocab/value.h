@@ -7,7 +7,7 @@
 namespace tokenmill::vocab {
 
 constexpr TmU32 kInlineIds = 3;
-constexpr TmU32 kTagStored = 13;     // ids in the store: position in bits 28..59, count in bits 0..27
+constexpr TmU32 kTagStored = 13;  // ids in the store: position in bits 28..59, count in bits 0..27
 constexpr TmU32 kTagAmbiguous = 14;  // store position of: id as a whole word, count, ids as a piece
 constexpr TmU32 kTagSide = 15;       // like kTagStored, in the batch's own side buffer
 
@@ -23,8 +23,14 @@ TOKENMILL_HD TmU64 pack_reference(TmU32 tag, TmU64 position, TmU32 count) {
     return TmU64(tag) << 60 | position << 28 | count;
 }
 
-TOKENMILL_HD TmU32 value_tag(TmU64 value) { return TmU32(value >> 60); }
-TOKENMILL_HD TmU64 reference_position(TmU64 value) { return value >> 28 & 0xFFFFFFFFU; }
-TOKENMILL_HD TmU32 reference_count(TmU64 value) { return TmU32(value) & 0xFFFFFFFU; }
+TOKENMILL_HD TmU32 value_tag(TmU64 value) {
+    return TmU32(value >> 60);
+}
+TOKENMILL_HD TmU64 reference_position(TmU64 value) {
+    return value >> 28 & 0xFFFFFFFFU;
+}
+TOKENMILL_HD TmU32 reference_count(TmU64 value) {
+    return TmU32(value) & 0xFFFFFFFU;
+}
 
 }  // namespace tokenmill::vocab

@@ -21,7 +21,9 @@ void check_offsets(std::span<const std::uint64_t> offsets, std::size_t size_byte
     }
 }
 
-bool is_power_of_two(std::size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+bool is_power_of_two(std::size_t value) {
+    return value != 0 && (value & (value - 1)) == 0;
+}
 
 std::uint32_t log2_of(std::size_t value) {
     std::uint32_t bits = 0;

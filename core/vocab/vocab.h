@@ -108,8 +108,8 @@ private:
     std::span<const std::uint64_t> unreachable_;
 };
 
-// Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids beyond
-// 2^20).
+// Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
+// beyond 2^20).
 void compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;

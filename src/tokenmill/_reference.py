@@ -6,6 +6,7 @@ errors, at the library's speed.
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import cached_property
 from importlib import import_module
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _MAX_U16 = 0xFFFF
 _TEXT_MODE, _RAISE_MODE = 1, 2
 _REPLACE = 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _TEXT_HINT = "texts are str, bytes-like, or an Arrow array of strings"
 
 
@@ -356,7 +358,7 @@ def _checked_str(text: str, document: int | None, errors: int) -> str:
         text.encode()
     except UnicodeEncodeError as error:
         if errors == _REPLACE:
-            return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+            return _SURROGATE.sub("\ufffd", text)
         raise InvalidUtf8(
             "a lone surrogate, which UTF-8 cannot hold",
             document=document,

@@ -272,7 +272,7 @@ def test_a_frame_we_cannot_express_is_a_reason(tmp_path: Path) -> None:
         ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
         ({"continuing_subword_prefix": "##"}, "continuing_subword_prefix"),
         ({"dropout": 0.1}, "dropout"),
-        ({"vocab": {"a": 0, "b": 1}}, "bytes have no token"),
+        ({"vocab": {"a": 0, "b": 1}, "unk_token": "a"}, "bytes have no token"),
         ({"vocab": {**BYTES, "x": 3_000_000_000}}, "3000000000"),
         ({"vocab": {**BYTES, "zz": 5}}, "share an id"),
     ],

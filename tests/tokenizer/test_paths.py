@@ -162,6 +162,16 @@ def error_of(tokenizer: Tokenizer, texts: Any) -> EncodeError:  # noqa: ANN401
     return caught.value
 
 
+@pytest.mark.parametrize("text", ["\ud83d\ude00x", "a\udfff\udfff", b"a\xf0\x9f\xffb\xe2"])
+def test_what_is_replaced_is_the_same_on_both_paths(
+    small: Tokenizer,
+    referred: Tokenizer,
+    text: Any,  # noqa: ANN401
+) -> None:
+    core, library = (t.decode(t.encode(text, errors="replace")) for t in (small, referred))
+    assert core == library
+
+
 def test_every_buffer_is_a_text_on_both_paths(small: Tokenizer, referred: Tokenizer) -> None:
     texts = [bytearray(b"hello"), memoryview(b"hello"), np.frombuffer(b"hello", np.uint8)]
     for tokenizer in (small, referred):

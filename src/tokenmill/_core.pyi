@@ -1,0 +1,63 @@
+"""The compiled core of tokenmill. Private: use tokenmill.Tokenizer."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def raise_error(code: int, text: str) -> None:
+    """Raise the exception of an ErrorCode."""
+
+ERROR_CODES: int = 8
+
+def compile_model(*, token_bytes: bytes, token_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], matchable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], decode_bytes: bytes, decode_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], merges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ignore_merges: bool, stages: Sequence[tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bool, bool, bool]], native_rule: dict | None, added_tokens: Sequence[tuple[bytes, int, bool, bool, bool, bool, bool]], normalizer: bytes, add_prefix_space: bool, prefix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], suffix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], whitespace_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], word_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], meta: bytes) -> bytes:
+    """Compile a tokenizer definition."""
+
+class Model:
+    """A compiled model over a buffer that it keeps alive."""
+
+    def __init__(self, buffer: object, shrink_tables: int = 0) -> None: ...
+
+    def encode(self, text: object, add_special_tokens: bool, special_mode: int, errors: int) -> object: ...
+
+    def encode_batch(self, texts: object, threads: int, bits: int, add_special_tokens: bool, special_mode: int, errors: int) -> tuple[object, object]: ...
+
+    def encode_into(self, texts: object, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int, add_special_tokens: bool, special_mode: int, errors: int) -> object: ...
+
+    def count_batch(self, texts: object, threads: int, add_special_tokens: bool, special_mode: int, errors: int, limit: int) -> object: ...
+
+    def decode(self, ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes: ...
+
+    def decode_batch(self, ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[bytes]: ...
+
+    def token_bytes(self, id: int) -> bytes: ...
+
+    def token_id(self, token: bytes) -> int: ...
+
+    def memory(self) -> dict: ...
+
+    @property
+    def meta(self) -> bytes: ...
+
+    @property
+    def vocab_size(self) -> int: ...
+
+    @property
+    def max_id(self) -> int: ...
+
+    @property
+    def target(self) -> str: ...
+
+def target() -> str:
+    """The instruction set that new models use."""
+
+def targets() -> list[str]:
+    """Every instruction set that this CPU can run."""
+
+def normalize(program: bytes, text: bytes) -> bytes:
+    """Rewrite UTF-8 by a serialized normalizer."""
+
+def is_normalized(program: bytes, text: bytes) -> bool:
+    """True only if the normalizer certainly leaves the text alone."""
