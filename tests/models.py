@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 from unittest.mock import patch
 
 import numpy as np
@@ -22,8 +22,33 @@ if TYPE_CHECKING:
 
     from tokenmill._compile.rules import Stage
 
+    Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]
+
 TINY = 12  # shrink_tables: a handful of lines in every table, so that words push each other out
 ENCODE, AS_TEXT, RAISE = 0, 1, 2
+
+
+class Engine(Protocol):
+    """`_core.Model` as the tests use it; its stub calls the arrays objects."""
+
+    target: str
+    max_id: int
+    vocab_size: int
+
+    # `options`: add_special_tokens, special_mode, errors.
+    def encode(self, text: object, *options: int) -> NDArray[np.uint32]: ...
+    def encode_batch(self, texts: object, threads: int, bits: int, *options: int) -> Batch: ...
+    def encode_into(
+        self, texts: object, out: NDArray[Any], threads: int, *options: int
+    ) -> NDArray[np.int64]: ...
+    def count_batch(
+        self, texts: object, threads: int, *options_and_limit: int
+    ) -> NDArray[np.int64]: ...
+    def decode(self, ids: NDArray[np.uint32]) -> bytes: ...
+    def decode_batch(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[bytes]: ...
+    def token_bytes(self, token_id: int, /) -> bytes: ...
+    def token_id(self, token: bytes) -> int: ...
+    def memory(self) -> dict[str, int]: ...
 
 
 class Way(NamedTuple):
@@ -51,19 +76,16 @@ def on_target(target: str) -> Iterator[None]:
         yield
 
 
-def make_model(payload: bytes, way: Way) -> _core.Model:
+def make_model(payload: bytes, way: Way) -> Engine:
     with on_target(way.target):
         model = _core.Model(payload, way.shrink)
     assert model.target == way.target
-    return model
+    return cast("Engine", model)
 
 
-def run_batch(
-    model: _core.Model, texts: object, threads: int = 1, special: int = ENCODE
-) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def run_batch(model: Engine, texts: object, threads: int = 1, special: int = ENCODE) -> Batch:
     """Encode many texts with the options that hardly ever change left out."""
-    ids, offsets = model.encode_batch(texts, threads, 32, False, special, 0)
-    return ids, offsets
+    return model.encode_batch(texts, threads, 32, False, special, 0)
 
 
 def compile_payload(spec: TokenizerSpec, *, native: bool = True) -> bytes:
@@ -104,10 +126,7 @@ def pair_model(share: float = 1.0, seed: int = 1) -> BpeModel:
     return ranked_model(choose.sample(pairs, int(share * len(pairs))))
 
 
-def first_difference(
-    left: tuple[NDArray[np.uint32], NDArray[np.int64]],
-    right: tuple[NDArray[np.uint32], NDArray[np.int64]],
-) -> int | None:
+def first_difference(left: Batch, right: Batch) -> int | None:
     """Number of the first document whose ids differ, None if all are equal."""
     if np.array_equal(left[0], right[0]) and np.array_equal(left[1], right[1]):
         return None
@@ -119,12 +138,7 @@ def first_difference(
     raise AssertionError("the documents agree, but the arrays around them do not")
 
 
-def assert_same(
-    got: tuple[NDArray[np.uint32], NDArray[np.int64]],
-    expected: tuple[NDArray[np.uint32], NDArray[np.int64]],
-    texts: Sequence[str | bytes],
-    what: object,
-) -> None:
+def assert_same(got: Batch, expected: Batch, texts: Sequence[str | bytes], what: object) -> None:
     """Compare two batches; the message shows the first text that differs."""
     i = first_difference(got, expected)
     if i is not None:

@@ -54,7 +54,8 @@ EXAMPLES = [
     "\u0e07\u0e27\u0e48\u0e32\u0e07 \u0939\u093f\u0928\u094d\u0926\u0940 \u0627\u0644\u0639"
     "\u0631\u0628\u064a\u0629 \u0420\u0443\u0441\u0441\u043a\u0438\u0439 \u0395\u03bb\u03bb",
     "na\u00efve caf\u00e9 e\u0301\u0301\u0301 \u1e9b\u0323 Stra\u00dfe \u01c5 \u0130stanbul",
-    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f1e9\U0001f1ea \U0001f44d\U0001f3fd",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
+    " \U0001f1e9\U0001f1ea \U0001f44d\U0001f3fd",
     "<|endoftext|> <s> </s> [INST] <|im_start|>user\n<|begin_of_text|><\uff5cbegin\u2581of\u2581",
     "a\x00b\x00\x00 \x00\x00\x00\x00\x00\x00\x00\x00\x00c\x7f\x1b[0m\ufeff\u200b\u2028\u2029",
 ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 import tiktoken
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from tests.models import ENCODE, Way, make_model, run_batch
 from tests.strategies import EXAMPLES, TEXTS, class_strings, hostile_texts
 from tests.vocabularies import JSON_NAMES, NAMES, json_tokenizer, payload, spec
@@ -16,15 +16,18 @@ from tests.vocabularies import JSON_NAMES, NAMES, json_tokenizer, payload, spec
 from tokenmill import UnknownId, _core
 from tokenmill._spec import BpeModel
 
+if TYPE_CHECKING:
+    from tests.models import Engine
+
 FASTEST = Way(_core.targets()[-1])
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def named(request: pytest.FixtureRequest) -> tuple[str, _core.Model]:
+def named(request: pytest.FixtureRequest) -> tuple[str, Engine]:
     return request.param, make_model(payload(request.param), FASTEST)
 
 
-def test_decoding_undoes_encoding(named: tuple[str, _core.Model]) -> None:
+def test_decoding_undoes_encoding(named: tuple[str, Engine]) -> None:
     _, model = named
     texts = [*EXAMPLES, *class_strings(41, 200, 300), *hostile_texts(5000).values()]
     ids, offsets = run_batch(model, texts)
@@ -41,10 +44,10 @@ def test_any_text_comes_back(text: str) -> None:
         assert model.decode(model.encode(text, False, ENCODE, 0)) == text.encode()
 
 
-_MODELS: dict[str, _core.Model] = {}
+_MODELS: dict[str, Engine] = {}
 
 
-def test_every_id_decodes_to_its_bytes(named: tuple[str, _core.Model]) -> None:
+def test_every_id_decodes_to_its_bytes(named: tuple[str, Engine]) -> None:
     name, model = named
     table = spec(name).model
     assert isinstance(table, BpeModel)
@@ -54,7 +57,7 @@ def test_every_id_decodes_to_its_bytes(named: tuple[str, _core.Model]) -> None:
     assert model.decode(every) == b"".join(data or b"" for data in table.decode_bytes)
 
 
-def test_tokens_are_found_by_their_bytes(named: tuple[str, _core.Model]) -> None:
+def test_tokens_are_found_by_their_bytes(named: tuple[str, Engine]) -> None:
     name, model = named
     table = spec(name).model
     assert isinstance(table, BpeModel)
@@ -93,7 +96,7 @@ def test_random_ids_decode_as_the_rank_library_decodes_them(name: str) -> None:
         assert model.decode(np.array(ids, dtype=np.uint32)) == library.decode_bytes(ids)
 
 
-def test_an_id_beyond_the_vocabulary_is_refused(named: tuple[str, _core.Model]) -> None:
+def test_an_id_beyond_the_vocabulary_is_refused(named: tuple[str, Engine]) -> None:
     _, model = named
     size = model.vocab_size
     for wrong in (size, size + 1, 0xFFFF_FFFF):

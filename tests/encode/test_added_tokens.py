@@ -38,9 +38,7 @@ ONCE = [Way(target) for target in _core.targets()]
 
 def definition(tokens: list[dict[str, Any]], **sections: Any) -> dict[str, Any]:  # noqa: ANN401
     vocab = {**BYTES, "ab": 256, "abc": 257, "\u0120x": 258}
-    return tokenizer_json(
-        vocab=vocab, merges=["a b", "ab c", "\u0120 x"], added=tokens, **sections
-    )
+    return tokenizer_json(vocab=vocab, merges=["a b", "ab c", "\u0120 x"], added=tokens, **sections)
 
 
 def check(
@@ -89,12 +87,16 @@ def test_random_tokens(
 def test_tokens_at_every_place_of_a_block(tmp_path: Path) -> None:
     tokens = [added("<a>", 259), added("<abc>", 260, rstrip=True, lstrip=True), added("#", 261)]
     few = ["<a>", "<abc>  y", " <abc>", "#", "##", "<ab", "<", "x<a", "<<a>>", "#<a>#", " \n <abc>"]
-    texts = shifted(few, range(131)) + shifted(few, range(45), "\u4e2d") + shifted(few, range(70), " ")
+    texts = (
+        shifted(few, range(131)) + shifted(few, range(45), "\u4e2d") + shifted(few, range(70), " ")
+    )
     check(definition(tokens), texts, tmp_path, ways())
 
 
 def test_many_tokens_with_common_beginnings(tmp_path: Path) -> None:
-    contents = [f"<|{word}|>" for word in ("a", "ab", "abc", "b", "ba", "reserved_1", "reserved_10")]
+    contents = [
+        f"<|{word}|>" for word in ("a", "ab", "abc", "b", "ba", "reserved_1", "reserved_10")
+    ]
     contents += ["<|", "|>", "<", "<|a", "\u4e2d\u6587", "\u4e2d", "\U0001f600", "\x00", "  "]
     tokens = [added(content, 259 + i) for i, content in enumerate(contents)]
     choose = random.Random(12)  # noqa: S311

@@ -105,7 +105,7 @@ def test_a_repository_without_a_tokenizer_is_not_found(
     import huggingface_hub  # noqa: PLC0415
     from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
 
-    class MissingError(EntryNotFoundError):
+    class MissingError(EntryNotFoundError):  # type: ignore[misc]  # the library is not typed here
         def __init__(self) -> None:
             Exception.__init__(self, "404")
 

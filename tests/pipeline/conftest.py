@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,8 @@ from tokenmill import _core
 from tokenmill._spec import AddedToken
 
 if TYPE_CHECKING:
+    from tests.models import Engine
+
     from tokenmill._spec import TokenizerSpec
 
 WORDS = ["th", "the", " th", " the", "in", "ing", "er", "an", "and", " and", "re", "on", "at", "es"]
@@ -27,7 +30,7 @@ ADDED = (
 def small_spec(chain: str = "llama3") -> TokenizerSpec:
     """Some English, some Chinese, three added tokens."""
     chinese = [c.encode()[:2] for c in HAN] + [c.encode() for c in HAN]
-    chinese += [(a + b).encode() for a, b in zip(HAN, HAN[1:], strict=False)]
+    chinese += [(a + b).encode() for a, b in pairwise(HAN)]
     tokens = list(dict.fromkeys([*(word.encode() for word in WORDS), *chinese]))
     return spec_of(ranked_model(tokens), CHAINS[chain], ADDED)
 
@@ -38,6 +41,6 @@ def small_payload() -> bytes:
 
 
 @pytest.fixture(scope="session", params=_core.targets())
-def model(request: pytest.FixtureRequest, small_payload: bytes) -> _core.Model:
+def model(request: pytest.FixtureRequest, small_payload: bytes) -> Engine:
     """The small model on each target."""
     return make_model(small_payload, Way(request.param))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -20,7 +21,10 @@ from tests.pipeline.conftest import HAN
 from tests.split.patterns import CHAINS
 from tests.strategies import EXAMPLES
 
-from tokenmill import DtypeError, OutputTooSmall, Tokenizer, _core
+from tokenmill import DtypeError, InvalidUtf8, OutputTooSmall, Tokenizer, _core
+
+if TYPE_CHECKING:
+    from tests.models import Engine
 
 SIZES = (0, 1, 2, 8, 9, 16, 17, 32, 33, 63, 64, 65, 127, 128, 129, 191, 192, 193, 1024, 1025)
 PATTERNS = ("a", "the quick ", " ", "\n", "7", "!", "ab'll ", "\u00e9", "\u4e2d", "\U0001f600")
@@ -35,7 +39,7 @@ def texts_of_sizes() -> list[bytes]:
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
-def test_offsets_mark_each_document(model: _core.Model, threads: int) -> None:
+def test_offsets_mark_each_document(model: Engine, threads: int) -> None:
     texts = texts_of_sizes()
     ids, offsets = run_batch(model, texts, threads)
     assert offsets.dtype == np.int64
@@ -47,13 +51,13 @@ def test_offsets_mark_each_document(model: _core.Model, threads: int) -> None:
         assert model.encode(text, False, ENCODE, 0).tolist() == ids[begin:end].tolist()
 
 
-def test_an_empty_batch_and_empty_documents(model: _core.Model) -> None:
+def test_an_empty_batch_and_empty_documents(model: Engine) -> None:
     for threads in (1, 3):
         assert [part.tolist() for part in run_batch(model, [], threads)] == [[], [0]]
         assert [part.tolist() for part in run_batch(model, ["", b"", ""], threads)] == [[], [0] * 4]
 
 
-def test_the_neighbours_of_a_document_do_not_matter(model: _core.Model) -> None:
+def test_the_neighbours_of_a_document_do_not_matter(model: Engine) -> None:
     texts = [t for pair in zip(EXAMPLES, EXAMPLES[::-1], strict=True) for t in pair]
     ids, offsets = run_batch(model, texts)
     for i, text in enumerate(texts):
@@ -62,7 +66,7 @@ def test_the_neighbours_of_a_document_do_not_matter(model: _core.Model) -> None:
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_uint16_holds_the_same_ids(model: _core.Model, threads: int) -> None:
+def test_uint16_holds_the_same_ids(model: Engine, threads: int) -> None:
     texts = [*EXAMPLES, HAN * 40_000]
     wide, offsets = run_batch(model, texts, threads)
     narrow, same = model.encode_batch(texts, threads, 16, False, ENCODE, 0)
@@ -88,7 +92,7 @@ def test_uint16_is_refused_from_the_first_id_that_does_not_fit(size: int, fits: 
 @pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_encode_into_needs_exactly_the_room_of_the_ids(
-    model: _core.Model, dtype: type[np.generic], threads: int
+    model: Engine, dtype: type[np.generic], threads: int
 ) -> None:
     texts = [*EXAMPLES, "the quick and " * 50_000, *EXAMPLES]
     ids, offsets = run_batch(model, texts)
@@ -104,7 +108,7 @@ def test_encode_into_needs_exactly_the_room_of_the_ids(
         assert (out[room:] == 7).all(), "written past the end"
 
 
-def test_counts_are_the_lengths_of_encodings(model: _core.Model) -> None:
+def test_counts_are_the_lengths_of_encodings(model: Engine) -> None:
     texts = [*texts_of_sizes(), HAN * 100_000, *EXAMPLES]
     wanted = np.diff(run_batch(model, texts)[1])
     for threads in (1, 2, 3):
@@ -114,7 +118,7 @@ def test_counts_are_the_lengths_of_encodings(model: _core.Model) -> None:
 
 
 @pytest.mark.parametrize("extra", [False, True])
-def test_a_limit_is_exact_up_to_itself(model: _core.Model, extra: bool) -> None:
+def test_a_limit_is_exact_up_to_itself(model: Engine, extra: bool) -> None:
     for text in (EXAMPLES[2], "the quick <s> and</s> " * 9, HAN * 300_000, "a" * 100_000, ""):
         [count] = model.count_batch([text], 1, extra, ENCODE, 0, -1).tolist()
         for limit in (0, 1, count - 1, count, count + 1, 10**9):
@@ -134,15 +138,13 @@ def test_limits_through_the_tokenizer_are_clipped(small: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("size", [10, 8192, 8193, 2_000_000])
-def test_an_error_in_a_single_text_names_no_document(model: _core.Model, size: int) -> None:
-    from tokenmill import InvalidUtf8  # noqa: PLC0415
-
+def test_an_error_in_a_single_text_names_no_document(model: Engine, size: int) -> None:
     with pytest.raises(InvalidUtf8) as caught:
         model.encode(b"a" * size + b"\xff", False, ENCODE, 0)
     assert (caught.value.document, caught.value.offset) == (None, size)
 
 
-def test_batches_of_random_sizes(model: _core.Model) -> None:
+def test_batches_of_random_sizes(model: Engine) -> None:
     choose = random.Random(8)  # noqa: S311
     source = ("the quick 'll and " + HAN).encode() * 50
     for _ in range(60):

@@ -19,10 +19,16 @@ from tokenmill import InvalidUtf8
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokenmill import _core
+    from tests.models import Engine
+
 
 SIZES = (0, 1, 7, 8, 9, 63, 64, 65, 127, 128, 129, 8191, 8192, 8193)
-KINDS = {"ascii": "a 1!", "latin-1": "\u00e9 x\u00ff", "ucs-2": "\u4e2d x\u0416", "ucs-4": "\U0001f600 a\u00e9"}
+KINDS = {
+    "ascii": "a 1!",
+    "latin-1": "\u00e9 x\u00ff",
+    "ucs-2": "\u4e2d x\u0416",
+    "ucs-4": "\U0001f600 a\u00e9",
+}
 
 
 def of_size(pattern: str, size: int) -> str:
@@ -30,7 +36,7 @@ def of_size(pattern: str, size: int) -> str:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_strings_of_every_kind_equal_their_bytes(model: _core.Model, kind: str) -> None:
+def test_strings_of_every_kind_equal_their_bytes(model: Engine, kind: str) -> None:
     texts = [of_size(KINDS[kind], size) for size in SIZES]
     expected = run_batch(model, [text.encode() for text in texts])
     assert_same(run_batch(model, texts), expected, texts, kind)
@@ -42,12 +48,12 @@ def test_strings_of_every_kind_equal_their_bytes(model: _core.Model, kind: str) 
 
 @settings(max_examples=100, deadline=None)
 @given(texts=st.lists(TEXTS, max_size=20))
-def test_random_strings_equal_their_bytes(model: _core.Model, texts: list[str]) -> None:
+def test_random_strings_equal_their_bytes(model: Engine, texts: list[str]) -> None:
     expected = run_batch(model, [text.encode() for text in texts])
     assert_same(run_batch(model, texts), expected, texts, "str")
 
 
-def test_buffers_of_every_kind_equal_their_bytes(model: _core.Model, tmp_path: Path) -> None:
+def test_buffers_of_every_kind_equal_their_bytes(model: Engine, tmp_path: Path) -> None:
     data = ("".join(EXAMPLES) + HAN * 30).encode()
     (tmp_path / "text").write_bytes(data)
     expected = model.encode(data, False, ENCODE, 0).tolist()
@@ -65,14 +71,14 @@ def test_buffers_of_every_kind_equal_their_bytes(model: _core.Model, tmp_path: P
             assert run_batch(model, [view], 2)[0].tolist() == expected
 
 
-def test_a_buffer_is_released_after_the_call(model: _core.Model) -> None:
+def test_a_buffer_is_released_after_the_call(model: Engine) -> None:
     data = bytearray(b"hello world")
     model.encode(data, False, ENCODE, 0)
     run_batch(model, [data, data])
     data.extend(b"!" * 10_000)  # BufferError if anybody still held it
 
 
-def test_a_buffer_is_released_after_an_error(model: _core.Model) -> None:
+def test_a_buffer_is_released_after_an_error(model: Engine) -> None:
     data = bytearray(b"hello \xff")
     with pytest.raises(InvalidUtf8):
         run_batch(model, [b"x", data])
@@ -82,7 +88,7 @@ def test_a_buffer_is_released_after_an_error(model: _core.Model) -> None:
 
 
 @pytest.mark.parametrize("text", [7, None, ["a"], memoryview(b"abcdef")[::2]])
-def test_what_is_no_text_is_named(model: _core.Model, text: object) -> None:
+def test_what_is_no_text_is_named(model: Engine, text: object) -> None:
     with pytest.raises(TypeError, match="document 2: expected str or bytes-like"):
         run_batch(model, ["a", "b", text])
 
@@ -91,9 +97,11 @@ ROWS = ["", "a", *EXAMPLES, HAN, "x" * 5000, "short", "twelve bytes", "thirteen 
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()], ids=str
+    "kind",
+    [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()],
+    ids=str,
 )
-def test_arrow_arrays_equal_lists(model: _core.Model, kind: Any) -> None:  # noqa: ANN401
+def test_arrow_arrays_equal_lists(model: Engine, kind: Any) -> None:  # noqa: ANN401
     expected = run_batch(model, ROWS)
     whole = pa.array(ROWS, kind)
     for threads in (1, 2):
@@ -105,7 +113,7 @@ def test_arrow_arrays_equal_lists(model: _core.Model, kind: Any) -> None:  # noq
         assert_same(run_batch(model, whole[begin:end]), run_batch(model, part), part, kind)
 
 
-def test_an_empty_arrow_array_gives_an_empty_batch(model: _core.Model) -> None:
+def test_an_empty_arrow_array_gives_an_empty_batch(model: Engine) -> None:
     for empty in (pa.array([], pa.string()), pa.chunked_array([], pa.string())):
         ids, offsets = run_batch(model, empty)
         assert ids.tolist() == []
@@ -113,7 +121,7 @@ def test_an_empty_arrow_array_gives_an_empty_batch(model: _core.Model) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
-def test_nulls_are_refused_with_their_number(model: _core.Model, kind: Any) -> None:  # noqa: ANN401
+def test_nulls_are_refused_with_their_number(model: Engine, kind: Any) -> None:  # noqa: ANN401
     rows = pa.array(["a", "b", None, "c"], kind)
     with pytest.raises(ValueError, match="document 2: expected text, got null"):
         run_batch(model, rows)
@@ -135,12 +143,12 @@ def test_nulls_are_refused_with_their_number(model: _core.Model, kind: Any) -> N
     ],
     ids=lambda rows: str(getattr(rows, "type", type(rows).__name__)),
 )
-def test_arrow_arrays_of_other_types_are_refused(model: _core.Model, rows: Any) -> None:  # noqa: ANN401
+def test_arrow_arrays_of_other_types_are_refused(model: Engine, rows: Any) -> None:  # noqa: ANN401
     with pytest.raises(TypeError, match="expected an Arrow array of strings"):
         run_batch(model, rows)
 
 
-def test_a_bad_row_of_an_arrow_array_is_reported_with_its_number(model: _core.Model) -> None:
+def test_a_bad_row_of_an_arrow_array_is_reported_with_its_number(model: Engine) -> None:
     rows = pa.chunked_array([pa.array([b"a", b"b"]), pa.array([b"c", b"d\xff"])])
     with pytest.raises(InvalidUtf8) as caught:
         run_batch(model, rows)

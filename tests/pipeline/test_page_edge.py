@@ -101,7 +101,9 @@ def run_all(chain: str, target: str) -> int:
 @pytest.mark.parametrize("target", _core.targets())
 @pytest.mark.parametrize("chain", ["gpt2", "llama3", "o200k", "deepseek", "kimi"])
 def test_no_text_is_read_past_its_ends(chain: str, target: str) -> None:
-    code = f"from tests.pipeline.test_page_edge import run_all; print(run_all({chain!r}, {target!r}))"
+    code = (
+        f"from tests.pipeline.test_page_edge import run_all; print(run_all({chain!r}, {target!r}))"
+    )
     run = subprocess.run(  # noqa: S603
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -7,13 +7,16 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from tests.strategies import EXAMPLES
 from tests.vocabularies import payload
 
-from tokenmill import Tokenizer
 from tokenmill._tokenizer import _revive
+
+if TYPE_CHECKING:
+    from tokenmill import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,8 +27,11 @@ from tests.pipeline.conftest import small_spec
 from tests.models import compile_payload
 from tokenmill import _core
 
+if TYPE_CHECKING:
+    from tests.models import Engine
+
 model = _core.Model(compile_payload(small_spec()))
-texts = ["the quick and " * 3000, "\\u4e2d\\u6587" * 300000, "a"] * 20
+texts = ["the quick and " * 3000, "\\u4e2d\\u6587" * 300000, "a"] * 4
 expected = run_batch(model, texts, 3)[0].tobytes()
 running = True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 import pytest
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from tokenmill._compile.rules import Stage
     from tokenmill._spec import BpeModel
+
+    Contraction = Literal["none", "exact", "ignore_case"]
+    Tail = Literal["", "crlf", "crlf_slash"]
 
 WAYS = [*(Way(target) for target in _core.targets()), Way(_core.targets()[-1], 1, TINY)]
 RULES = {name: recognise(stages) for name, stages in CHAINS.items()}
@@ -123,25 +126,29 @@ def test_words_that_are_cut_into_pieces(name: str) -> None:
 def rules_of_every_kind() -> list[NativeRule]:
     """Every family with every value of every parameter that it has."""
     base = NativeRule("gpt2", "none", 0)
-    contractions, truths = ("none", "exact", "ignore_case"), (False, True)
+    contractions: tuple[Contraction, ...] = ("none", "exact", "ignore_case")
+    tails: tuple[Tail, ...] = ("", "crlf", "crlf_slash")
+    truths = (False, True)
     rules = [
         replace(base, contraction=c, digits=d, letters_with_marks=m, tail=t)
-        for c, d, m, t in product(contractions, (0, 1, 2, 3), truths, ("", "crlf", "crlf_slash"))
+        for c, d, m, t in product(contractions, (0, 1, 2, 3), truths, tails)
     ]
     rules += [
         replace(base, family="cl100k", contraction=c, digits=d, letters_with_marks=m, tail=t)
-        for c, d, m, t in product(contractions, (0, 1, 2, 3), truths, ("", "crlf", "crlf_slash"))
+        for c, d, m, t in product(contractions, (0, 1, 2, 3), truths, tails)
     ]
     rules += [
         replace(base, family="o200k", contraction=c, digits=d, isolate_han=h, tail=t)
-        for c, d, h, t in product(contractions, (0, 1, 2, 3), truths, ("", "crlf", "crlf_slash"))
+        for c, d, h, t in product(contractions, (0, 1, 2, 3), truths, tails)
     ]
     with_end = [replace(rule, end_run=True) for rule in rules if rule.family != "gpt2"]
     return [*rules, *with_end]
 
 
 def name_of(rule: NativeRule) -> str:
-    flags = [name for name in ("letters_with_marks", "end_run", "isolate_han") if getattr(rule, name)]
+    flags = [
+        name for name in ("letters_with_marks", "end_run", "isolate_han") if getattr(rule, name)
+    ]
     return "-".join([rule.family, rule.contraction, str(rule.digits), rule.tail or "none", *flags])
 
 
@@ -149,7 +156,11 @@ def check_rule(rule: NativeRule) -> None:
     """Compare only where the rule is recognised; else the automaton runs, which is exact."""
     stages = onig(pattern_of(rule))
     if recognise(stages) is not None:
-        batches = [short_texts(CORE_ALPHABET, 3), class_strings(27, 120, 500), at_block_edges()[::7]]
+        batches = [
+            short_texts(CORE_ALPHABET, 3),
+            class_strings(27, 120, 500),
+            at_block_edges()[::7],
+        ]
         assert_masks_agree(some_pairs(), stages, batches)
 
 

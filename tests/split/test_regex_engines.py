@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.reference.split import FancyWords, onig_words, walk, walk_stages
@@ -15,6 +15,8 @@ from tokenmill._compile.regex_ast import NotRegular
 from tokenmill._compile.split import compile_stage
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tokenmill._compile.rules import Stage
 
 ALPHABET = "' sStLlaA\r\n\t/!1\u0085\u3000\u017f\u00b2\u01c5\u02b0\u4e00\u0301\U0001f600\U00011de0"
@@ -24,7 +26,7 @@ SMALL = [
     "a(?!b)|b(?=c)|c+", "b$|a+", "a{2,}?b|c", r"[^a]+|a\n?", r"a{0,2}b|c+$|\n", r"\n+$|a|\n",
     r".+|\n", "a|ab", "(?:a|ab)(?:c|bcb)", "(?i:A|b)+c|a", "a(?=)b|c(?!)|b", r"(?!\S)\s|a+\z",
 ]  # fmt: skip
-PREDICATES = {
+PREDICATES: dict[str, Callable[[str], Any]] = {
     r"\p{hf:Numeric}": lambda behavior: pre_tokenizers.Digits(behavior == "isolated"),
     r"\p{hf:Punctuation}": pre_tokenizers.Punctuation,
     r"\p{hf:Whitespace}": lambda _behavior: pre_tokenizers.WhitespaceSplit(),

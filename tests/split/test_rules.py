@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -23,6 +24,9 @@ from tokenmill._compile.rules import (
     recognise,
     rule_classes,
 )
+
+if TYPE_CHECKING:
+    from tokenmill._compile.rules import Contraction, Family, Tail
 
 _GPT2 = NativeRule("gpt2", "exact", 0)
 _LLAMA3 = NativeRule("cl100k", "ignore_case", 3, tail="crlf")
@@ -49,14 +53,16 @@ def test_patterns_in_use_are_recognised(name: str) -> None:
 
 
 def rules_of_every_kind() -> list[NativeRule]:
-    contractions, tails, truths = ("none", "exact", "ignore_case"), ("", "crlf"), (False, True)
-    base = NativeRule("gpt2", "none", 0)
+    families: tuple[Family, ...] = ("gpt2", "cl100k")
+    contractions: tuple[Contraction, ...] = ("none", "exact", "ignore_case")
+    tails: tuple[Tail, ...] = ("", "crlf")
+    truths = (False, True)
     plain = [
-        replace(base, family=f, contraction=c, digits=d, tail=t, letters_with_marks=m)
-        for f, c, d, t, m in product(("gpt2", "cl100k"), contractions, (0, 2), tails, truths)
+        NativeRule(f, c, d, tail=t, letters_with_marks=m)
+        for f, c, d, t, m in product(families, contractions, (0, 2), tails, truths)
     ]
     cased = [
-        replace(base, family="o200k", contraction=c, digits=3, tail="crlf_slash", isolate_han=h)
+        NativeRule("o200k", c, 3, tail="crlf_slash", isolate_han=h)
         for c, h in product(contractions, truths)
     ]
     return [*plain, *cased]

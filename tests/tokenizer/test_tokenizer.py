@@ -159,10 +159,10 @@ def test_a_wrong_argument_is_a_typed_error(
 
 @pytest.mark.parametrize("text", [7, None, ["hello"], memoryview(b"hello")[::2]])
 def test_what_is_no_text_is_refused(small: Tokenizer, text: Any) -> None:  # noqa: ANN401
-    with pytest.raises(TextTypeError, match="^expected str or bytes-like, got") as caught:
+    with pytest.raises(TextTypeError, match=r"^expected str or bytes-like, got") as caught:
         small.encode(text)
     assert (caught.value.document, caught.value.offset) == (None, None)
-    with pytest.raises(TextTypeError, match="^document 1: expected str") as caught:
+    with pytest.raises(TextTypeError, match=r"^document 1: expected str") as caught:
         small.encode_batch([b"not UTF-8: \xff", text])
     assert (caught.value.document, caught.value.offset) == (1, None)
 

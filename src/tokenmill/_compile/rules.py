@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from tokenmill._compile.regex_cursor import Dialect
 
 Stage = tuple[str, "Dialect", str, bool]
+Family = Literal["gpt2", "cl100k", "o200k"]
+Contraction = Literal["none", "exact", "ignore_case"]
+Tail = Literal["", "crlf", "crlf_slash"]
 
 LETTER, NUMBER, SPACE, MARK, UPPER, LOWER, BOTH, HAN = (1 << bit for bit in range(8))
 
@@ -47,11 +50,11 @@ class NativeRule:
     puts every number into a word of its own before the rest of the rule sees the pieces between.
     """
 
-    family: Literal["gpt2", "cl100k", "o200k"]
-    contraction: Literal["none", "exact", "ignore_case"]
+    family: Family
+    contraction: Contraction
     digits: int
     letters_with_marks: bool = False
-    tail: Literal["", "crlf", "crlf_slash"] = ""
+    tail: Tail = ""
     end_run: bool = False
     isolate_digits: Literal["none", "each"] = "none"
     isolate_han: bool = False
