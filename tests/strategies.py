@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 import random
 from itertools import product
+from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # One or two characters of every class that a split tells apart.
 ALPHABET = (
@@ -34,6 +38,12 @@ def class_strings(seed: int, count: int, length: int, alphabet: str = ALPHABET) 
             parts += choose.choice(few) * run
         texts.append("".join(parts[:length]))
     return texts
+
+
+def in_context(code_points: Iterable[int]) -> list[str]:
+    """Each code point where letters, blanks, digits, contractions and itself meet it."""
+    lines = [f"a{c}b {c}{c}'s 1{c}" for c in map(chr, code_points)]
+    return ["\n".join(lines[i : i + 50]) for i in range(0, len(lines), 50)]
 
 
 def shifted(texts: list[str], prefixes: range, fill: str = "x") -> list[str]:

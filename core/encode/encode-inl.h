@@ -163,39 +163,6 @@ inline void answer_batch(encode::WordEncoder& e) {
     }
 }
 
-// Appends units with the counters in registers; they go back when it ends.
-class UnitWriter {
-public:
-    explicit UnitWriter(encode::WordEncoder& e) noexcept
-        : e_(e), shift_(64 - e.tables.bits.words8), n_(e.count), n_longer_(e.longer_count) {}
-    ~UnitWriter() {
-        e_.count = n_;
-        e_.longer_count = n_longer_;
-    }
-    UnitWriter(const UnitWriter&) = delete;
-    UnitWriter& operator=(const UnitWriter&) = delete;
-
-    void append(const std::uint8_t* begin, std::uint64_t size, std::uint64_t piece_flag,
-                std::uint64_t first8) noexcept {
-        // The compiler would make a jump of this, and one word in ten is longer.
-        std::uint64_t is_short = std::uint64_t{0} - std::uint64_t{size <= 8};
-        asm("" : "+r"(is_short));
-        const std::uint64_t key = keep_bytes(first8, static_cast<unsigned>(size)) & is_short;
-        e_.key[n_] = key;
-        e_.line[n_] = static_cast<std::uint32_t>(hash_word(key) >> shift_);
-        e_.unit[n_] = encode::make_unit(begin, size, piece_flag);
-        e_.longer[n_longer_] = static_cast<std::uint16_t>(n_);
-        n_longer_ += 1U + static_cast<std::uint32_t>(is_short);
-        ++n_;
-    }
-
-private:
-    encode::WordEncoder& e_;
-    const unsigned shift_;
-    std::uint32_t n_;
-    std::uint32_t n_longer_;
-};
-
 // A unit that must not be looked up in the 8-byte table: a NUL makes its padded key ambiguous.
 inline void append_unkeyed(encode::WordEncoder& e, const std::uint8_t* begin, std::uint64_t size,
                            std::uint64_t piece_flag) noexcept {

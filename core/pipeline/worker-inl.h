@@ -66,10 +66,8 @@ public:
         had_nul_ = has_nul;
         if (__builtin_expect(careful, 0)) {
             gather_carefully(at, ends, cuts);
-        } else if ((cuts | piece_) != 0) {
-            gather<true>(at, ends, cuts);
         } else {
-            gather<false>(at, ends, cuts);
+            UnitWriter(e_).append_block(at, ends, cuts, unit_, piece_);
         }
         if (starts != 0) {
             word_ = at + top_bit(starts);
@@ -80,29 +78,6 @@ public:
     }
 
 private:
-    template <bool kPieces>
-    void gather(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) noexcept {
-        const std::uint8_t* unit = unit_;
-        std::uint64_t piece = piece_;
-        UnitWriter writer(e_);
-        for (; ends != 0; ends &= ends - 1) {
-            const unsigned i = trailing_zeros(ends);
-            const std::uint8_t* end = at + i;
-            const std::uint64_t first8 = load<std::uint64_t>(unit);
-            const auto size = static_cast<std::uint64_t>(end - unit);
-            if constexpr (kPieces) {
-                const std::uint64_t is_cut = (cuts >> i & 1) * encode::kUnitPiece;
-                writer.append(unit, size, piece | is_cut, first8);
-                piece = is_cut;
-            } else {
-                writer.append(unit, size, 0, first8);
-            }
-            unit = end;
-        }
-        unit_ = unit;
-        piece_ = piece;
-    }
-
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);

@@ -15,6 +15,7 @@ namespace {
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
 #include "encode/encode-inl.h"
+#include "encode/units-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace
 }  // namespace tokenmill::avx2

