@@ -178,6 +178,7 @@ void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::
     const std::uint8_t* const first = text.data();
     const std::uint8_t* const end = first + text.size();
     std::size_t done = 0;
+    ByteRange white{1, 0};  // the last run of white space that a token took
     for (const std::uint8_t* at = first; at < end;) {
         at = find_candidate(matcher.filter(), at, end);
         std::uint32_t token = 0;
@@ -195,10 +196,13 @@ void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::
             continue;
         }
         if ((flags & kStripLeft) != 0) {
-            begin = std::max(strip_left(text, begin), done);
+            begin = strip_left(text, begin, done);
         }
         if ((flags & kStripRight) != 0) {
-            stop = strip_right(text, stop);
+            if (stop < white.begin || stop > white.end) {  // else the run is the one just walked
+                white = {stop, strip_right(text, stop)};
+            }
+            stop = white.end;
         }
         if (begin >= stop) {
             continue;  // the token before it has taken all of its characters
@@ -228,10 +232,10 @@ bool AddedView::is_alone(Bytes text, std::size_t begin, std::size_t end) const n
     return (begin == 0 || !is_word(before)) && (end == text.size() || !is_word(end));
 }
 
-std::size_t AddedView::strip_left(Bytes text, std::size_t begin) const noexcept {
-    while (begin > 0) {
+std::size_t AddedView::strip_left(Bytes text, std::size_t begin, std::size_t limit) const noexcept {
+    while (begin > limit) {
         std::size_t before = begin - 1;
-        while (before > 0 && (text[before] & 0xC0) == 0x80) {
+        while (before > limit && (text[before] & 0xC0) == 0x80) {
             --before;
         }
         const TmU32 size = char_size(text[before]);
@@ -240,7 +244,7 @@ std::size_t AddedView::strip_left(Bytes text, std::size_t begin) const noexcept 
         }
         begin = before;
     }
-    return begin;
+    return std::max(begin, limit);
 }
 
 std::size_t AddedView::strip_right(Bytes text, std::size_t end) const noexcept {

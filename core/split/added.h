@@ -96,7 +96,8 @@ public:
 
 private:
     [[nodiscard]] bool is_alone(Bytes text, std::size_t begin, std::size_t end) const noexcept;
-    [[nodiscard]] std::size_t strip_left(Bytes text, std::size_t begin) const noexcept;
+    [[nodiscard]] std::size_t strip_left(Bytes text, std::size_t begin,
+                                         std::size_t limit) const noexcept;
     [[nodiscard]] std::size_t strip_right(Bytes text, std::size_t end) const noexcept;
 
     ClassTable classes_{};

@@ -128,6 +128,11 @@ def test_hostile_texts(name: str) -> None:
     check_parity(name, list(texts.values()))
 
 
+@pytest.mark.parametrize("kind", ["one letter", "spaces", "newlines", "digits", "base64"])
+def test_a_megabyte_of_a_hostile_text(kind: str) -> None:
+    check_parity("gpt2", [hostile_texts(1_000_000)[kind]], [Way(FASTEST), Way("scalar")])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "llama3"])
 @pytest.mark.parametrize("kind", list(hostile_texts(1000)))
