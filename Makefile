@@ -1,5 +1,6 @@
 # make demo   see it work on the sample in examples/
 # make test   run the tests
+# make test-slow   run the heavy ones too, some minutes more
 # make check  everything a change must pass: format, lint, types, rooms, tests, snippets
 # Each needs only Python 3.10+, a C++20 compiler and PyPI, and sets up .venv by itself.
 
@@ -12,13 +13,16 @@ BUILD := CMakeLists.txt pyproject.toml
 SOURCES := $(BUILD) $(shell find core bind src -type f \
     ! -name '*.pyc' ! -name '*.so' ! -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: demo test check clean
+.PHONY: demo test test-slow check clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest $(PYTEST_FLAGS) -m "slow or not slow"
 
 check: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" tools/check
