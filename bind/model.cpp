@@ -271,15 +271,15 @@ private:
 void register_model(nb::module_& m) {
     nb::class_<BoundModel>(m, "Model", "A compiled model over a buffer that it keeps alive.")
         .def(nb::init<nb::handle, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0)
-        .def("encode", &BoundModel::encode, nb::arg("text"), nb::arg("add_special_tokens"),
+        .def("encode", &BoundModel::encode, nb::arg("text").none(), nb::arg("add_special_tokens"),
              nb::arg("special_mode"), nb::arg("errors"))
-        .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts"), nb::arg("threads"),
+        .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), nb::arg("threads"),
              nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
              nb::arg("errors"))
-        .def("encode_into", &BoundModel::encode_into, nb::arg("texts"), nb::arg("out"),
+        .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              nb::arg("threads"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
              nb::arg("errors"))
-        .def("count_batch", &BoundModel::count_batch, nb::arg("texts"), nb::arg("threads"),
+        .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), nb::arg("threads"),
              nb::arg("add_special_tokens"), nb::arg("special_mode"), nb::arg("errors"),
              nb::arg("limit"))
         .def("decode", &BoundModel::decode, nb::arg("ids"))

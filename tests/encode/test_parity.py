@@ -134,13 +134,11 @@ def test_a_megabyte_of_a_hostile_text(kind: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gpt2", "cl100k", "llama3"])
+@pytest.mark.parametrize("name", ["gpt2", "llama3"])  # tiktoken takes quadratic time on one word
 @pytest.mark.parametrize("kind", list(hostile_texts(1000)))
 def test_a_megabyte_of_each_hostile_text(name: str, kind: str) -> None:
-    text = hostile_texts(1_000_000)[kind]
-    if name == "cl100k" and len(set(text)) < 4:
-        text = text[:20_000]  # tiktoken takes quadratic time on one long word
-    check_parity(name, [text], [Way(FASTEST), Way(FASTEST, 2), Way("scalar")])
+    texts = [hostile_texts(1_000_000)[kind]]
+    check_parity(name, texts, [Way(FASTEST), Way(FASTEST, 2), Way("scalar")])
 
 
 @pytest.mark.parametrize("name", NAMES)

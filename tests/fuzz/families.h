@@ -45,11 +45,10 @@ struct Family {
 // Runs of word characters, runs of white space, anything else alone.
 struct PlainSplit {
     static constexpr std::uint32_t kOther = 0, kWord = 1, kWhite = 2, kClasses = 3;
-    std::vector<std::uint32_t> ranges = {0,    9,    kOther, 9,    14,   kWhite, 14,  32,  kOther,
-                                         32,   33,   kWhite, 33,   48,   kOther, 48,  58,  kWord,
-                                         58,   65,   kOther, 65,   91,   kWord,  91,  97,  kOther,
-                                         97,   123,  kWord,  123,  128,  kOther, 128, 0x110000,
-                                         kWord};
+    std::vector<std::uint32_t> ranges = {0,  9,   kOther, 9,   14,  kWhite, 14,  32,       kOther,
+                                         32, 33,  kWhite, 33,  48,  kOther, 48,  58,       kWord,
+                                         58, 65,  kOther, 65,  91,  kWord,  91,  97,       kOther,
+                                         97, 123, kWord,  123, 128, kOther, 128, 0x110000, kWord};
     std::vector<std::uint16_t> next;
     std::vector<std::uint8_t> sync = {1, 1, 1, 1, 0, 1, 1, 1, 0};
 
@@ -72,10 +71,18 @@ std::vector<std::uint8_t> compile_plain(bool ignore_merges) {
     for (int byte = 0; byte < 256; ++byte) {
         tokens.emplace_back(1, static_cast<char>(byte));
     }
-    for (const char* token :
-         {"th", "the", " t", " the", "in", "ing", "  ", "    ", "aa", "aaaa", "aaaaaaaa", "ab", "aab",
-          "\xE4\xB8", "\xE4\xB8\xAD", "\xE6\x96", "\xE6\x96\x87", "\xE4\xB8\xAD\xE6\x96\x87",
-          "\x87\xE4", "\xF0\x9F", "\xF0\x9F\x98", "no merge makes this", "abababab"}) {
+    for (const char* token : {"th",           "the",
+                              " t",           " the",
+                              "in",           "ing",
+                              "  ",           "    ",
+                              "aa",           "aaaa",
+                              "aaaaaaaa",     "ab",
+                              "aab",          "\xE4\xB8",
+                              "\xE4\xB8\xAD", "\xE6\x96",
+                              "\xE6\x96\x87", "\xE4\xB8\xAD\xE6\x96\x87",
+                              "\x87\xE4",     "\xF0\x9F",
+                              "\xF0\x9F\x98", "no merge makes this",
+                              "abababab"}) {
         tokens.emplace_back(token);
     }
     std::vector<std::uint8_t> bytes;

@@ -37,7 +37,9 @@ using pipeline::Text;
 unsigned long long current_seed = 0;
 
 // Runs when a sanitizer has found something, too.
-void print_seed() { std::fprintf(stderr, "fuzz_encode: --seed %llu repeats it\n", current_seed); }
+void print_seed() {
+    std::fprintf(stderr, "fuzz_encode: --seed %llu repeats it\n", current_seed);
+}
 
 [[noreturn]] void fail(const std::string& what) {
     std::fprintf(stderr, "fuzz_encode: %s\n", what.c_str());
@@ -71,7 +73,7 @@ struct Input {
         options.add_special_tokens = (head[0] & 1) != 0;
         options.replace_invalid = (head[0] & 2) != 0;
         options.special = static_cast<pipeline::SpecialMode>((head[0] >> 2) % 3);
-        constexpr Text::Kind kKinds[] = {Text::Kind::Utf8, Text::Kind::Utf8, Text::Kind::Utf8,
+        constexpr Text::Kind kKinds[] = {Text::Kind::Utf8,   Text::Kind::Utf8, Text::Kind::Utf8,
                                          Text::Kind::Latin1, Text::Kind::Ucs2, Text::Kind::Ucs4};
         kind = kKinds[head[1] % 6];
         documents = 1 + head[2] % 5;
@@ -243,14 +245,62 @@ void check_input(const std::vector<Family>& families, const std::uint8_t* data, 
 }
 
 // Pieces that inputs are made of: every class of character, tokens, and what is no UTF-8.
-const char* const kPieces[] = {
-    "a",  "b",  "S",  "s",  "the", " the",  "'s",   "'LL",  "'",    "' ", " ",    "  ",  "\n",
-    "\r", "\t", "/",  "!",  "...", "1",     "23",   "4567", "_",    "A",  "aB",   "XMLa", "<s>",
-    "</s>", "<n>", "<", "<s", "\xC2\x85", "\xC2\xA0", "\xE3\x80\x80", "\xC5\xBF", "\xC3\x9F",
-    "\xCC\x81", "\xE0\xA4\x83", "\xE4\xB8\xAD", "\xE6\x96\x87", "\xE4\xB8\xAD\xE6\x96\x87",
-    "\xE3\x81\x82", "\xED\x95\x9C", "\xE0\xB8\x81", "\xD0\xB9", "\xD9\xA3", "\xE3\x80\x87",
-    "\xCA\xB0", "\xC7\x85", "\xF0\x9F\x98\x80", "\xE2\x80\x8D", "\xF0\xA0\x80\x80",
-    "\xF0\x9D\x90\x80", "\xEF\xBB\xBF", "\xEF\xBF\xBD", "aaaaaaaa", "no merge makes this"};
+const char* const kPieces[] = {"a",
+                               "b",
+                               "S",
+                               "s",
+                               "the",
+                               " the",
+                               "'s",
+                               "'LL",
+                               "'",
+                               "' ",
+                               " ",
+                               "  ",
+                               "\n",
+                               "\r",
+                               "\t",
+                               "/",
+                               "!",
+                               "...",
+                               "1",
+                               "23",
+                               "4567",
+                               "_",
+                               "A",
+                               "aB",
+                               "XMLa",
+                               "<s>",
+                               "</s>",
+                               "<n>",
+                               "<",
+                               "<s",
+                               "\xC2\x85",
+                               "\xC2\xA0",
+                               "\xE3\x80\x80",
+                               "\xC5\xBF",
+                               "\xC3\x9F",
+                               "\xCC\x81",
+                               "\xE0\xA4\x83",
+                               "\xE4\xB8\xAD",
+                               "\xE6\x96\x87",
+                               "\xE4\xB8\xAD\xE6\x96\x87",
+                               "\xE3\x81\x82",
+                               "\xED\x95\x9C",
+                               "\xE0\xB8\x81",
+                               "\xD0\xB9",
+                               "\xD9\xA3",
+                               "\xE3\x80\x87",
+                               "\xCA\xB0",
+                               "\xC7\x85",
+                               "\xF0\x9F\x98\x80",
+                               "\xE2\x80\x8D",
+                               "\xF0\xA0\x80\x80",
+                               "\xF0\x9D\x90\x80",
+                               "\xEF\xBB\xBF",
+                               "\xEF\xBF\xBD",
+                               "aaaaaaaa",
+                               "no merge makes this"};
 const char* const kFaults[] = {"\x80", "\xFF", "\xC3", "\xE4\xB8", "\xF0\x9F\x98", "\xED\xA0\x80"};
 
 std::vector<std::uint8_t> make_input(std::mt19937_64& random) {

@@ -119,8 +119,8 @@ def test_long_strings(name: str) -> None:
 
 @pytest.mark.parametrize("name", IN_USE)
 def test_long_strings_at_every_shift(name: str) -> None:
-    texts = shifted(class_strings(24, 40, 150), range(131))
-    texts += shifted(class_strings(25, 40, 150, CORE_ALPHABET), range(131), "\u4e2d")
+    texts = shifted(class_strings(24, 20, 150), range(131))
+    texts += shifted(class_strings(25, 20, 150, CORE_ALPHABET), range(131), "\u4e2d")
     assert_masks_agree(all_pairs(), CHAINS[name], [texts])
 
 

@@ -26,7 +26,7 @@ from tokenmill._compile.rules import (
 )
 
 if TYPE_CHECKING:
-    from tokenmill._compile.rules import Contraction, Family, Tail
+    from tokenmill._compile.rules import Contraction, Tail
 
 _GPT2 = NativeRule("gpt2", "exact", 0)
 _LLAMA3 = NativeRule("cl100k", "ignore_case", 3, tail="crlf")
@@ -53,24 +53,41 @@ def test_patterns_in_use_are_recognised(name: str) -> None:
 
 
 def rules_of_every_kind() -> list[NativeRule]:
-    families: tuple[Family, ...] = ("gpt2", "cl100k")
     contractions: tuple[Contraction, ...] = ("none", "exact", "ignore_case")
     tails: tuple[Tail, ...] = ("", "crlf")
     truths = (False, True)
-    plain = [
-        NativeRule(f, c, d, tail=t, letters_with_marks=m)
-        for f, c, d, t, m in product(families, contractions, (0, 2), tails, truths)
+    blank_prefix = [
+        NativeRule("gpt2", c, d, letters_with_marks=m)
+        for c, d, m in product(contractions, (0, 2), truths)
+    ]
+    any_prefix = [
+        NativeRule("cl100k", c, d, tail=t, letters_with_marks=m)
+        for c, d, t, m in product(contractions, (1, 2), tails, truths)
     ]
     cased = [
         NativeRule("o200k", c, 3, tail="crlf_slash", isolate_han=h)
         for c, h in product(contractions, truths)
     ]
-    return [*plain, *cased]
+    return [*blank_prefix, *any_prefix, *cased]
 
 
 @pytest.mark.parametrize("rule", rules_of_every_kind())
 def test_a_rule_is_recognised_from_its_own_pattern(rule: NativeRule) -> None:
     assert recognise(onig(pattern_of(rule))) == rule
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        NativeRule("gpt2", "exact", 0, tail="crlf"),
+        NativeRule("gpt2", "none", 2, tail="crlf_slash"),
+        NativeRule("cl100k", "ignore_case", 0, tail="crlf"),
+        NativeRule("o200k", "ignore_case", 0),
+        NativeRule("cl100k", "none", 4),
+    ],
+)
+def test_a_rule_that_the_scanners_do_not_know_is_left_to_the_automaton(rule: NativeRule) -> None:
+    assert recognise(onig(pattern_of(rule))) is None
 
 
 @pytest.mark.parametrize(
