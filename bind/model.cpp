@@ -15,6 +15,7 @@ namespace {
 
 using pipeline::Options;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using OutArray = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 constexpr std::size_t kSmallIds = 1 << 16;
@@ -158,8 +159,7 @@ public:
         return {array_of(encoded, target.bits), offsets};
     }
 
-    nb::object encode_into(nb::handle texts,
-                           nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu> out, int threads,
+    nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
                            bool add_special_tokens, int special_mode, int errors) {
         pipeline::Target target;
         target.data = out.data();
