@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "pipeline/worker.h"
+#include "simd/masks.h"
 
 #include "simd/begin_avx512.h"
 namespace tokenmill::avx512 {

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "pipeline/worker.h"
+#include "simd/masks.h"
 
 namespace tokenmill::scalar {
 namespace {

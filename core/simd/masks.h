@@ -1,0 +1,42 @@
+// What a target's block vocabulary says of 64 bytes: one bit a byte, bit i for byte i.
+#pragma once
+
+#include <cstdint>
+
+namespace tokenmill::simd {
+
+// Only ASCII has a class here.
+struct ByteMasks {
+    std::uint64_t non_ascii;
+    std::uint64_t letter;
+    std::uint64_t digit;
+    std::uint64_t white;    // 09..0D and 20
+    std::uint64_t space;    // 20
+    std::uint64_t newline;  // 0A and 0D
+    std::uint64_t apostrophe;
+    std::uint64_t nul;
+};
+
+// The parts of characters of several bytes.
+struct WideMasks {
+    std::uint64_t continuation;  // 80..BF
+    std::uint64_t lead2;         // C0..DF
+    std::uint64_t lead3;         // E0..EF
+};
+
+struct Utf8Masks {
+    std::uint64_t non_ascii;
+    std::uint64_t continuation;
+    std::uint64_t from_c2;  // bytes of C2 and above; likewise the others
+    std::uint64_t from_e0;
+    std::uint64_t from_f0;
+    std::uint64_t from_f5;
+    std::uint64_t below_a0;  // 80..9F
+    std::uint64_t below_90;  // 80..8F
+    std::uint64_t is_e0;
+    std::uint64_t is_ed;
+    std::uint64_t is_f0;
+    std::uint64_t is_f4;
+};
+
+}  // namespace tokenmill::simd
