@@ -3,8 +3,6 @@
 
 constexpr unsigned kPrefetchAhead = 40;
 
-// Answers the gathered units and writes their ids to `out`, which must have room for one id a byte
-// and three more. `mark(index, out)` is called for every document end recorded in the batch.
 inline void prefetch(const void* at) noexcept {
     __builtin_prefetch(at, 0, 3);
 }
