@@ -156,9 +156,7 @@ inline void answer_batch(encode::WordEncoder& e) {
     std::uint16_t missing[encode::WordEncoder::kCapacity + 1];
     std::uint32_t n_missing = probe8(e, missing);
     probe_longer(e, longer, missing, n_missing);
-    for (std::uint32_t j = 0; j < n_missing; ++j) {
-        e.value[missing[j]] = e.resolve(e.unit[missing[j]]);
-    }
+    resolve_missing(e, missing, n_missing);
 }
 
 // A unit that must not be looked up in the 8-byte table: a NUL makes its padded key ambiguous.

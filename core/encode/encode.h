@@ -41,8 +41,12 @@ struct WordEncoder {
     static constexpr std::uint32_t kCapacity =
         kBatch + 192;  // a block adds 64 units, look-ahead reads 48
 
-    // Answers of the rare kind; both leave a value for the batch.
+    // Answers of the rare kind, as values for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
+    // What needs no merging: kept in the ring, or a token that merging cannot build.
+    [[nodiscard]] bool answer_unmerged(Unit unit, std::uint64_t& value);
+    // Internal ids of a merged word: kept in a table. Makes them external in place.
+    [[nodiscard]] std::uint64_t keep_merged(Unit unit, std::uint32_t* ids, std::uint32_t count);
     [[nodiscard]] std::uint64_t side_value(const std::uint32_t* ids, std::uint32_t count);
     // Ids of one word beyond kLongestUnit bytes, appended to `long_ids`.
     void encode_giant(Bytes word, bool whole_word);

@@ -41,7 +41,7 @@ void WordEncoder::merge_long(Bytes word) {
     }
 }
 
-std::uint64_t WordEncoder::resolve(Unit what) {
+bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
     const std::uint32_t size = unit_size(what);
     const Bytes word(unit_begin(what), size);
     // Short words are in the ring only when the store was full or their key is ambiguous.
@@ -49,17 +49,37 @@ std::uint64_t WordEncoder::resolve(Unit what) {
         (size > 16 || word[size - 1] == 0 || tables.is_store_full())) {
         std::uint32_t count_of_ids = 0;
         if (const std::uint32_t* ids = tables.find_long(word, hash_long(word), count_of_ids)) {
-            return side_value(ids, count_of_ids);
+            answer = side_value(ids, count_of_ids);
+            return true;
         }
     }
     if (vocab.ignore_merges() && vocab.maybe_unreachable(word)) {
         const TokenId whole = vocab.find(word);
         if (whole != vocab::VocabView::kNoToken && !vocab.is_reachable(whole)) {
-            return resolve_ambiguous(word, is_piece(what), whole);
+            answer = resolve_ambiguous(word, is_piece(what), whole);
+            return true;
         }
     }
+    return false;
+}
+
+std::uint64_t WordEncoder::keep_merged(Unit what, std::uint32_t* ids, std::uint32_t n) {
     ++merged_words;
-    if (size > kShortWord) {
+    for (std::uint32_t i = 0; i < n; ++i) {
+        ids[i] = vocab.external[ids[i]];
+    }
+    remember({unit_begin(what), unit_size(what)}, ids, n);
+    return side_value(ids, n);
+}
+
+std::uint64_t WordEncoder::resolve(Unit what) {
+    std::uint64_t answer = 0;
+    if (answer_unmerged(what, answer)) {
+        return answer;
+    }
+    const Bytes word(unit_begin(what), unit_size(what));
+    if (word.size() > kShortWord) {
+        ++merged_words;
         merge_long(word);
         const auto n = static_cast<std::uint32_t>(long_ids.size());
         remember(word, long_ids.data(), n);
@@ -67,13 +87,9 @@ std::uint64_t WordEncoder::resolve(Unit what) {
     }
     std::uint32_t ids[kShortWord];
     const Bytes kept = without_dropped(word);
-    const std::uint32_t n =
-        merge_short(vocab.pairs, kept.data(), static_cast<std::uint32_t>(kept.size()), ids);
-    for (std::uint32_t i = 0; i < n; ++i) {
-        ids[i] = vocab.external[ids[i]];
-    }
-    remember(word, ids, n);
-    return side_value(ids, n);
+    return keep_merged(
+        what, ids,
+        merge_short(vocab.pairs, kept.data(), static_cast<std::uint32_t>(kept.size()), ids));
 }
 
 // A token that merging cannot build: itself as a whole word, merged as a piece of one.

@@ -1,5 +1,5 @@
-// Units into the batch, eight keys at a time out of the block in a register. Text inside a target's
-// namespace; units-inl.h does the same one at a time.
+// The units of a block into the batch, eight keys at a time out of the block in a register. Text
+// inside a target's namespace, behind units-inl.h; units_scalar-inl.h does it one at a time.
 
 alignas(64) constexpr std::uint8_t kIota[64] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -9,111 +9,83 @@ alignas(64) constexpr std::uint8_t kEighths[64] = {
     0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
     4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7};
 
-// Appends units with the counters in registers; they go back when it ends.
-class UnitWriter {
-public:
-    explicit UnitWriter(encode::WordEncoder& e) noexcept
-        : e_(e), shift_(64 - e.tables.bits.words8), n_(e.count), n_longer_(e.longer_count) {}
-    ~UnitWriter() {
-        e_.count = n_;
-        e_.longer_count = n_longer_;
-    }
-    UnitWriter(const UnitWriter&) = delete;
-    UnitWriter& operator=(const UnitWriter&) = delete;
+inline __m512i widen_eight(const std::uint8_t* eight) noexcept {
+    return _mm512_maskz_cvtepu8_epi64(255,
+                                      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(eight)));
+}
 
-    void append(const std::uint8_t* begin, std::uint64_t size, std::uint64_t piece_flag,
-                std::uint64_t first8) noexcept {
-        // The compiler would make a jump of this, and one word in ten is longer.
-        std::uint64_t is_short = std::uint64_t{0} - std::uint64_t{size <= 8};
-        asm("" : "+r"(is_short));
-        const std::uint64_t key = keep_bytes(first8, static_cast<unsigned>(size)) & is_short;
-        e_.key[n_] = key;
-        e_.line[n_] = static_cast<std::uint32_t>(hash_word(key) >> shift_);
-        e_.unit[n_] = encode::make_unit(begin, size, piece_flag);
-        e_.longer[n_longer_] = static_cast<std::uint16_t>(n_);
-        n_longer_ += 1U + static_cast<std::uint32_t>(is_short);
-        ++n_;
-    }
+inline void append_eight(UnitWriter& to, const std::uint8_t* at, __m512i text, __m512i starts,
+                         __m512i sizes, const std::uint8_t* start, const std::uint8_t* size,
+                         unsigned g, __mmask8 pieces) noexcept {
+    constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
+    const __m512i iota = _mm512_load_si512(kIota);
+    const __m512i in_word = _mm512_and_si512(iota, _mm512_set1_epi8(7));
+    const __m512i which =
+        _mm512_add_epi8(_mm512_load_si512(kEighths), _mm512_set1_epi8(static_cast<char>(g)));
+    const __m512i my_start = _mm512_maskz_permutexvar_epi8(kAllBytes, which, starts);
+    const __m512i my_size = _mm512_maskz_permutexvar_epi8(kAllBytes, which, sizes);
+    const std::uint64_t inside = _mm512_cmplt_epu8_mask(in_word, my_size) &
+                                 _mm512_cmple_epu8_mask(my_size, _mm512_set1_epi8(8));
+    const __m512i key =
+        _mm512_maskz_permutexvar_epi8(inside, _mm512_add_epi8(my_start, in_word), text);
+    const __m512i hash =
+        _mm512_mullo_epi64(key, _mm512_set1_epi64(static_cast<long long>(kGolden)));
+    const __m512i line =
+        _mm512_maskz_srlv_epi64(255, hash, _mm512_set1_epi64(static_cast<long long>(to.shift)));
+    const __m512i begin = _mm512_add_epi64(
+        widen_eight(start),
+        _mm512_set1_epi64(static_cast<long long>(reinterpret_cast<std::uintptr_t>(at))));
+    const __m512i unit =
+        _mm512_or_si512(_mm512_maskz_slli_epi64(255, begin, 16), widen_eight(size));
+    const __m512i flag = _mm512_maskz_set1_epi64(pieces, encode::kUnitPiece);
+    _mm512_storeu_si512(to.e.key + to.n + g, key);
+    _mm512_storeu_si512(to.e.unit + to.n + g, _mm512_or_si512(unit, flag));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.e.line + to.n + g),
+                        _mm512_maskz_cvtepi64_epi32(255, line));
+}
 
-    // As in units-inl.h, but all units of the block at once: those behind the first one start and
-    // end inside it, so that their bytes are picked out of one register.
-    void append_block(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts,
-                      const std::uint8_t*& unit, std::uint64_t& piece) noexcept {
-        if (ends == 0) {
-            return;
-        }
-        const unsigned first = trailing_zeros(ends);
-        const std::uint64_t is_cut = (cuts >> first & 1) * encode::kUnitPiece;
-        append(unit, static_cast<std::uint64_t>(at + first - unit), piece | is_cut,
-               load<std::uint64_t>(unit));
-        const unsigned last = top_bit(ends);
-        append_inner(at, ends, _pext_u64(cuts, ends));
-        piece = (cuts >> last & 1) * encode::kUnitPiece;
-        unit = at + last;
+// The units between the ends; bit j of `cut_at` says that end j is a cut.
+inline void append_inner(UnitWriter& to, const std::uint8_t* at, std::uint64_t ends,
+                         std::uint64_t cut_at) noexcept {
+    const unsigned count = count_bits(ends) - 1;
+    const __m512i iota = _mm512_load_si512(kIota);
+    const __m512i text = _mm512_loadu_si512(at);
+    const __m512i starts = _mm512_maskz_compress_epi8(ends, iota);
+    const __m512i stops = _mm512_maskz_permutexvar_epi8(
+        ~std::uint64_t{0}, _mm512_add_epi8(iota, _mm512_set1_epi8(1)), starts);
+    const __m512i sizes = _mm512_sub_epi8(stops, starts);
+    alignas(64) std::uint8_t start[64];
+    alignas(64) std::uint8_t size[64];
+    _mm512_store_si512(start, starts);
+    _mm512_store_si512(size, sizes);
+    const std::uint64_t pieces = cut_at | cut_at >> 1;  // cut at its start, or at its end
+    for (unsigned g = 0; g < count; g += 8) {
+        append_eight(to, at, text, starts, sizes, start + g, size + g, g,
+                     static_cast<__mmask8>(pieces >> g));
     }
-
-private:
-    // The units between the ends; bit j of `cut_at` says that end j is a cut.
-    void append_inner(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cut_at) noexcept {
-        const unsigned count = count_bits(ends) - 1;
-        const __m512i iota = _mm512_load_si512(kIota);
-        const __m512i text = _mm512_loadu_si512(at);
-        const __m512i starts = _mm512_maskz_compress_epi8(ends, iota);
-        const __m512i stops = _mm512_maskz_permutexvar_epi8(
-            ~std::uint64_t{0}, _mm512_add_epi8(iota, _mm512_set1_epi8(1)), starts);
-        const __m512i sizes = _mm512_sub_epi8(stops, starts);
-        alignas(64) std::uint8_t start[64];
-        alignas(64) std::uint8_t size[64];
-        _mm512_store_si512(start, starts);
-        _mm512_store_si512(size, sizes);
-        const std::uint64_t pieces = cut_at | cut_at >> 1;  // cut at its start, or at its end
-        for (unsigned g = 0; g < count; g += 8) {
-            append_eight(at, text, starts, sizes, start + g, size + g, g,
-                         static_cast<__mmask8>(pieces >> g));
-        }
-        std::uint64_t longer = _mm512_cmpgt_epu8_mask(sizes, _mm512_set1_epi8(8)) & low_bits(count);
-        for (; longer != 0; longer &= longer - 1) {
-            e_.longer[n_longer_++] = static_cast<std::uint16_t>(n_ + trailing_zeros(longer));
-        }
-        n_ += count;
+    std::uint64_t longer = _mm512_cmpgt_epu8_mask(sizes, _mm512_set1_epi8(8)) & low_bits(count);
+    for (; longer != 0; longer &= longer - 1) {
+        to.e.longer[to.n_longer++] = static_cast<std::uint16_t>(to.n + trailing_zeros(longer));
     }
+    to.n += count;
+}
 
-    void append_eight(const std::uint8_t* at, __m512i text, __m512i starts, __m512i sizes,
-                      const std::uint8_t* start, const std::uint8_t* size, unsigned g,
-                      __mmask8 pieces) noexcept {
-        constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
-        const __m512i iota = _mm512_load_si512(kIota);
-        const __m512i in_word = _mm512_and_si512(iota, _mm512_set1_epi8(7));
-        const __m512i which =
-            _mm512_add_epi8(_mm512_load_si512(kEighths), _mm512_set1_epi8(static_cast<char>(g)));
-        const __m512i my_start = _mm512_maskz_permutexvar_epi8(kAllBytes, which, starts);
-        const __m512i my_size = _mm512_maskz_permutexvar_epi8(kAllBytes, which, sizes);
-        const std::uint64_t inside = _mm512_cmplt_epu8_mask(in_word, my_size) &
-                                     _mm512_cmple_epu8_mask(my_size, _mm512_set1_epi8(8));
-        const __m512i key =
-            _mm512_maskz_permutexvar_epi8(inside, _mm512_add_epi8(my_start, in_word), text);
-        const __m512i hash =
-            _mm512_mullo_epi64(key, _mm512_set1_epi64(static_cast<long long>(kGolden)));
-        const __m512i line =
-            _mm512_maskz_srlv_epi64(255, hash, _mm512_set1_epi64(static_cast<long long>(shift_)));
-        const __m512i begin = _mm512_add_epi64(
-            widen(start),
-            _mm512_set1_epi64(static_cast<long long>(reinterpret_cast<std::uintptr_t>(at))));
-        const __m512i unit = _mm512_or_si512(_mm512_maskz_slli_epi64(255, begin, 16), widen(size));
-        const __m512i flag = _mm512_maskz_set1_epi64(pieces, encode::kUnitPiece);
-        _mm512_storeu_si512(e_.key + n_ + g, key);
-        _mm512_storeu_si512(e_.unit + n_ + g, _mm512_or_si512(unit, flag));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(e_.line + n_ + g),
-                            _mm512_maskz_cvtepi64_epi32(255, line));
+// All units at once: those behind the first one start and end inside the block, so that their bytes
+// are picked out of one register.
+// See units_scalar-inl.h.
+inline void append_block(encode::WordEncoder& e, const std::uint8_t* at, std::uint64_t ends,
+                         std::uint64_t cuts, const std::uint8_t*& unit,
+                         std::uint64_t& piece) noexcept {
+    if (ends == 0) {
+        return;
     }
-
-    static __m512i widen(const std::uint8_t* eight) noexcept {
-        return _mm512_maskz_cvtepu8_epi64(255,
-                                          _mm_loadl_epi64(reinterpret_cast<const __m128i*>(eight)));
-    }
-
-    encode::WordEncoder& e_;
-    const unsigned shift_;
-    std::uint32_t n_;
-    std::uint32_t n_longer_;
-};
+    UnitWriter to(e);
+    const unsigned first = trailing_zeros(ends);
+    const std::uint64_t is_cut = (cuts >> first & 1) * encode::kUnitPiece;
+    to.append(unit, static_cast<std::uint64_t>(at + first - unit), piece | is_cut,
+              load<std::uint64_t>(unit));
+    const unsigned last = top_bit(ends);
+    append_inner(to, at, ends, _pext_u64(cuts, ends));
+    piece = (cuts >> last & 1) * encode::kUnitPiece;
+    unit = at + last;
+}

@@ -67,7 +67,7 @@ public:
         if (__builtin_expect(careful, 0)) {
             gather_carefully(at, ends, cuts);
         } else {
-            UnitWriter(e_).append_block(at, ends, cuts, unit_, piece_);
+            append_block(e_, at, ends, cuts, unit_, piece_);
         }
         if (starts != 0) {
             word_ = at + top_bit(starts);

@@ -11,12 +11,18 @@
 namespace tokenmill::avx2 {
 namespace {
 #include "simd/block_avx2.h"
+#include "simd/block_bmi2.h"
 #include "simd/utf8-inl.h"
+#include "split/chars3-inl.h"
 #include "split/chars3_avx2-inl.h"
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
+#include "simd/lanes_avx2-inl.h"
+#include "encode/lockstep-inl.h"
+#include "encode/misses-inl.h"
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
+#include "encode/units_scalar-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace
 }  // namespace tokenmill::avx2

@@ -11,11 +11,17 @@
 namespace tokenmill::avx512 {
 namespace {
 #include "simd/block_avx512.h"
+#include "simd/block_bmi2.h"
 #include "simd/utf8-inl.h"
+#include "split/chars3-inl.h"
 #include "split/chars3_avx512-inl.h"
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
+#include "simd/lanes_avx512-inl.h"
+#include "encode/lockstep-inl.h"
+#include "encode/misses-inl.h"
 #include "encode/encode-inl.h"
+#include "encode/units-inl.h"
 #include "encode/units_avx512-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace

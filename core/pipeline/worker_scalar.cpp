@@ -9,11 +9,16 @@ namespace tokenmill::scalar {
 namespace {
 #include "simd/block_scalar.h"
 #include "simd/utf8-inl.h"
+#include "split/chars3-inl.h"
 #include "split/chars3_scalar-inl.h"
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
+#include "simd/lanes_scalar-inl.h"
+#include "encode/lockstep-inl.h"
+#include "encode/misses-inl.h"
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
+#include "encode/units_scalar-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar

@@ -1,21 +1,9 @@
-// The 64-byte block vocabulary with AVX-512; see block_scalar.h for the meaning.
+// The 64-byte block vocabulary with AVX-512, but for what block_bmi2.h adds; see block_scalar.h for
+// the meaning.
 
 using simd::ByteMasks;
 using simd::Utf8Masks;
 using simd::WideMasks;
-
-inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
-    return static_cast<unsigned>(_tzcnt_u64(bits));
-}
-inline unsigned top_bit(std::uint64_t bits) noexcept {
-    return 63U - static_cast<unsigned>(_lzcnt_u64(bits));
-}
-inline unsigned count_bits(std::uint64_t bits) noexcept {
-    return static_cast<unsigned>(_mm_popcnt_u64(bits));
-}
-inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
-    return _bzhi_u64(word, 8 * count);
-}
 
 inline __m512i load_block(const std::uint8_t* at) noexcept {
     return _mm512_loadu_si512(at);
@@ -26,6 +14,12 @@ inline __m512i all_bytes(int value) noexcept {
 inline std::uint64_t equals(__m512i v, int value) noexcept {
     return _mm512_cmpeq_epi8_mask(v, all_bytes(value));
 }
+inline std::uint64_t sign_mask(__m512i v) noexcept {
+    return _mm512_movepi8_mask(v);
+}
+inline std::uint64_t zero_mask(__m512i v) noexcept {
+    return _mm512_testn_epi8_mask(v, v);
+}
 inline std::uint64_t at_least(__m512i v, int value) noexcept {
     return _mm512_cmpge_epu8_mask(v, all_bytes(value));
 }
@@ -34,18 +28,8 @@ inline std::uint64_t in_range(__m512i v, int first, int count) noexcept {
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, all_bytes(first)), all_bytes(count));
 }
 
-inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
-    const __m512i v = load_block(at);
-    ByteMasks m;
-    m.non_ascii = _mm512_movepi8_mask(v);
-    m.letter = in_range(_mm512_or_si512(v, all_bytes(0x20)), 'a', 26);
-    m.digit = in_range(v, '0', 10);
-    m.space = equals(v, ' ');
-    m.white = m.space | in_range(v, 9, 5);
-    m.newline = equals(v, '\n') | equals(v, '\r');
-    m.apostrophe = equals(v, '\'');
-    m.nul = _mm512_testn_epi8_mask(v, v);
-    return m;
+inline __m512i with_bit5(__m512i v) noexcept {
+    return _mm512_or_si512(v, all_bytes(0x20));
 }
 
 inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
@@ -53,45 +37,13 @@ inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     return {in_range(v, 0x80, 0x40), in_range(v, 0xC0, 0x20), in_range(v, 0xE0, 0x10)};
 }
 
-inline std::uint64_t upper_mask(const std::uint8_t* at) noexcept {
-    return in_range(load_block(at), 'A', 26);
-}
-
-inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexcept {
-    return equals(load_block(at), byte);
-}
-
-inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
-    const __m512i v = load_block(at);
-    Utf8Masks m;
-    m.non_ascii = _mm512_movepi8_mask(v);
-    m.continuation = in_range(v, 0x80, 0x40);
-    m.from_c2 = at_least(v, 0xC2);
-    m.from_e0 = at_least(v, 0xE0);
-    m.from_f0 = at_least(v, 0xF0);
-    m.from_f5 = at_least(v, 0xF5);
-    m.below_a0 = in_range(v, 0x80, 0x20);
-    m.below_90 = in_range(v, 0x80, 0x10);
-    m.is_e0 = equals(v, 0xE0);
-    m.is_ed = equals(v, 0xED);
-    m.is_f0 = equals(v, 0xF0);
-    m.is_f4 = equals(v, 0xF4);
-    return m;
-}
-
 inline bool is_ascii_block(const std::uint8_t* at) noexcept {
-    return _mm512_movepi8_mask(load_block(at)) == 0;
+    return sign_mask(load_block(at)) == 0;
 }
 
 inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
     const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
     return _mm256_cmpeq_epi64_mask(line, _mm256_set1_epi64x(static_cast<long long>(key)));
-}
-
-inline void store_inline_ids(std::uint32_t* out, std::uint64_t value) noexcept {
-    const std::uint64_t two = _pdep_u64(value, 0x000FFFFF000FFFFFULL);
-    std::memcpy(out, &two, 8);
-    out[2] = static_cast<std::uint32_t>(value >> 40) & 0xFFFFF;
 }
 
 inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept {

@@ -1,19 +1,7 @@
 // What is known of the 3-byte characters of a block, sixteen at once. Text inside a target's
-// namespace; see chars3_scalar-inl.h for the meaning.
+// namespace; see chars3-inl.h for the meaning.
 
 constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners may read
-
-struct Chars3 {
-    std::uint64_t letter = 0;
-    std::uint64_t unusual = 0;
-    std::uint64_t paired = 0;
-    std::uint64_t in_doubt = 0;
-    std::uint32_t last = 0;
-};
-
-inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
-    return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
-}
 
 // The masked forms throughout: GCC 12 takes the others for uses of uninitialised values.
 constexpr __mmask16 kAll = 0xFFFF;
@@ -79,11 +67,8 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         code_before = code;
         fact_before = fact;
     }
-    Chars3 out;
-    out.letter = _pdep_u64(lanes.letter, leads);
-    out.unusual = _pdep_u64(lanes.unusual, leads);
-    out.paired = _pdep_u64(lanes.paired, leads);
-    out.in_doubt = _pdep_u64(lanes.in_doubt, leads);
-    out.last = decode3(bytes + top_bit(leads));
-    return out;
+    // From bit i for character i to the bits of the first bytes.
+    return {_pdep_u64(lanes.letter, leads), _pdep_u64(lanes.unusual, leads),
+            _pdep_u64(lanes.paired, leads), _pdep_u64(lanes.in_doubt, leads),
+            decode3(bytes + top_bit(leads))};
 }

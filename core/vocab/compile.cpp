@@ -96,28 +96,26 @@ std::vector<std::uint32_t> write_pairs(const Deriver& deriver, std::vector<Deriv
         internal[merge.id] = static_cast<std::uint32_t>(external.size());
         external.push_back(merge.id);
     }
-    std::size_t size = 1024;
-    while (size < 2 * kept.size()) {
-        size *= 2;
-    }
-    std::uint32_t shift = 64;
-    for (std::size_t rest = size; rest > 1; rest /= 2) {
+    std::size_t lines = 128;
+    std::uint32_t shift = 64 - 7;
+    while (lines * PairTable::kLine < 2 * kept.size()) {  // half full: one line in 20 overflows
+        lines *= 2;
         --shift;
     }
-    std::vector<std::uint64_t> slots(size, 0);
+    std::vector<std::uint64_t> slots(lines * PairTable::kLine, 0);
     std::vector<std::uint32_t> byte_pairs(65536, kNoMerge);
     for (const Derivation& merge : kept) {
-        const std::uint64_t left = internal[merge.left];
-        const std::uint64_t right = internal[merge.right];
+        const std::uint32_t left = internal[merge.left];
+        const std::uint32_t right = internal[merge.right];
         const std::uint32_t made = internal[merge.id];
         if (left == kNoMerge || right == kNoMerge) {
             throw Error(ErrorCode::BadSpec, "vocabulary: token " + std::to_string(merge.id) +
                                                 " is built from a part that cannot be built");
         }
-        const std::uint64_t key = left << kIdBits | right;
-        std::size_t at = hash_word(key) >> shift;
-        while (slots[at] != 0) {
-            at = (at + 1) & (size - 1);
+        const std::uint64_t key = PairTable::key_of(left, right);
+        std::size_t at = PairTable::kLine * (hash_word(key) >> shift);
+        while (slots[at] != 0) {  // slots of a line fill in order, so a free one ends a search
+            at = (at + 1) & (slots.size() - 1);
         }
         slots[at] = key << kIdBits | made;
         if (left < 256 && right < 256) {

@@ -80,11 +80,13 @@ VocabView::VocabView(const BlobReader& blob) {
     const auto slots = blob.get<std::uint64_t>(kPairSlots);
     const auto parts = blob.get<std::uint64_t>(kJunctionParts);
     if (!is_power_of_two(index_.size()) || !is_power_of_two(slots.size()) ||
-        !is_power_of_two(parts.size()) || n == 0 || scalars_.internal_count < 256) {
+        slots.size() < 2 * PairTable::kLine || !is_power_of_two(parts.size()) || n == 0 ||
+        scalars_.internal_count < 256) {
         corrupt("a hash table has an impossible size");
     }
-    pairs = {slots.data(), blob.need<std::uint32_t>(kBytePairs, 65536).data(),
-             64 - log2_of(slots.size()), static_cast<std::uint32_t>(slots.size() - 1)};
+    const std::size_t lines = slots.size() / PairTable::kLine;
+    pairs = {slots.data(), blob.need<std::uint32_t>(kBytePairs, 65536).data(), 64 - log2_of(lines),
+             static_cast<std::uint32_t>(lines - 1)};
     junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
                  blob.need<std::uint8_t>(kJunctionFlags, 65536).data(), parts.data(),
                  static_cast<std::uint32_t>(parts.size() - 1)};

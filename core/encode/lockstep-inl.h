@@ -1,0 +1,136 @@
+// Ranked merging of several short words at once. Text compiled once per target, inside its
+// namespace. A merge needs two look-ups in a table that no cache holds whole; while one word waits
+// for its lines, the others go on. Two rounds a step: the first chooses every word's next merge and
+// asks for the lines, the second reads them. No jump depends on the data but "this word is done"
+// (log 2026-11-15).
+
+constexpr std::uint32_t kNoSymbol = vocab::kIdMask;  // pairs with nothing
+
+// The rank of the pair with this key, to stand in `lane`.
+TOKENMILL_INLINE std::uint32_t rank_of(const vocab::PairTable& pairs, std::uint64_t key,
+                                       std::uint64_t line, unsigned lane) noexcept {
+    const std::uint64_t* slots = pairs.slots + vocab::PairTable::kLine * line;
+    const unsigned same = equal_slots(slots, key);
+    const auto made =
+        static_cast<std::uint32_t>(slots[trailing_zeros(same | 0x80U)]) & vocab::kIdMask;
+    std::uint32_t missing = 0U - std::uint32_t{same == 0};
+    asm("" : "+r"(missing));  // the compiler would make a jump of this
+    if (__builtin_expect((missing & static_cast<std::uint32_t>(slots[7] != 0)) != 0, 0)) {
+        const std::uint32_t found = pairs.find(key, (line + 1) & pairs.mask);
+        return found == vocab::kNoMerge ? kNoRank : found << kLaneBits | lane;
+    }
+    return (made << kLaneBits | lane) | missing;
+}
+
+// A word in the making, and the merge that was chosen for it.
+template <unsigned kGroups>
+struct WordInStep {
+    Lanes<kGroups> ranks;
+    std::uint64_t alive;  // bit i: symbol i stands
+    std::uint64_t key_before;
+    std::uint64_t key_at;
+    std::uint32_t line_before;
+    std::uint32_t line_at;
+    std::uint32_t index;  // which word of the list
+    std::uint32_t at;
+    std::uint32_t gone;
+    std::uint32_t before;
+    // The first and the one behind the last are no symbols but ends: every symbol has neighbours.
+    std::uint32_t symbol[16 * kGroups + 2];
+};
+
+// Words of up to kLongest bytes, as zero-padded copies.
+template <unsigned kGroups>
+struct StepList {
+    static constexpr std::uint32_t kRoom = 64;
+    static constexpr unsigned kLongest = kGroups == 4 ? 62 : 16 * kGroups;  // `alive` has two more
+
+    std::uint32_t count = 0;
+    std::uint16_t unit[kRoom];  // index in the batch
+    std::uint8_t size[kRoom];
+    alignas(16) std::uint8_t bytes[kRoom][16 * kGroups + 16];
+};
+
+template <unsigned kGroups>
+TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const StepList<kGroups>& list,
+                                 std::uint32_t index, WordInStep<kGroups>& word) noexcept {
+    const unsigned size = list.size[index];
+    const std::uint8_t* bytes = list.bytes[index];
+    word.index = index;
+    word.ranks = Lanes<kGroups>::of_bytes(bytes, size, pairs.byte_pairs);
+    word.alive = low_bits(size + 2);
+    word.symbol[0] = kNoSymbol;
+    widen_bytes(bytes, 16 * kGroups, word.symbol + 1);
+    word.symbol[size + 1] = kNoSymbol;
+}
+
+template <unsigned kGroups>
+TOKENMILL_INLINE void choose_merge(const vocab::PairTable& pairs, WordInStep<kGroups>& word,
+                                   std::uint32_t least) noexcept {
+    const std::uint32_t made = least >> kLaneBits;
+    const unsigned at = (least & ((1U << kLaneBits) - 1)) + 1;
+    std::uint64_t above = word.alive & (~std::uint64_t{1} << at);
+    const unsigned gone = trailing_zeros(above);
+    above &= above - 1;
+    const unsigned before = top_bit(word.alive & low_bits(at));
+    word.alive ^= std::uint64_t{1} << gone;
+    word.symbol[at] = made;
+    word.at = at;
+    word.gone = gone;
+    word.before = before;
+    word.key_before = vocab::PairTable::key_of(word.symbol[before], made);
+    word.key_at = vocab::PairTable::key_of(made, word.symbol[trailing_zeros(above)]);
+    word.line_before = static_cast<std::uint32_t>(pairs.line_of(word.key_before));
+    word.line_at = static_cast<std::uint32_t>(pairs.line_of(word.key_at));
+    __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * word.line_before);
+    __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * word.line_at);
+}
+
+template <unsigned kGroups>
+TOKENMILL_INLINE void finish_merge(const vocab::PairTable& pairs,
+                                   WordInStep<kGroups>& word) noexcept {
+    const std::uint32_t rank_before =
+        rank_of(pairs, word.key_before, word.line_before, word.before - 1);
+    const std::uint32_t rank_at = rank_of(pairs, word.key_at, word.line_at, word.at - 1);
+    word.ranks.update(word.gone - 1, word.before - 1, rank_before, word.at - 1, rank_at);
+}
+
+// Calls done(index in the list, internal ids, count) for every word, in any order.
+template <unsigned kGroups, typename Done>
+void merge_in_step(const vocab::PairTable& pairs, const StepList<kGroups>& list, Done done) {
+    constexpr std::uint32_t kAtOnce = kWordsAtOnce / kGroups < 2 ? 2 : kWordsAtOnce / kGroups;
+    WordInStep<kGroups> words[kAtOnce];
+    std::uint32_t started = 0;
+    std::uint32_t running = 0;
+    while (running < kAtOnce && started < list.count) {
+        start_word(pairs, list, started++, words[running++]);
+    }
+    const auto finish = [&](const WordInStep<kGroups>& word) {
+        std::uint32_t ids[16 * kGroups];
+        std::uint32_t count = 0;
+        const std::uint64_t ends = std::uint64_t{1} << top_bit(word.alive) | 1U;
+        for (std::uint64_t rest = word.alive ^ ends; rest != 0; rest &= rest - 1) {
+            ids[count++] = word.symbol[trailing_zeros(rest)];
+        }
+        done(word.index, ids, count);
+    };
+    while (running != 0) {
+        for (std::uint32_t k = 0; k < running;) {
+            const std::uint32_t least = words[k].ranks.least();
+            if (__builtin_expect(least != kNoRank, 1)) {
+                choose_merge(pairs, words[k], least);
+                ++k;
+                continue;
+            }
+            finish(words[k]);
+            if (started < list.count) {
+                start_word(pairs, list, started++, words[k]);
+            } else if (--running != k) {
+                words[k] = words[running];
+            }
+        }
+        for (std::uint32_t k = 0; k < running; ++k) {
+            finish_merge(pairs, words[k]);
+        }
+    }
+}

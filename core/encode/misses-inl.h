@@ -1,0 +1,58 @@
+// Units that no table answered: merged in step where they are short, else one at a time. Text
+// compiled once per target, inside its namespace.
+
+template <unsigned kGroups>
+inline void merge_list(encode::WordEncoder& e, StepList<kGroups>& list) {
+    const auto done = [&](std::uint32_t index, std::uint32_t* ids, std::uint32_t count) {
+        e.value[list.unit[index]] = e.keep_merged(e.unit[list.unit[index]], ids, count);
+    };
+    merge_in_step(e.vocab.pairs, list, done);
+    list.count = 0;
+}
+
+template <unsigned kGroups>
+inline void add_to_list(encode::WordEncoder& e, StepList<kGroups>& list, std::uint16_t unit) {
+    const std::uint32_t size = encode::unit_size(e.unit[unit]);
+    const std::uint8_t* word = encode::unit_begin(e.unit[unit]);
+    std::uint8_t* to = list.bytes[list.count];
+    if (size <= 8) {
+        const std::uint64_t bytes[2] = {load_short(word, size), 0};
+        std::memcpy(to, bytes, 16);
+    } else if (size <= 16) {
+        const std::uint64_t bytes[2] = {load<std::uint64_t>(word), load_upper(word, size)};
+        std::memcpy(to, bytes, 16);
+    } else {
+        std::memcpy(to, word, size);
+    }
+    list.unit[list.count] = unit;
+    list.size[list.count] = static_cast<std::uint8_t>(size);
+    if (++list.count == StepList<kGroups>::kRoom) {
+        merge_list(e, list);
+    }
+}
+
+inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing,
+                            std::uint32_t count) {
+    StepList<1> up_to_16;
+    StepList<2> up_to_32;
+    StepList<4> up_to_62;
+    const bool is_plain = !e.vocab.drops_bytes();
+    for (std::uint32_t j = 0; j < count; ++j) {
+        const std::uint16_t unit = missing[j];
+        const std::uint32_t size = encode::unit_size(e.unit[unit]);
+        if (!is_plain || size > StepList<4>::kLongest || size < 2) {
+            e.value[unit] = e.resolve(e.unit[unit]);
+        } else if (!e.answer_unmerged(e.unit[unit], e.value[unit])) {
+            if (size <= 16) {
+                add_to_list(e, up_to_16, unit);
+            } else if (size <= 32) {
+                add_to_list(e, up_to_32, unit);
+            } else {
+                add_to_list(e, up_to_62, unit);
+            }
+        }
+    }
+    merge_list(e, up_to_16);
+    merge_list(e, up_to_32);
+    merge_list(e, up_to_62);
+}

@@ -1,0 +1,62 @@
+// What the targets with vectors and BMI2 write alike of the block vocabulary. Text inside a
+// target's namespace, behind block_<target>.h, whose load_block, sign_mask, zero_mask, equals,
+// at_least, in_range and with_bit5 it uses; see block_scalar.h for the meaning.
+
+inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(_tzcnt_u64(bits));
+}
+inline unsigned top_bit(std::uint64_t bits) noexcept {
+    return 63U - static_cast<unsigned>(_lzcnt_u64(bits));
+}
+inline unsigned count_bits(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(_mm_popcnt_u64(bits));
+}
+inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
+    return _bzhi_u64(word, static_cast<std::uint64_t>(8 * count));  // its low 8 bits count
+}
+
+inline ByteMasks byte_masks(const std::uint8_t* at) noexcept {
+    const auto v = load_block(at);
+    ByteMasks m;
+    m.non_ascii = sign_mask(v);
+    m.letter = in_range(with_bit5(v), 'a', 26);
+    m.digit = in_range(v, '0', 10);
+    m.space = equals(v, ' ');
+    m.white = m.space | in_range(v, 9, 5);
+    m.newline = equals(v, '\n') | equals(v, '\r');
+    m.apostrophe = equals(v, '\'');
+    m.nul = zero_mask(v);
+    return m;
+}
+
+inline std::uint64_t upper_mask(const std::uint8_t* at) noexcept {
+    return in_range(load_block(at), 'A', 26);
+}
+
+inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexcept {
+    return equals(load_block(at), byte);
+}
+
+inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
+    const auto v = load_block(at);
+    Utf8Masks m;
+    m.non_ascii = sign_mask(v);
+    m.continuation = in_range(v, 0x80, 0x40);
+    m.from_c2 = at_least(v, 0xC2);
+    m.from_e0 = at_least(v, 0xE0);
+    m.from_f0 = at_least(v, 0xF0);
+    m.from_f5 = at_least(v, 0xF5);
+    m.below_a0 = in_range(v, 0x80, 0x20);
+    m.below_90 = in_range(v, 0x80, 0x10);
+    m.is_e0 = equals(v, 0xE0);
+    m.is_ed = equals(v, 0xED);
+    m.is_f0 = equals(v, 0xF0);
+    m.is_f4 = equals(v, 0xF4);
+    return m;
+}
+
+inline void store_inline_ids(std::uint32_t* out, std::uint64_t value) noexcept {
+    const std::uint64_t two = _pdep_u64(value, 0x000FFFFF000FFFFFULL);
+    std::memcpy(out, &two, 8);
+    out[2] = static_cast<std::uint32_t>(value >> 40) & 0xFFFFF;
+}

@@ -1,0 +1,84 @@
+// The ranks of a word while it is merged, with AVX2; see lanes_scalar-inl.h for the meaning. They
+// stay in registers: a lane written to memory and read back as a vector would wait for the store.
+
+constexpr unsigned kLaneBits = 6;
+constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
+constexpr unsigned kWordsAtOnce = 12;
+
+template <unsigned kGroups>
+class Lanes {
+public:
+    static Lanes of_bytes(const std::uint8_t* word, unsigned size,
+                          const std::uint32_t* byte_pairs) noexcept {
+        const __m256i none = _mm256_set1_epi32(-1);
+        const __m256i last = _mm256_set1_epi32(static_cast<int>(size) - 1);
+        Lanes lanes;
+        for (unsigned v = 0; v < kVectors; ++v) {
+            const __m256i lane = numbers(v);
+            const __m256i is_pair = _mm256_cmpgt_epi32(last, lane);
+            const __m256i left = widen(word + 8 * v);
+            const __m256i right = widen(word + 8 * v + 1);
+            const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left, 8), right);
+            const __m256i made = _mm256_mask_i32gather_epi32(
+                none, reinterpret_cast<const int*>(byte_pairs), pair, is_pair, 4);
+            const __m256i rank =
+                _mm256_or_si256(_mm256_slli_epi32(made, static_cast<int>(kLaneBits)), lane);
+            lanes.rank_[v] = _mm256_or_si256(rank, _mm256_cmpeq_epi32(made, none));
+        }
+        return lanes;
+    }
+    [[nodiscard]] std::uint32_t least() const noexcept {
+        __m256i m = rank_[0];
+        for (unsigned v = 1; v < kVectors; ++v) {
+            m = _mm256_min_epu32(m, rank_[v]);
+        }
+        __m128i n = _mm_min_epu32(_mm256_castsi256_si128(m), _mm256_extracti128_si256(m, 1));
+        n = _mm_min_epu32(n, _mm_shuffle_epi32(n, 0x4E));
+        n = _mm_min_epu32(n, _mm_shuffle_epi32(n, 0xB1));
+        return static_cast<std::uint32_t>(_mm_cvtsi128_si32(n));
+    }
+    void update(unsigned gone, unsigned before, std::uint32_t rank_before, unsigned at,
+                std::uint32_t rank_at) noexcept {
+        const __m256i all_gone = _mm256_set1_epi32(static_cast<int>(gone));
+        const __m256i all_before = _mm256_set1_epi32(static_cast<int>(before));
+        const __m256i all_at = _mm256_set1_epi32(static_cast<int>(at));
+        const __m256i new_before = _mm256_set1_epi32(static_cast<int>(rank_before));
+        const __m256i new_at = _mm256_set1_epi32(static_cast<int>(rank_at));
+        for (unsigned v = 0; v < kVectors; ++v) {
+            const __m256i lane = numbers(v);
+            __m256i r = _mm256_or_si256(rank_[v], _mm256_cmpeq_epi32(lane, all_gone));
+            r = _mm256_blendv_epi8(r, new_before, _mm256_cmpeq_epi32(lane, all_before));
+            rank_[v] = _mm256_blendv_epi8(r, new_at, _mm256_cmpeq_epi32(lane, all_at));
+        }
+    }
+
+private:
+    static constexpr unsigned kVectors = 2 * kGroups;
+    static __m256i numbers(unsigned v) noexcept {
+        return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                _mm256_set1_epi32(static_cast<int>(8 * v)));
+    }
+    static __m256i widen(const std::uint8_t* at) noexcept {
+        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
+    }
+    __m256i rank_[kVectors];
+};
+
+inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexcept {
+    const __m256i wanted = _mm256_set1_epi64x(static_cast<long long>(key));
+    unsigned same = 0;
+    for (unsigned half = 0; half < 2; ++half) {
+        const __m256i slots = _mm256_load_si256(reinterpret_cast<const __m256i*>(line) + half);
+        const __m256i equal =
+            _mm256_cmpeq_epi64(_mm256_srli_epi64(slots, static_cast<int>(vocab::kIdBits)), wanted);
+        same |= static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))) << (4 * half);
+    }
+    return same;
+}
+
+inline void widen_bytes(const std::uint8_t* bytes, unsigned count, std::uint32_t* out) noexcept {
+    for (unsigned i = 0; i < count; i += 8) {
+        const __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes + i));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_cvtepu8_epi32(eight));
+    }
+}

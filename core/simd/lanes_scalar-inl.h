@@ -1,0 +1,57 @@
+// The ranks of a word while it is merged, one lane for every byte of it, on plain arrays. A rank is
+// (merged id << kLaneBits | lane), so the least one names the next merge. The AVX2 and AVX-512
+// forms have the same members.
+
+constexpr unsigned kLaneBits = 6;
+constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
+constexpr unsigned kWordsAtOnce = 12;  // how many words are merged in step
+
+template <unsigned kGroups>  // of sixteen lanes
+class Lanes {
+public:
+    // The ranks of `size` bytes; 16 * kGroups + 1 of them are readable.
+    static Lanes of_bytes(const std::uint8_t* word, unsigned size,
+                          const std::uint32_t* byte_pairs) noexcept {
+        Lanes lanes;
+        for (unsigned i = 0; i < 16 * kGroups; ++i) {
+            const std::uint32_t made = byte_pairs[word[i] << 8 | word[i + 1]];
+            lanes.rank_[i] =
+                i + 1 >= size || made == vocab::kNoMerge ? kNoRank : made << kLaneBits | i;
+        }
+        return lanes;
+    }
+    [[nodiscard]] std::uint32_t least() const noexcept {
+        std::uint32_t least = kNoRank;
+        for (unsigned i = 0; i < 16 * kGroups; ++i) {
+            least = rank_[i] < least ? rank_[i] : least;
+        }
+        return least;
+    }
+    // Lane `gone` is merged away; a lane of ~0 is none.
+    void update(unsigned gone, unsigned before, std::uint32_t rank_before, unsigned at,
+                std::uint32_t rank_at) noexcept {
+        rank_[gone] = kNoRank;
+        if (before != ~0U) {
+            rank_[before] = rank_before;
+        }
+        rank_[at] = rank_at;
+    }
+
+private:
+    std::uint32_t rank_[16 * kGroups];
+};
+
+// Bit i: slot i of the line has this key, for eight slots.
+inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexcept {
+    unsigned same = 0;
+    for (unsigned i = 0; i < vocab::PairTable::kLine; ++i) {
+        same |= (line[i] >> vocab::kIdBits == key ? 1U : 0U) << i;
+    }
+    return same;
+}
+
+inline void widen_bytes(const std::uint8_t* bytes, unsigned count, std::uint32_t* out) noexcept {
+    for (unsigned i = 0; i < count; ++i) {
+        out[i] = bytes[i];
+    }
+}
