@@ -34,16 +34,18 @@ inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
             const std::uint64_t high = load_upper(word, size);
             const auto line = static_cast<std::uint32_t>(hash_pair(low, high) >> shift16);
             prefetch(&tables.lines16[line]);
-            longer.key16[2 * longer.n16] = low;
-            longer.key16[2 * longer.n16 + 1] = high;
+            const std::size_t at = std::size_t{2} * longer.n16;
+            longer.key16[at] = low;
+            longer.key16[at + 1] = high;
             longer.line16[longer.n16] = line;
             longer.in16[longer.n16++] = i;
         } else if (size > 16 && size <= 32) {
             std::uint64_t key[4];
             encode::make_key32(word, size, key);
             const auto set = static_cast<std::uint32_t>(encode::hash_key32(key, size) >> shift32);
-            prefetch(&tables.lines32[2 * set]);
-            prefetch(&tables.lines32[2 * set + 1]);
+            const encode::Line32* lines = tables.lines32 + std::size_t{2} * set;
+            prefetch(lines);
+            prefetch(lines + 1);
             longer.set32[longer.n32] = set;
             longer.in32[longer.n32++] = i;
         } else {
@@ -82,8 +84,8 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
                          std::uint32_t& n_missing) {
     for (std::uint32_t j = 0; j < longer.n16; ++j) {
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
-        const std::uint64_t low = longer.key16[2 * j];
-        const std::uint64_t high = longer.key16[2 * j + 1];
+        const std::uint64_t low = longer.key16[std::size_t{2} * j];
+        const std::uint64_t high = longer.key16[std::size_t{2} * j + 1];
         const bool first = ((line.key[0] ^ low) | (line.key[1] ^ high)) == 0;
         const bool second = ((line.key[2] ^ low) | (line.key[3] ^ high)) == 0;
         const std::uint16_t i = longer.in16[j];
@@ -96,7 +98,7 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
         const std::uint32_t size = encode::unit_size(e.unit[i]);
         std::uint64_t key[4];
         encode::make_key32(encode::unit_begin(e.unit[i]), size, key);
-        const encode::Line32* set = e.tables.lines32 + 2 * longer.set32[j];
+        const encode::Line32* set = e.tables.lines32 + std::size_t{2} * longer.set32[j];
         const encode::Line32* hit = nullptr;
         for (unsigned way = 0; way < 2; ++way) {
             if (set[way].header >> 8 == size && equal_key32(set[way].key, key)) {

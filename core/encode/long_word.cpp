@@ -161,7 +161,7 @@ private:
     }
 
     void refresh(std::uint32_t at) noexcept {
-        const std::int32_t* group = ranked_ + at / kGroup * kGroup;
+        const std::int32_t* group = ranked_ + std::size_t{at / kGroup} * kGroup;
         std::int32_t lowest = kNone;
         for (unsigned i = 0; i < kGroup; ++i) {
             lowest = std::min(lowest, group[i]);

@@ -71,7 +71,7 @@ void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
 
 void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
     Line16& line = lines16[hash_pair(low, high) >> (64 - bits.words16)];
-    std::uint32_t slot = 0;
+    std::size_t slot = 0;
     while (slot < 2 && line.value[slot] != 0 &&
            (line.key[2 * slot] != low || line.key[2 * slot + 1] != high)) {
         ++slot;

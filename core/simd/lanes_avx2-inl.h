@@ -16,8 +16,8 @@ public:
         for (unsigned v = 0; v < kVectors; ++v) {
             const __m256i lane = numbers(v);
             const __m256i is_pair = _mm256_cmpgt_epi32(last, lane);
-            const __m256i left = widen(word + 8 * v);
-            const __m256i right = widen(word + 8 * v + 1);
+            const __m256i left = widen(word, v);
+            const __m256i right = widen(word + 1, v);
             const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left, 8), right);
             const __m256i made = _mm256_mask_i32gather_epi32(
                 none, reinterpret_cast<const int*>(byte_pairs), pair, is_pair, 4);
@@ -58,8 +58,9 @@ private:
         return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
                                 _mm256_set1_epi32(static_cast<int>(8 * v)));
     }
-    static __m256i widen(const std::uint8_t* at) noexcept {
-        return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at)));
+    static __m256i widen(const std::uint8_t* bytes, std::size_t eighth) noexcept {
+        return _mm256_cvtepu8_epi32(
+            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes + 8 * eighth)));
     }
     __m256i rank_[kVectors];
 };

@@ -16,9 +16,8 @@ public:
         const std::uint64_t pairs = low_bits(size - 1);
         Lanes lanes;
         for (unsigned v = 0; v < kGroups; ++v) {
-            const __m512i pair =
-                _mm512_or_si512(_mm512_maskz_slli_epi32(kAllLanes, widen(word + 16 * v), 8),
-                                widen(word + 16 * v + 1));
+            const __m512i pair = _mm512_or_si512(
+                _mm512_maskz_slli_epi32(kAllLanes, widen(word, v), 8), widen(word + 1, v));
             const auto is_pair = static_cast<__mmask16>(pairs >> (16 * v));
             const __m512i made = _mm512_mask_i32gather_epi32(none, is_pair, pair, byte_pairs, 4);
             const __m512i rank =
@@ -61,9 +60,9 @@ private:
             _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         return _mm512_add_epi32(first, _mm512_set1_epi32(static_cast<int>(16 * v)));
     }
-    static __m512i widen(const std::uint8_t* at) noexcept {
-        return _mm512_maskz_cvtepu8_epi32(kAllLanes,
-                                          _mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+    static __m512i widen(const std::uint8_t* bytes, std::size_t sixteenth) noexcept {
+        return _mm512_maskz_cvtepu8_epi32(
+            kAllLanes, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * sixteenth)));
     }
     __m512i rank_[kGroups];
 };

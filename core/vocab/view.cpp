@@ -80,8 +80,8 @@ VocabView::VocabView(const BlobReader& blob) {
     const auto slots = blob.get<std::uint64_t>(kPairSlots);
     const auto parts = blob.get<std::uint64_t>(kJunctionParts);
     if (!is_power_of_two(index_.size()) || !is_power_of_two(slots.size()) ||
-        slots.size() < 2 * PairTable::kLine || !is_power_of_two(parts.size()) || n == 0 ||
-        scalars_.internal_count < 256) {
+        slots.size() < std::size_t{2} * PairTable::kLine || !is_power_of_two(parts.size()) ||
+        n == 0 || scalars_.internal_count < 256) {
         corrupt("a hash table has an impossible size");
     }
     const std::size_t lines = slots.size() / PairTable::kLine;

@@ -36,13 +36,17 @@ def _choice(name: str, choices: dict[str, int], got: object) -> int:
     return choices[got]
 
 
+MAX_THREADS = 4096
+
+
 def thread_count(threads: int | None) -> int:
     """Return what was asked for, or what this process may use."""
     if threads is None:
         return available()
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+    is_number = isinstance(threads, int) and not isinstance(threads, bool)
+    if not is_number or not 1 <= threads <= MAX_THREADS:
         raise OptionError(
-            f"threads: expected a whole number of at least 1, got {threads!r}",
+            f"threads: expected a whole number from 1 to {MAX_THREADS}, got {threads!r}",
             hint="None uses what this process may use",
         )
     return threads

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from tokenmill import TokenmillError
+from tokenmill._cli import main
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -116,9 +119,71 @@ def test_bytes_that_are_not_utf8_are_an_error_or_replaced(small_json: Path) -> N
     assert tokenmill("decode", "-t", small_json, data=replaced).stdout == "ab\ufffd".encode()
 
 
+@pytest.mark.parametrize("command", ["encode", "count"])
+@pytest.mark.parametrize(
+    ("documents", "place"), [("file", b"%b, byte 5: "), ("line", b"%b:2, byte 2: ")]
+)
+def test_bytes_that_are_not_utf8_are_placed_and_the_option_is_named(
+    small_json: Path, tmp_path: Path, command: str, documents: str, place: bytes
+) -> None:
+    (tmp_path / "good").write_bytes(b"ok")
+    bad = tmp_path / "bad"
+    bad.write_bytes(b"ok\nab\xff")
+    files = (tmp_path / "good", bad)
+    result = tokenmill(command, "-t", small_json, "--documents", documents, *files)
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"tokenmill: " + place % str(bad).encode())
+    assert b"; hint: pass --errors replace" in result.stderr
+    assert b"errors=" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["encode", "count"])
+def test_help_names_what_to_do_with_bytes_that_are_not_utf8(command: str) -> None:
+    assert b"--errors {strict,replace}" in tokenmill(command, "--help").stdout
+
+
+def test_a_forbidden_special_token_is_placed_and_the_option_is_named(small_json: Path) -> None:
+    options = ("-t", small_json, "--special-in-text", "raise")
+    result = tokenmill("count", *options, data=b"hello</s>")
+    assert result.returncode == 1
+    assert result.stderr.startswith(b"tokenmill: -, byte 5: ")
+    assert b"; hint: pass --special-in-text encode" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("message", "printed"),
+    [
+        ("a: b; hint: errors='replace' helps", "a: b; hint: --errors replace helps"),
+        ('a; hint: use dtype="uint32"', "a; hint: use --dtype uint32"),
+        ("a; hint: pass pattern= one of b, c", "a; hint: pass --pattern one of b, c"),
+        ("dtype='x' is wrong; hint: none", "dtype='x' is wrong; hint: none"),
+        ("errors='x' without a hint", "errors='x' without a hint"),
+    ],
+)
+def test_hints_name_options_not_arguments(
+    message: str,
+    printed: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(_: object) -> None:
+        raise TokenmillError(message)
+
+    monkeypatch.setattr("tokenmill._cli.info._run", fail)
+    assert main(["info"]) == 1
+    assert capsys.readouterr().err == f"tokenmill: {printed}\n"
+
+
 @pytest.mark.parametrize(
     "arguments",
-    [(), ("fly",), ("encode", "--dtype", "int8"), ("compile", "a"), ("count", "--threads", "x")],
+    [
+        (),
+        ("fly",),
+        ("encode", "--dtype", "int8"),
+        ("compile", "a"),
+        ("count", "--threads", "x"),
+        ("count", "--threads", "0"),
+    ],
 )
 def test_a_wrong_command_is_status_2(arguments: tuple[str, ...]) -> None:
     result = tokenmill(*arguments)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+# What hints for Python spell `errors="replace"` or `pattern=` is an option here.
+_ARGUMENT = re.compile(r"""\b(dtype|errors|pattern|special_in_text)=(?:(["'])(\w+)\2|(?=\s))""")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (TokenmillError, OSError) as error:
-        print(f"tokenmill: {error}", file=sys.stderr)  # noqa: T201
+        print(f"tokenmill: {_for_a_shell(str(error))}", file=sys.stderr)  # noqa: T201
         return 1
     return 0
 
@@ -52,6 +55,19 @@ def _parser() -> argparse.ArgumentParser:
     for command in (encode, decode, count, info, compile_command):
         command.register(commands)
     return parser
+
+
+def _for_a_shell(message: str) -> str:
+    """Name options instead of arguments in the hint: `errors="replace"` -> `--errors replace`."""
+    problem, separator, hint = message.rpartition("; hint: ")
+    if not separator:
+        return message
+    return problem + separator + _ARGUMENT.sub(_option, hint)
+
+
+def _option(argument: re.Match[str]) -> str:
+    name = "--" + argument[1].replace("_", "-")
+    return f"{name} {argument[3]}" if argument[3] else name
 
 
 @contextlib.contextmanager

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import mmap
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from tokenmill._errors import EncodeError
+
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from tokenmill._tokenizer import Tokenizer
@@ -70,7 +73,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
         help="bytes that are not UTF-8 are an error (default) or become U+FFFD",
     )
     parser.add_argument(
-        "--threads", type=int, metavar="N", help="default: what this process may use"
+        "--threads", type=_positive, metavar="N", help="default: what this process may use"
     )
 
 
@@ -92,6 +95,18 @@ def read(name: str) -> Input:
             return file.read()
 
 
+@contextlib.contextmanager
+def blaming(name: str, kind: str) -> Iterator[None]:
+    """Let errors say the file, and its line where each is a text, not the number of the text."""
+    try:
+        yield
+    except EncodeError as error:
+        if error.document is not None:
+            place = f"{name}:{error.document + 1}" if kind == "line" else name
+            error.args = (place + str(error).removeprefix(f"document {error.document}"),)
+        raise
+
+
 def documents(data: Input, kind: str) -> list[Input]:
     """Cut the bytes of one input into texts."""
     return [data] if kind == "file" else list(lines(data))
@@ -103,3 +118,9 @@ def lines(data: Input) -> Iterator[bytes]:
     if not parts[-1]:
         parts.pop()
     yield from parts
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)

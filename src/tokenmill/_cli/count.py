@@ -28,13 +28,14 @@ def _run(options: argparse.Namespace) -> None:
     tokenizer = _options.load(options)
     total = 0
     for name in options.files:
-        counts = tokenizer.count_batch(
-            _options.documents(_options.read(name), options.documents),
-            threads=options.threads,
-            add_special_tokens=options.add_special_tokens,
-            special_in_text=options.special_in_text,
-            errors=options.errors,
-        )
+        with _options.blaming(name, options.documents):
+            counts = tokenizer.count_batch(
+                _options.documents(_options.read(name), options.documents),
+                threads=options.threads,
+                add_special_tokens=options.add_special_tokens,
+                special_in_text=options.special_in_text,
+                errors=options.errors,
+            )
         total += int(counts.sum())
         sys.stdout.write(f"{int(counts.sum())}\t{name}\n")
     if len(options.files) > 1:

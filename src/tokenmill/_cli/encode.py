@@ -37,14 +37,15 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         parser.error("--binary would fill the terminal with raw bytes; hint: redirect stdout")
     tokenizer = _options.load(options)
     for name in options.files:
-        batch = tokenizer.encode_batch(
-            _options.documents(_options.read(name), options.documents),
-            threads=options.threads,
-            dtype=options.dtype if options.binary else "uint32",
-            add_special_tokens=options.add_special_tokens,
-            special_in_text=options.special_in_text,
-            errors=options.errors,
-        )
+        with _options.blaming(name, options.documents):
+            batch = tokenizer.encode_batch(
+                _options.documents(_options.read(name), options.documents),
+                threads=options.threads,
+                dtype=options.dtype if options.binary else "uint32",
+                add_special_tokens=options.add_special_tokens,
+                special_in_text=options.special_in_text,
+                errors=options.errors,
+            )
         if options.binary:
             _write_binary(batch)
         else:
