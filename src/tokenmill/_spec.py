@@ -33,6 +33,10 @@ Reference = Literal["tokenizers", "tiktoken"]
 NormalizerKind = Literal[
     "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend"
 ]
+DecoderKind = Literal[
+    "byte_level", "byte_fallback", "fuse", "strip", "replace", "replace_regex", "metaspace",
+    "wordpiece", "bpe", "ctc",
+]  # fmt: skip
 # What `BpeModel.ranks` holds for an id that no merge can make.
 NO_RANK = 0xFFFF_FFFF
 
@@ -88,6 +92,51 @@ class NormalizerStep:
     right: bool = False
 
 
+@dataclass(frozen=True)
+class Metaspace:
+    """The pre-tokenizer that writes `replacement` for blanks.
+
+    It works on the words that the first `after` steps of the split have made: " " becomes
+    `replacement`; one is put in front unless there is one already, of every word ("always"), of
+    the one at the beginning of the text ("first") or of none ("never"); with `split`, each
+    `replacement` then begins a new word.
+    """
+
+    replacement: str
+    prepend: Literal["always", "first", "never"]
+    split: bool
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class DecoderStep:
+    """One step from the texts of tokens to the decoded text.
+
+    "byte_level" (stand-in characters to bytes), "byte_fallback" ("<0x41>" to the byte), "fuse" (all
+    texts to one), "strip" (`a` off each text, at most `left` times in front and `right` behind),
+    "replace" (`a` by `b`; "replace_regex": `a` is a pattern), "metaspace" (`a` to blanks, the first
+    one dropped if `flag`), "wordpiece" (`a` is the prefix that continues; `flag`: clean up), "bpe"
+    (`a` is the suffix that ends a word), "ctc" (`a` is the pad token, `b` the word delimiter,
+    `flag`: clean up).
+    """
+
+    kind: DecoderKind
+    a: str = ""
+    b: str = ""
+    left: int = 0
+    right: int = 0
+    flag: bool = False
+
+
+@dataclass(frozen=True)
+class TemplatePart:
+    """A part of what goes to a model: the text A or B, or else fixed ids."""
+
+    text: Literal["", "A", "B"] = ""
+    ids: tuple[int, ...] = ()
+    type_id: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class BpeModel:
     """Byte-pair encoding over bytes.
@@ -100,6 +149,11 @@ class BpeModel:
     `ranks`: instead of merges, the priority of every token; a pair may merge when its joined bytes
     are a token, the lowest rank first.  Exactly one of `merges` and `ranks` is given.
     `ignore_merges`: a word that is itself a token becomes that token, whatever the merges say.
+
+    `symbols`: what merging starts from. Under "characters", `tokens` hold UTF-8, and a character
+    that is no token becomes the ids in `byte_ids` of its bytes, else `unk_id`, else nothing;
+    with `fuse_unk`, neighbouring unknown characters are one unknown.
+    `suffix` is written behind the last symbol of every word, as in "</w>".
     """
 
     tokens: tuple[bytes | None, ...]
@@ -107,6 +161,52 @@ class BpeModel:
     merges: NDArray[np.uint32] | None
     ranks: NDArray[np.uint32] | None
     ignore_merges: bool
+    symbols: Literal["bytes", "characters"] = "bytes"
+    byte_ids: tuple[int, ...] | None = None
+    unk_id: int | None = None
+    fuse_unk: bool = False
+    suffix: bytes = b""
+
+
+@dataclass(frozen=True, eq=False)
+class WordPieceModel:
+    """The longest token first, then the longest that continues, and so on.
+
+    `tokens[id]`: UTF-8 of the token as the vocabulary writes it, None for a hole; those that
+    begin with `prefix` continue a word. A word that has more than `max_characters` characters, or
+    that cannot be covered, is `unk_id`.
+    """
+
+    tokens: tuple[bytes | None, ...]
+    unk_id: int
+    prefix: bytes
+    max_characters: int
+
+
+@dataclass(frozen=True, eq=False)
+class UnigramModel:
+    """The segmentation with the greatest sum of scores.
+
+    `tokens[id]`: UTF-8 of the piece, None for a piece that text cannot produce.
+    `scores[id]`: its score. A character that no piece covers costs the least score less ten and
+    becomes the ids in `byte_ids` of its bytes, else `unk_id`; neighbouring unknowns are one.
+    `whole_text`: sums are float32 over the whole text, as `sentencepiece` has them, instead of
+    float64 over each word, as `tokenizers` has them.
+    """
+
+    tokens: tuple[bytes | None, ...]
+    scores: NDArray[np.float64]
+    unk_id: int | None
+    byte_ids: tuple[int, ...] | None = None
+    whole_text: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class WordLevelModel:
+    """A word is a token, else `unk_id`, else nothing."""
+
+    tokens: tuple[bytes | None, ...]
+    unk_id: int | None
 
 
 @dataclass(frozen=True)
@@ -122,19 +222,27 @@ class TokenizerSpec:
 
     `unsupported`: why the native engine cannot encode with it; then the reference library must.
     `unsupported_decode`: the same for decoding.
+    `texts[id]`: the token as the vocabulary writes it, where `decoder` works on texts.
+    `decoder`: the steps of decoding; None where the library puts a blank between texts.
+    `single`, `pair`: what is made of one text and of two; empty where nothing is put around them.
     `notes`: what was in the source and is deliberately left out of the spec.
     `source`: the text of the tokenizer.json it came from, for the reference library.
     """
 
     name: str
     kind: str
-    model: BpeModel | OpaqueModel
+    model: BpeModel | WordPieceModel | UnigramModel | WordLevelModel | OpaqueModel
     added_tokens: tuple[AddedToken, ...] = ()
     normalizer: tuple[NormalizerStep, ...] = ()
     split: tuple[SplitStep, ...] = ()
     add_prefix_space: bool = False
     prefix_ids: tuple[int, ...] = ()
     suffix_ids: tuple[int, ...] = ()
+    metaspace: Metaspace | None = None
+    texts: tuple[str | None, ...] = field(default=(), repr=False)
+    decoder: tuple[DecoderStep, ...] | None = None
+    single: tuple[TemplatePart, ...] = ()
+    pair: tuple[TemplatePart, ...] = ()
     reference: Reference = "tokenizers"
     unsupported: tuple[str, ...] = ()
     unsupported_decode: tuple[str, ...] = ()
@@ -146,7 +254,8 @@ class TokenizerSpec:
         """One more than the largest id, so that every id indexes a table of this length."""
         if isinstance(self.model, BpeModel):
             return len(self.model.decode_bytes)
-        return max([self.model.size, *(token.id + 1 for token in self.added_tokens)])
+        size = self.model.size if isinstance(self.model, OpaqueModel) else len(self.model.tokens)
+        return max([size, *(token.id + 1 for token in self.added_tokens)])
 
     @cached_property
     def special_tokens(self) -> dict[str, int]:
@@ -174,13 +283,21 @@ class TokenizerSpec:
         if isinstance(self.model, OpaqueModel):
             yield self.source or b""
             return
-        yield repr(self.model.ignore_merges).encode()
-        yield from _table_parts(self.model.tokens)
-        yield from _table_parts(self.model.decode_bytes)
-        for array in (self.model.merges, self.model.ranks):
-            yield b"" if array is None else np.ascontiguousarray(array, "<u4").tobytes()
+        yield type(self.model).__name__.encode()
+        for item in fields(self.model):
+            yield from _member_parts(getattr(self.model, item.name))
         # A spec that only the reference library can run is only as good as its source.
         yield (self.source or b"") if self.unsupported or self.unsupported_decode else b""
+
+
+def _member_parts(value: object) -> Iterable[bytes]:
+    if isinstance(value, np.ndarray):
+        yield value.dtype.str.encode()
+        yield np.ascontiguousarray(value).tobytes()
+    elif isinstance(value, tuple) and any(isinstance(entry, bytes) for entry in value):
+        yield from _table_parts(value)
+    else:
+        yield repr(value).encode()
 
 
 def _table_parts(table: tuple[bytes | None, ...]) -> Iterable[bytes]:
