@@ -69,8 +69,12 @@ std::uint32_t choice(const nb::dict& rule, const char* field,
 
 split::Rule rule_of(const nb::dict& rule) {
     split::Rule out;
-    out.family =
-        static_cast<split::Family>(choice(rule, "family", {"gpt2", "cl100k", "o200k"}) + 1);
+    out.family = static_cast<split::Family>(
+        choice(rule, "family", {"gpt2", "cl100k", "o200k", "adjacent"}) + 1);
+    if (out.family == split::Family::Adjacent) {
+        out.wide_classes = nb::cast<bool>(rule["wide_classes"]) ? 1 : 0;
+        return out;
+    }
     out.contraction = static_cast<split::Contraction>(
         choice(rule, "contraction", {"none", "exact", "ignore_case"}));
     out.digits = nb::cast<std::uint32_t>(rule["digits"]);
@@ -82,15 +86,60 @@ split::Rule rule_of(const nb::dict& rule) {
     return out;
 }
 
+// Which classes of bytes a word joins: [right] has bit `left`.
+Adjacency adjacency_of(const nb::dict& rule) {
+    Adjacency out;
+    const auto joins = nb::cast<std::vector<std::uint32_t>>(rule["joins"]);
+    for (std::size_t i = 0; i < joins.size() && i < kByteClasses; ++i) {
+        out.joins[i] = static_cast<std::uint8_t>(joins[i]);
+    }
+    return out;
+}
+
+template <typename T>
+void set_array(const nb::dict& model, const char* name, Array<T>& keep, std::span<const T>& out) {
+    if (!model[name].is_none()) {
+        keep = nb::cast<Array<T>>(model[name]);
+        out = span_of(keep);
+    }
+}
+
+// What a model needs besides its tokens; arrays live as long as this does.
+struct ModelArgument {
+    Array<std::uint32_t> byte_ids;
+    Array<double> scores;
+    nb::bytes prefix;
+
+    void put(const nb::dict& model, vocab::VocabInput& out) {
+        out.kind = static_cast<vocab::Kind>(choice(
+            model, "kind", {"bytes", "characters", "wordpiece", "unigram", "wordlevel"}));
+        set_array(model, "byte_ids", byte_ids, out.byte_ids);
+        set_array(model, "scores", scores, out.scores);
+        if (!model["unk_id"].is_none()) {
+            out.unk_id = nb::cast<std::uint32_t>(model["unk_id"]);
+        }
+        out.fuse_unk = nb::cast<bool>(model["fuse_unk"]);
+        prefix = nb::cast<nb::bytes>(model["prefix"]);
+        out.prefix = view_of(prefix);
+        out.max_characters = nb::cast<std::uint32_t>(model["max_characters"]);
+        const std::size_t count = out.token_offsets.size() - 1;
+        if ((!out.byte_ids.empty() && out.byte_ids.size() != 256) ||
+            (!out.scores.empty() && out.scores.size() != count)) {
+            throw Error(ErrorCode::BadSpec, "vocabulary: arrays of different lengths");
+        }
+    }
+};
+
 nb::bytes compile_model(const nb::bytes& token_bytes, const Array<std::uint64_t>& token_offsets,
                         const Array<std::uint8_t>& matchable, const nb::bytes& decode_bytes,
                         const Array<std::uint64_t>& decode_offsets,
                         const std::optional<Matrix<std::uint32_t>>& merges,
                         const std::optional<Array<std::uint32_t>>& ranks, bool ignore_merges,
+                        const nb::dict& model, bool cut_by_tokens,
                         const std::vector<StageArgument>& stages,
                         const std::optional<nb::dict>& native_rule,
                         const std::vector<AddedArgument>& added_tokens, const nb::bytes& normalizer,
-                        bool add_prefix_space, const Array<std::uint32_t>& prefix_ids,
+                        std::uint32_t prefix_space, const Array<std::uint32_t>& prefix_ids,
                         const Array<std::uint32_t>& suffix_ids,
                         const Matrix<std::uint32_t>& whitespace_ranges,
                         const Matrix<std::uint32_t>& word_ranges, const nb::bytes& meta) {
@@ -107,6 +156,9 @@ nb::bytes compile_model(const nb::bytes& token_bytes, const Array<std::uint64_t>
         input.vocab.ranks = span_of(*ranks);
     }
     input.vocab.ignore_merges = ignore_merges;
+    ModelArgument rest;
+    rest.put(model, input.vocab);
+    input.cut_by_tokens = cut_by_tokens;
     for (const StageArgument& stage : stages) {
         input.split.stages.push_back(stage_of(stage));
     }
@@ -115,12 +167,15 @@ nb::bytes compile_model(const nb::bytes& token_bytes, const Array<std::uint64_t>
         input.split.rule = rule_of(*native_rule);
         classes = nb::cast<Matrix<std::uint32_t>>((*native_rule)["classes"]);
         input.split.rule_ranges = span_of(*classes);
+        if (input.split.rule.family == split::Family::Adjacent) {
+            input.split.adjacency = adjacency_of(*native_rule);
+        }
     }
     for (const AddedArgument& token : added_tokens) {
         input.added.push_back(added_of(token));
     }
     input.normalizer = view_of(normalizer);
-    input.add_prefix_space = add_prefix_space;
+    input.prefix_space = static_cast<pipeline::PrefixSpace>(prefix_space);
     input.prefix_ids = span_of(prefix_ids);
     input.suffix_ids = span_of(suffix_ids);
     input.white_ranges = span_of(whitespace_ranges);
@@ -140,8 +195,8 @@ void register_compile(nb::module_& m) {
     m.def("compile_model", &compile_model, nb::kw_only(), nb::arg("token_bytes"),
           nb::arg("token_offsets"), nb::arg("matchable"), nb::arg("decode_bytes"),
           nb::arg("decode_offsets"), nb::arg("merges").none(), nb::arg("ranks").none(),
-          nb::arg("ignore_merges"), nb::arg("stages"), nb::arg("native_rule").none(),
-          nb::arg("added_tokens"), nb::arg("normalizer"), nb::arg("add_prefix_space"),
+          nb::arg("ignore_merges"), nb::arg("model"), nb::arg("cut_by_tokens"), nb::arg("stages"), nb::arg("native_rule").none(),
+          nb::arg("added_tokens"), nb::arg("normalizer"), nb::arg("prefix_space"),
           nb::arg("prefix_ids"), nb::arg("suffix_ids"), nb::arg("whitespace_ranges"),
           nb::arg("word_ranges"), nb::arg("meta"), "Compile a tokenizer definition.");
 }

@@ -7,6 +7,7 @@
 
 #include "base/types.h"
 #include "encode/long_word.h"
+#include "encode/look_up.h"
 #include "encode/merge.h"
 #include "encode/tables.h"
 #include "vocab/vocab.h"
@@ -43,6 +44,8 @@ struct WordEncoder {
 
     // Answers of the rare kind, as values for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
+    // Can the word be merged from its bytes as they are?
+    [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // What needs no merging: kept in the ring, or a token that merging cannot build.
     [[nodiscard]] bool answer_unmerged(Unit unit, std::uint64_t& value);
     // Internal ids of a merged word: kept in a table. Makes them external in place.
@@ -54,6 +57,7 @@ struct WordEncoder {
     const vocab::VocabView& vocab;
     WordTables tables;
     LongMerger merger;
+    WordLookUp words;
 
     alignas(64) std::uint64_t key[kCapacity];  // 0: longer than 8 bytes, or not to be looked up
     alignas(64) std::uint64_t value[kCapacity];
@@ -65,12 +69,11 @@ struct WordEncoder {
 
     std::vector<std::uint32_t> side;       // ids of this batch that fit nowhere else
     std::vector<std::uint32_t> long_ids;   // scratch
-    std::vector<std::uint8_t> kept_bytes;  // scratch
+    std::vector<std::uint32_t> symbols;    // scratch
     std::uint64_t merged_words = 0;        // for statistics: words that no table knew
 
 private:
-    [[nodiscard]] Bytes without_dropped(Bytes word);
-    void merge_long(Bytes word);  // external ids to long_ids
+    void encode_word(Bytes word);  // external ids to long_ids
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
 };

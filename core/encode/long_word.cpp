@@ -1,20 +1,16 @@
 #include "encode/long_word.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 
 #include "encode/merge.h"
+#include "encode/symbols.h"
 
 namespace tokenmill::encode {
 
 using vocab::kNoMerge;
 
-std::size_t LongMerger::size_of(std::uint32_t internal) const noexcept {
-    return vocab_->token_bytes(vocab_->external[internal]).size();
-}
-
-void LongMerger::merge(Bytes word, std::vector<std::uint32_t>& ids) {
+void LongMerger::merge(Symbols word, std::vector<std::uint32_t>& ids) {
     constexpr unsigned kPatience = 4;
     const std::size_t first = ids.size();
     std::size_t window = kWindow;
@@ -26,7 +22,7 @@ void LongMerger::merge(Bytes word, std::vector<std::uint32_t>& ids) {
         merge_window(word.subspan(at, end - at));
         if (ids.size() > first && !is_joint_valid(ids.back(), window_ids_.front())) {
             failed_at = std::max(failed_at, at);
-            at -= size_of(ids.back());  // step back over one token
+            at -= symbol_count(*vocab_, ids.back());  // step back over one token
             ids.pop_back();
             window += ++failures > kPatience ? kWindow : 0;  // then look at more text at once
             continue;
@@ -45,8 +41,9 @@ void LongMerger::merge(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-// Appends the tokens of the window that end before its margin; returns the bytes they cover.
-std::size_t LongMerger::keep_settled(Bytes window, bool is_last, std::vector<std::uint32_t>& ids) {
+// Appends the tokens of the window that end before its margin; returns the symbols they cover.
+std::size_t LongMerger::keep_settled(Symbols window, bool is_last,
+                                     std::vector<std::uint32_t>& ids) {
     if (is_last) {
         ids.insert(ids.end(), window_ids_.begin(), window_ids_.end());
         return window.size();
@@ -54,7 +51,7 @@ std::size_t LongMerger::keep_settled(Bytes window, bool is_last, std::vector<std
     const std::size_t limit = window.size() - kMargin;
     std::size_t covered = 0;
     for (const std::uint32_t id : window_ids_) {
-        const std::size_t size = size_of(id);
+        const std::size_t size = symbol_count(*vocab_, id);
         if (covered + size > limit) {
             break;
         }
@@ -65,19 +62,14 @@ std::size_t LongMerger::keep_settled(Bytes window, bool is_last, std::vector<std
 }
 
 bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
-    const Bytes a = vocab_->token_bytes(vocab_->external[left]);
-    const Bytes b = vocab_->token_bytes(vocab_->external[right]);
-    if (a.size() + b.size() <= kShortWord) {
-        std::uint8_t bytes[kShortWord];
-        std::uint32_t out[kShortWord];
-        std::copy(a.begin(), a.end(), bytes);
-        std::copy(b.begin(), b.end(), bytes + a.size());
-        const auto size = static_cast<std::uint32_t>(a.size() + b.size());
-        return merge_short(vocab_->pairs, bytes, size, out) == 2 && out[0] == left &&
-               out[1] == right;
+    joint_.clear();
+    append_symbols(*vocab_, left, joint_);
+    append_symbols(*vocab_, right, joint_);
+    if (joint_.size() <= kShortWord) {
+        const auto size = static_cast<std::uint32_t>(joint_.size());
+        return merge_short(vocab_->pairs, joint_.data(), size) == 2 && joint_[0] == left &&
+               joint_[1] == right;
     }
-    joint_.assign(a.begin(), a.end());
-    joint_.insert(joint_.end(), b.begin(), b.end());
     joint_ids_.swap(window_ids_);  // what merges works on window_ids_: put it aside
     if (joint_.size() <= kWindow) {
         merge_small(joint_);
@@ -88,10 +80,10 @@ bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
     return joint_ids_.size() == 2 && joint_ids_[0] == left && joint_ids_[1] == right;
 }
 
-void LongMerger::merge_window(Bytes window) {
+void LongMerger::merge_window(Symbols window) {
     // Runs of one character or of a short period show the same window again and again.
     if (window.size() == known_window_.size() &&
-        std::memcmp(window.data(), known_window_.data(), window.size()) == 0) {
+        std::equal(window.begin(), window.end(), known_window_.begin())) {
         return;
     }
     if (window.size() <= kWindow) {
@@ -104,12 +96,12 @@ void LongMerger::merge_window(Bytes window) {
 
 namespace {
 
-// A window of at most kWindow bytes while it is merged. Ranks with their positions in one number,
+// A window of at most kWindow symbols while it is merged. Ranks with their positions in one number,
 // and the least of every sixteen: the next merge is the least of those. No heap: its jumps cost
 // more than looking at 32 numbers (log 2026-11-15).
 class RankedWindow {
 public:
-    RankedWindow(const vocab::PairTable& pairs, Bytes window) noexcept
+    RankedWindow(const vocab::PairTable& pairs, LongMerger::Symbols window) noexcept
         : pairs_(pairs),
           count_(static_cast<std::uint32_t>(window.size())),
           groups_((count_ + kGroup - 1) / kGroup) {
@@ -121,7 +113,7 @@ public:
             next_[i] = static_cast<std::uint16_t>(i + 1);
             previous_[i + 1] = static_cast<std::uint16_t>(i);
             if (i + 1 < count_) {
-                ranked_[i] = rank_at(pairs_.merged_bytes(window[i], window[i + 1]), i);
+                ranked_[i] = rank_at(merged_symbols(pairs_, window[i], window[i + 1]), i);
             }
         }
         for (std::uint32_t g = 0; g < groups_; ++g) {
@@ -203,13 +195,13 @@ private:
 
 }  // namespace
 
-void LongMerger::merge_small(Bytes window) {
+void LongMerger::merge_small(Symbols window) {
     RankedWindow ranked(vocab_->pairs, window);
     ranked.merge();
     ranked.take_ids(window_ids_);
 }
 
-void LongMerger::merge_large(Bytes window) {
+void LongMerger::merge_large(Symbols window) {
     const auto count = static_cast<std::int32_t>(window.size());
     const vocab::PairTable& pairs = vocab_->pairs;
     symbols_.resize(window.size());
@@ -218,7 +210,7 @@ void LongMerger::merge_large(Bytes window) {
         const auto at = static_cast<std::size_t>(i);
         symbols_[at] = {window[at], i - 1, i + 1 < count ? i + 1 : -1};
         if (i + 1 < count) {
-            const std::uint32_t made = pairs.merged_bytes(window[at], window[at + 1]);
+            const std::uint32_t made = merged_symbols(pairs, window[at], window[at + 1]);
             if (made != kNoMerge) {
                 heap_.push_back(std::uint64_t{made} << 32 | at);
             }

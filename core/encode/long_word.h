@@ -3,6 +3,7 @@
 // alone, give themselves back: a first merge across a boundary would also happen in that pair.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/types.h"
@@ -14,19 +15,20 @@ class LongMerger {
 public:
     explicit LongMerger(const vocab::VocabView& vocab) : vocab_(&vocab) {}
 
-    // Internal ids of `word`, appended to `ids`.
-    void merge(Bytes word, std::vector<std::uint32_t>& ids);
+    using Symbols = std::span<const std::uint32_t>;
 
-    static constexpr std::size_t kWindow = 512;
+    // Internal ids of the word that starts as these symbols, appended to `ids`.
+    void merge(Symbols word, std::vector<std::uint32_t>& ids);
+
+    static constexpr std::size_t kWindow = 512;  // symbols
     static constexpr std::size_t kMargin = 64;  // the last tokens of a window may still change
 
 private:
-    void merge_window(Bytes window);  // fills window_ids_
-    void merge_small(Bytes window);
-    void merge_large(Bytes window);
+    void merge_window(Symbols window);  // fills window_ids_
+    void merge_small(Symbols window);
+    void merge_large(Symbols window);
     [[nodiscard]] bool is_joint_valid(std::uint32_t left, std::uint32_t right);
-    std::size_t keep_settled(Bytes window, bool is_last, std::vector<std::uint32_t>& ids);
-    [[nodiscard]] std::size_t size_of(std::uint32_t internal) const noexcept;
+    std::size_t keep_settled(Symbols window, bool is_last, std::vector<std::uint32_t>& ids);
 
     struct Symbol {
         std::uint32_t id;
@@ -37,9 +39,9 @@ private:
     std::vector<Symbol> symbols_;
     std::vector<std::uint64_t> heap_;  // merged id << 32 | position, a min-heap
     std::vector<std::uint32_t> window_ids_;
-    std::vector<std::uint8_t> known_window_;  // the window that window_ids_ belong to
+    std::vector<std::uint32_t> known_window_;  // the window that window_ids_ belong to
     std::vector<std::uint32_t> joint_ids_;
-    std::vector<std::uint8_t> joint_;
+    std::vector<std::uint32_t> joint_;
 };
 
 }  // namespace tokenmill::encode

@@ -7,16 +7,17 @@ namespace tokenmill::encode {
 
 constexpr TmU32 kShortWord = 64;
 
-// Merges the bytes of `word` (1..kShortWord of them); internal ids to `ids`, returns their count.
+// What two symbols merge to; the first 256 are bytes, whose pairs have a table of their own.
+TOKENMILL_HD TmU32 merged_symbols(const vocab::PairTable& pairs, TmU32 left, TmU32 right) {
+    return (left | right) < 256 ? pairs.byte_pairs[left << 8 | right] : pairs.merged(left, right);
+}
+
+// Merges `size` symbols (at most kShortWord) in place; returns the number of ids that are left.
 //   "the" -> [t h e] -> [th e] -> [the]
-TOKENMILL_HD TmU32 merge_short(const vocab::PairTable& pairs, const TmU8* word, TmU32 size,
-                               TmU32* ids) {
+TOKENMILL_HD TmU32 merge_short(const vocab::PairTable& pairs, TmU32* ids, TmU32 size) {
     TmU32 ranks[kShortWord];
-    for (TmU32 i = 0; i < size; ++i) {
-        ids[i] = word[i];
-    }
     for (TmU32 i = 0; i + 1 < size; ++i) {
-        ranks[i] = pairs.merged_bytes(word[i], word[i + 1]);
+        ranks[i] = merged_symbols(pairs, ids[i], ids[i + 1]);
     }
     while (size > 1) {
         TmU32 best = vocab::kNoMerge;

@@ -36,11 +36,11 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
     StepList<1> up_to_16;
     StepList<2> up_to_32;
     StepList<4> up_to_62;
-    const bool is_plain = !e.vocab.drops_bytes();
     for (std::uint32_t j = 0; j < count; ++j) {
         const std::uint16_t unit = missing[j];
         const std::uint32_t size = encode::unit_size(e.unit[unit]);
-        if (!is_plain || size > StepList<4>::kLongest || size < 2) {
+        const Bytes word(encode::unit_begin(e.unit[unit]), size);
+        if (size > StepList<4>::kLongest || size < 2 || !e.is_plain(word)) {
             e.value[unit] = e.resolve(e.unit[unit]);
         } else if (!e.answer_unmerged(e.unit[unit], e.value[unit])) {
             if (size <= 16) {

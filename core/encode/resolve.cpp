@@ -1,10 +1,13 @@
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "encode/encode.h"
+#include "encode/symbols.h"
 
 namespace tokenmill::encode {
 
 WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
-    : vocab(vocabulary), tables(vocabulary, bits), merger(vocabulary) {
+    : vocab(vocabulary), tables(vocabulary, bits), merger(vocabulary), words(vocabulary) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
@@ -20,25 +23,30 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
     return vocab::pack_reference(vocab::kTagSide, at, count_of_ids);
 }
 
-Bytes WordEncoder::without_dropped(Bytes word) {
-    if (!vocab.drops_bytes()) {
-        return word;
+bool WordEncoder::is_plain(Bytes word) const noexcept {
+    if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {
+        return true;
     }
-    kept_bytes.clear();
-    for (const std::uint8_t byte : word) {
-        if (!vocab.is_dropped(byte)) {
-            kept_bytes.push_back(byte);
-        }
-    }
-    return kept_bytes;
+    return vocab.is_merged() && std::none_of(word.begin(), word.end(), [&](std::uint8_t byte) {
+               return vocab.is_dropped(byte);
+           });
 }
 
-void WordEncoder::merge_long(Bytes word) {
-    long_ids.clear();
-    merger.merge(without_dropped(word), long_ids);
-    for (std::uint32_t& id : long_ids) {
-        id = vocab.external[id];
+void WordEncoder::encode_word(Bytes word) {
+    if (!vocab.is_merged()) {
+        words.look_up(word, long_ids);
+        return;
     }
+    start_symbols(vocab, word, symbols);
+    if (symbols.size() <= kShortWord) {
+        const auto size = static_cast<std::uint32_t>(symbols.size());
+        long_ids.assign(symbols.begin(), symbols.end());
+        long_ids.resize(merge_short(vocab.pairs, long_ids.data(), size));
+    } else {
+        long_ids.clear();
+        merger.merge(symbols, long_ids);
+    }
+    to_external(vocab, long_ids);
 }
 
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
@@ -78,18 +86,11 @@ std::uint64_t WordEncoder::resolve(Unit what) {
         return answer;
     }
     const Bytes word(unit_begin(what), unit_size(what));
-    if (word.size() > kShortWord) {
-        ++merged_words;
-        merge_long(word);
-        const auto n = static_cast<std::uint32_t>(long_ids.size());
-        remember(word, long_ids.data(), n);
-        return side_value(long_ids.data(), n);
-    }
-    std::uint32_t ids[kShortWord];
-    const Bytes kept = without_dropped(word);
-    return keep_merged(
-        what, ids,
-        merge_short(vocab.pairs, kept.data(), static_cast<std::uint32_t>(kept.size()), ids));
+    ++merged_words;
+    encode_word(word);
+    const auto n = static_cast<std::uint32_t>(long_ids.size());
+    remember(word, long_ids.data(), n);
+    return side_value(long_ids.data(), n);
 }
 
 // A token that merging cannot build: itself as a whole word, merged as a piece of one.
@@ -97,7 +98,7 @@ std::uint64_t WordEncoder::resolve_ambiguous(Bytes word, bool piece, TokenId who
     if (!piece) {
         return vocab::pack_ids(&whole, 1);
     }
-    merge_long(word);
+    encode_word(word);
     return side_value(long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
 }
 
@@ -133,7 +134,7 @@ void WordEncoder::encode_giant(Bytes word, bool whole_word) {
             return;
         }
     }
-    merge_long(word);
+    encode_word(word);
 }
 
 }  // namespace tokenmill::encode

@@ -5,8 +5,12 @@ namespace tokenmill::pipeline {
 std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     BlobWriter out;
     out.add_bytes(kMeta, input.meta.data(), input.meta.size());
-    vocab::compile_vocab(input.vocab, out);
-    split::compile_split(input.split, out);
+    const Adjacency learnt = vocab::compile_vocab(input.vocab, out);
+    split::SplitInput split = input.split;
+    if (input.cut_by_tokens) {
+        split.adjacency = learnt;
+    }
+    split::compile_split(split, out);
     const normalize::Program program = normalize::parse_program(input.normalizer);
     std::vector<split::AddedText> added = input.added;
     for (split::AddedText& text : added) {
@@ -23,7 +27,7 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     out.add_bytes(kNormalizer, input.normalizer.data(), input.normalizer.size());
     out.add_bytes(kPrefixIds, input.prefix_ids.data(), input.prefix_ids.size_bytes(), 4);
     out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
-    out.add_value(kFlags, std::uint32_t{input.add_prefix_space ? 1U : 0U});
+    out.add_value(kFlags, input.prefix_space);
     return out.finish();
 }
 

@@ -130,6 +130,7 @@ void DocumentReader::list_items(const Text& text, std::size_t document,
 
 void DocumentReader::read(const Text& text, std::size_t document) {
     document_ = document;
+    at_start_ = true;
     const Bytes bytes = utf8_of(text, document);
     if (options_.add_special_tokens) {
         for (const TokenId id : model_.prefix_) {
@@ -192,10 +193,14 @@ void DocumentReader::read_raw_segment(Bytes text, const std::uint8_t* readable) 
 }
 
 void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
+    const bool is_first = at_start_;
+    at_start_ = false;
     if (text.empty()) {
         return;
     }
-    if (model_.add_prefix_space_ && text[0] != ' ') {
+    const bool wants_blank = model_.prefix_space_ == PrefixSpace::Always ||
+                             (model_.prefix_space_ == PrefixSpace::First && is_first);
+    if (wants_blank && text[0] != ' ') {
         std::uint8_t* out = take_memory(text.size() + 1);
         out[0] = ' ';
         std::memcpy(out + 1, text.data(), text.size());
@@ -212,6 +217,7 @@ void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
 }
 
 void DocumentReader::put_token(std::uint32_t token, Bytes document, const split::Segment& where) {
+    at_start_ = false;
     const split::AddedToken& added = model_.added_.tokens[token - 1];
     if (options_.special == SpecialMode::Raise && (added.flags & split::kSpecial) != 0) {
         const std::string text(document.begin() + static_cast<std::ptrdiff_t>(where.begin),

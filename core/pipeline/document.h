@@ -44,6 +44,7 @@ private:
     Worker& worker_;
     const Options& options_;
     std::size_t document_ = 0;
+    bool at_start_ = false;  // nothing of the text has been read yet
     std::vector<std::vector<std::uint8_t>>* own_ = nullptr;
     std::vector<Item>* items_ = nullptr;
 };

@@ -27,7 +27,9 @@ const Kernel& kernel_of(simd::Target target) {
 std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
     for (std::uint32_t code = 0; code < 65536; ++code) {
-        const unsigned bits = split.rule_classes.basic[code];
+        const bool by_neighbours = split.rule.family == split::Family::Adjacent;  // no classes
+        const unsigned bits =
+            by_neighbours ? unsigned{split::kLetter} : split.rule_classes.basic[code];
         const unsigned flags = vocab.junctions.flags[code];
         const unsigned usual = split.rule.family == split::Family::Cased
                                    ? split::kLetter | split::kBothCases
@@ -51,7 +53,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
       normalizer_(normalize::parse_program(blob_.get<std::uint8_t>(kNormalizer))),
       prefix_(blob_.get<std::uint32_t>(kPrefixIds)),
       suffix_(blob_.get<std::uint32_t>(kSuffixIds)),
-      add_prefix_space_(blob_.need<std::uint32_t>(kFlags, 1)[0] != 0),
+      prefix_space_(blob_.need<PrefixSpace>(kFlags, 1)[0]),
       meta_(blob_.get<std::uint8_t>(kMeta)),
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),

@@ -38,6 +38,9 @@ struct Text {
     Kind kind = Kind::Utf8;
 };
 
+// Which ranges of text get a blank in front unless they begin with one.
+enum class PrefixSpace : std::uint32_t { Never = 0, Always = 1, First = 2 };
+
 enum class SpecialMode : std::uint8_t { Encode, AsText, Raise };
 
 struct Options {
@@ -118,7 +121,7 @@ private:
     normalize::Program normalizer_;
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;
-    bool add_prefix_space_ = false;
+    PrefixSpace prefix_space_ = PrefixSpace::Never;
     Bytes meta_;
     TokenId max_id_ = 0;
     simd::Target target_;
@@ -132,11 +135,12 @@ private:
 struct ModelInput {
     vocab::VocabInput vocab;
     split::SplitInput split;
+    bool cut_by_tokens = false;  // no split: words end where no token reaches over
     std::vector<split::AddedText> added;  // contents as the definition has them
     std::span<const std::uint32_t> white_ranges;
     std::span<const std::uint32_t> word_ranges;
     Bytes normalizer;
-    bool add_prefix_space = false;
+    PrefixSpace prefix_space = PrefixSpace::Never;
     std::span<const std::uint32_t> prefix_ids;
     std::span<const std::uint32_t> suffix_ids;
     Bytes meta;

@@ -154,6 +154,9 @@ inline void encode_range(pipeline::Worker& worker, const std::uint8_t* begin,
         case split::Family::Cased:
             scan_masks<split::Family::Cased>(view, sink, begin, stop, end, readable);
             break;
+        case split::Family::Adjacent:
+            scan_adjacent(view, sink, begin, stop, end, readable);
+            break;
         case split::Family::None:
             scan_stages(view, 0, sink, begin, stop, end);
             break;

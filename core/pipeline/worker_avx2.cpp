@@ -17,6 +17,7 @@ namespace {
 #include "split/chars3_avx2-inl.h"
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
+#include "split/adjacent-inl.h"
 #include "simd/lanes_avx2-inl.h"
 #include "encode/lockstep-inl.h"
 #include "encode/misses-inl.h"

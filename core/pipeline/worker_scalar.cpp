@@ -13,6 +13,7 @@ namespace {
 #include "split/chars3_scalar-inl.h"
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
+#include "split/adjacent-inl.h"
 #include "simd/lanes_scalar-inl.h"
 #include "encode/lockstep-inl.h"
 #include "encode/misses-inl.h"

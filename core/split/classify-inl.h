@@ -119,16 +119,23 @@ inline void add_chars2(const split::SplitView& split, const Block& block, std::u
     }
 }
 
+// First bytes of the characters that the block holds whole; where the last one goes on behind the
+// block, it is left to the next.
+inline std::uint64_t whole_leads(Block& block, std::uint64_t leads) noexcept {
+    leads &= low_bits(block.size);
+    const unsigned last = top_bit(leads);
+    if (last + split::char_size(block.bytes[last]) > block.size) {
+        block.size = last;
+        leads &= low_bits(last);
+    }
+    return leads;
+}
+
 template <split::Family F, typename Sink>
 inline void add_wide_chars(const split::SplitView& split, Block& block, std::uint64_t non_ascii,
                            Carry& carry, Classes& c, Sink& sink) noexcept {
     const WideMasks m = wide_masks(block.bytes);
-    std::uint64_t leads = non_ascii & ~m.continuation & low_bits(block.size);
-    const unsigned last = top_bit(leads);
-    if (last + split::char_size(block.bytes[last]) > block.size) {
-        block.size = last;  // the character goes on in the next block: leave it there
-        leads &= low_bits(last);
-    }
+    const std::uint64_t leads = whole_leads(block, non_ascii & ~m.continuation);
     c.continuation = m.continuation & low_bits(block.size);
     const std::uint64_t leads3 = leads & m.lead3;
     if (leads3 != 0) {

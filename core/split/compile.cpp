@@ -154,6 +154,7 @@ void compile_split(const SplitInput& input, BlobWriter& out) {
     }
     out.add(kStages, scalars);
     out.add_value(kRule, input.rule);
+    out.add_value(kAdjacency, input.adjacency);
     if (input.rule.family != Family::None) {
         write_classes(input.rule_ranges, kRuleBasic, kRulePageOf, kRulePages, out);
     }
@@ -185,8 +186,15 @@ SplitView::SplitView(const BlobReader& blob) {
         splits_chars |= stages[i].on_bytes;
     }
     rule = blob.need<Rule>(kRule, 1)[0];
+    if (rule.family > Family::Adjacent) {
+        fail(ErrorCode::CorruptModel, "a rule of an unknown family");
+    }
     if (rule.family != Family::None) {
         rule_classes = read_classes(blob, kRuleBasic, kRulePageOf, kRulePages);
+    }
+    if (rule.family == Family::Adjacent) {
+        read_adjacency(blob);
+    } else if (rule.family != Family::None) {
         for (std::uint32_t lead = 2; lead < 32; ++lead) {
             bool letters = true;
             for (std::uint32_t code = lead << 6; code < (lead + 1) << 6; ++code) {
@@ -197,7 +205,34 @@ SplitView::SplitView(const BlobReader& blob) {
     }
 }
 
+void SplitView::read_adjacency(const BlobReader& blob) {
+    adjacency = blob.need<Adjacency>(kAdjacency, 1)[0];
+    check_classes(rule_classes, blob.get<std::uint8_t>(kRulePages).size(), kByteClasses);
+    if (adjacency.exception_count > Adjacency::kMaxExceptions) {
+        fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
+    }
+    for (std::size_t right = 0; right < kByteClasses; ++right) {
+        for (std::size_t left = 0; left < kByteClasses; ++left) {
+            joins[right][left] = std::uint64_t{0} - (adjacency.joins[right] >> left & 1U);
+        }
+    }
+}
+
+bool SplitView::is_cut(std::uint32_t left, std::uint32_t right) const noexcept {
+    if (left < 0x80 && right < 0x80) {
+        return !adjacency.joined(static_cast<std::uint8_t>(left), static_cast<std::uint8_t>(right));
+    }
+    const auto class_of = [&](std::uint32_t code) {
+        return code < 0x80 ? static_cast<std::size_t>(class_of_byte(static_cast<std::uint8_t>(code)))
+                           : std::size_t{rule_classes.of(code)};
+    };
+    return (adjacency.joins[class_of(right)] >> class_of(left) & 1U) == 0;
+}
+
 bool SplitView::is_sync(std::uint32_t left, std::uint32_t right) const noexcept {
+    if (rule.family == Family::Adjacent) {
+        return is_cut(left, right);
+    }
     for (std::size_t i = 0; i < stage_count; ++i) {
         const Stage& stage = stages[i];
         if (stage.on_bytes) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "base/adjacency.h"
 #include "base/blob.h"
 #include "base/types.h"
 #include "split/added.h"
@@ -21,12 +22,19 @@ enum Section : std::uint32_t {
     kRuleBasic = 202,
     kRulePageOf = 203,
     kRulePages = 204,
+    kAdjacency = 205,
     kStageFirst = 210,  // per stage ten numbers: basic, page_of, pages, next, sync, separates
 };
 
 // How a word begins: with a blank at the most, with any one character, or the latter with words
-// that also end where lower case turns to upper.
-enum class Family : std::uint32_t { None = 0, BlankPrefix = 1, AnyPrefix = 2, Cased = 3 };
+// that also end where lower case turns to upper; or wherever two neighbours are not joined.
+enum class Family : std::uint32_t {
+    None = 0,
+    BlankPrefix = 1,
+    AnyPrefix = 2,
+    Cased = 3,
+    Adjacent = 4,
+};
 enum class Contraction : std::uint32_t { None = 0, Exact = 1, IgnoreCase = 2 };
 enum class Tail : std::uint32_t { None = 0, CrLf = 1, CrLfSlash = 2 };
 
@@ -40,6 +48,7 @@ struct Rule {
     std::uint32_t isolate_digits = 0;  // every number character alone, before anything else
     std::uint32_t isolate_han = 0;     // Han runs alone, before anything else
     std::uint32_t fold_long_s = 0;     // U+017F counts as s when case is ignored
+    std::uint32_t wide_classes = 0;    // Adjacent: wide characters have a ByteClass each
 };
 
 // Bits of the rule's class table.
@@ -68,7 +77,8 @@ struct StageInput {
 struct SplitInput {
     std::vector<StageInput> stages;
     Rule rule;
-    std::span<const std::uint32_t> rule_ranges;  // begin, end, bits
+    std::span<const std::uint32_t> rule_ranges;  // begin, end, bits; Adjacent: ByteClass
+    Adjacency adjacency;
 };
 
 class SplitView {
@@ -85,6 +95,12 @@ public:
     Rule rule;
     ClassTable rule_classes{};
     std::uint32_t letter_leads = 0;  // bit k: under lead byte C0 + k all 64 characters are letters
+    Adjacency adjacency;
+    std::uint64_t joins[kByteClasses][kByteClasses] = {};  // [right][left]: all ones or zero
+
+private:
+    void read_adjacency(const BlobReader& blob);
+    [[nodiscard]] bool is_cut(std::uint32_t left, std::uint32_t right) const noexcept;
 };
 
 // Throws Error(BadSpec) for tables that contradict themselves.

@@ -1,10 +1,13 @@
 #include <algorithm>
+#include <string>
 #include <unordered_set>
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "vocab/adjacency_build.h"
 #include "vocab/derive.h"
 #include "vocab/junction_build.h"
+#include "vocab/trie_build.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::vocab {
@@ -18,7 +21,9 @@ constexpr std::uint8_t kReachable = 2;
 struct Walk {
     std::vector<std::uint8_t> flags;
     std::vector<Derivation> kept;  // one merge a reachable token
+    std::vector<TokenId> symbols;  // tokens that merging starts from
     JunctionBuilder junctions;
+    AdjacencyBuilder adjacency;
     std::vector<Seed8> seeds8;
     std::vector<Seed16> seeds16;
     std::vector<std::uint32_t> seed_ids;
@@ -58,14 +63,21 @@ void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool amb
     }
 }
 
+std::size_t count_characters(Bytes text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; }));
+}
+
 void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_merges, Walk& walk) {
     std::vector<TokenId> ids;
-    Derivation last{};
+    Derivation last{kNoMerge, 0, 0, 0};
     deriver.merge(token, ids, &last);
     const bool reachable = ids.size() == 1 && ids[0] == id;
     walk.flags[id] = static_cast<std::uint8_t>(kMatchable | (reachable ? kReachable : 0));
-    if (reachable && token.size() > 1) {
+    if (reachable && last.rank != kNoMerge) {
         walk.kept.push_back(last);
+    } else if (reachable) {
+        walk.symbols.push_back(id);
     }
     const bool ambiguous = !reachable && ignore_merges;
     if (ambiguous) {
@@ -75,27 +87,59 @@ void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_me
     }
     if (reachable || ignore_merges) {  // else no text ever shows it: it cannot block a cut
         walk.junctions.add_token(token);
+        walk.adjacency.add_token(token);
     }
-    add_seed(token, id, ids, ambiguous, walk);
+    if (!ids.empty()) {
+        add_seed(token, id, ids, ambiguous, walk);
+    }
 }
 
-std::vector<std::uint32_t> write_pairs(const Deriver& deriver, std::vector<Derivation>& kept,
-                                       std::size_t count, BlobWriter& out) {
-    std::sort(kept.begin(), kept.end(),
-              [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
-    std::vector<std::uint32_t> internal(count, kNoMerge);
+// Internal ids and their tokens. First the bytes: the tokens of bytes, or of ASCII characters.
+struct Numbering {
+    std::vector<std::uint32_t> internal;  // by id, kNoMerge for none
     std::vector<std::uint32_t> external;
-    for (unsigned byte = 0; byte < 256; ++byte) {
-        const TokenId id = deriver.byte_id(static_cast<std::uint8_t>(byte));
-        if (id != VocabView::kNoToken) {
-            internal[id] = byte;
-        }
+    std::uint32_t first_byte_id = 0;
+    std::uint32_t first_merged = 256;
+
+    void add(TokenId id) {
+        internal[id] = static_cast<std::uint32_t>(external.size());
         external.push_back(id);
     }
-    for (const Derivation& merge : kept) {
-        internal[merge.id] = static_cast<std::uint32_t>(external.size());
-        external.push_back(merge.id);
+};
+
+Numbering number_tokens(const VocabInput& input, const Deriver& deriver, const Walk& walk) {
+    Numbering numbers;
+    numbers.internal.assign(walk.flags.size(), kNoMerge);
+    const bool is_bytes = input.kind == Kind::Bytes;
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        const bool is_symbol = is_bytes || byte < 0x80;
+        const TokenId id =
+            is_symbol ? deriver.byte_id(static_cast<std::uint8_t>(byte)) : VocabView::kNoToken;
+        if (id != VocabView::kNoToken) {
+            numbers.internal[id] = byte;
+        }
+        numbers.external.push_back(id);
     }
+    if (!is_bytes) {
+        numbers.first_byte_id = 256;
+        for (const std::uint32_t id : input.byte_ids) {
+            numbers.external.push_back(id);  // never found by its text: no internal id for it
+        }
+        for (const TokenId id : walk.symbols) {
+            if (numbers.internal[id] == kNoMerge) {
+                numbers.add(id);
+            }
+        }
+    }
+    numbers.first_merged = static_cast<std::uint32_t>(numbers.external.size());
+    for (const Derivation& merge : walk.kept) {
+        numbers.add(merge.id);
+    }
+    return numbers;
+}
+
+void write_pairs(const std::vector<Derivation>& kept, const Numbering& numbers, BlobWriter& out) {
+    const std::vector<std::uint32_t>& internal = numbers.internal;
     std::size_t lines = 128;
     std::uint32_t shift = 64 - 7;
     while (lines * PairTable::kLine < 2 * kept.size()) {  // half full: one line in 20 overflows
@@ -124,8 +168,6 @@ std::vector<std::uint32_t> write_pairs(const Deriver& deriver, std::vector<Deriv
     }
     out.add(kPairSlots, slots);
     out.add(kBytePairs, byte_pairs);
-    out.add(kExternalIds, external);
-    return external;
 }
 
 void write_seeds(Walk& walk, BlobWriter& out) {
@@ -142,41 +184,125 @@ void write_seeds(Walk& walk, BlobWriter& out) {
     out.add(kSeedIds, walk.seed_ids);
 }
 
-}  // namespace
+void write_texts(const VocabInput& input, BlobWriter& out) {
+    out.add_bytes(kTokenBytes, input.token_bytes.data(), input.token_offsets.back());
+    out.add_bytes(kTokenOffsets, input.token_offsets.data(), input.token_offsets.size_bytes(), 8);
+    out.add_bytes(kDecodeBytes, input.decode_bytes.data(), input.decode_offsets.back());
+    out.add_bytes(kDecodeOffsets, input.decode_offsets.data(), input.decode_offsets.size_bytes(),
+                  8);
+}
 
-void compile_vocab(const VocabInput& input, BlobWriter& out) {
-    const Deriver deriver(input);
-    const std::size_t count = input.token_offsets.size() - 1;
-    Walk walk;
-    walk.flags.assign(count, 0);
-    for (TokenId id = 0; id < count; ++id) {
-        const std::uint64_t begin = input.token_offsets[id];
-        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
-        if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
-            visit_token(id, token, deriver, input.ignore_merges, walk);
-        }
+// May two sides of a junction be merged apart? Not where what lies between them can vanish, or
+// where unknown characters on both sides would become one.
+bool can_cut_words(const VocabInput& input, const Deriver& deriver) {
+    if (input.kind == Kind::Characters) {
+        return !input.byte_ids.empty() || (input.unk_id != VocabView::kNoToken && !input.fuse_unk);
     }
-    const auto external = write_pairs(deriver, walk.kept, count, out);
-    // A byte that is dropped makes its neighbours touch: then no junction may be cut.
     bool can_cut = true;
     for (unsigned byte = 0x80; byte < 0xF0; ++byte) {
         const bool in_char3 = byte < 0xC0 || byte >= 0xE0;
         can_cut &=
             !in_char3 || deriver.byte_id(static_cast<std::uint8_t>(byte)) != VocabView::kNoToken;
     }
-    walk.junctions.write(can_cut, out);
+    return can_cut;
+}
+
+Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& numbers) {
+    Scalars scalars{};
+    scalars.token_count = static_cast<std::uint32_t>(walk.flags.size());
+    scalars.internal_count = static_cast<std::uint32_t>(numbers.external.size());
+    scalars.ignore_merges = input.ignore_merges ? 1U : 0U;
+    scalars.unreachable_count = walk.unreachable_count;
+    scalars.kind = input.kind;
+    scalars.unk_id = input.unk_id;
+    scalars.fuse_unk = input.fuse_unk ? 1U : 0U;
+    scalars.max_characters = input.max_characters;
+    scalars.first_byte_id = input.byte_ids.empty() ? 0U : numbers.first_byte_id;
+    scalars.first_merged = numbers.first_merged;
+    return scalars;
+}
+
+Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& walk,
+                         BlobWriter& out) {
+    for (TokenId id = 0; id < walk.flags.size(); ++id) {
+        const std::uint64_t begin = input.token_offsets[id];
+        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
+        if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
+            visit_token(id, token, deriver, input.ignore_merges, walk);
+        }
+    }
+    std::sort(walk.kept.begin(), walk.kept.end(),
+              [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
+    const Numbering numbers = number_tokens(input, deriver, walk);
+    write_pairs(walk.kept, numbers, out);
+    out.add(kExternalIds, numbers.external);
+    if (input.kind == Kind::Characters) {
+        out.add(kInternalIds, numbers.internal);
+    }
+    walk.junctions.write(can_cut_words(input, deriver), out);
+    out.add_value(kScalars, scalars_of(input, walk, numbers));
+    return walk.adjacency.finish();
+}
+
+// Words are looked up: in the trie, from their first byte on.
+void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, BlobWriter& out) {
+    std::vector<std::pair<std::string, std::uint32_t>> keys;
+    for (TokenId id = 0; id < walk.flags.size(); ++id) {
+        const std::uint64_t begin = input.token_offsets[id];
+        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
+        if (input.matchable[id] == 0 || token.empty() || deriver.find(token) != id) {
+            continue;
+        }
+        walk.flags[id] = kMatchable | kReachable;
+        const std::string text(token.begin(), token.end());
+        keys.emplace_back(text, id);
+        const std::string prefix(input.prefix.begin(), input.prefix.end());
+        if (input.kind == Kind::WordPiece && text.size() > prefix.size() &&
+            text.compare(0, prefix.size(), prefix) == 0) {
+            keys.emplace_back(static_cast<char>(Trie::kContinues) + text.substr(prefix.size()), id);
+        }
+        if (input.kind != Kind::Unigram && count_characters(token) <= input.max_characters) {
+            add_seed(token, id, {id}, false, walk);
+        }
+    }
+    out.add(kTrie, build_trie(std::move(keys)));
+    out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
+    walk.junctions.write(false, out);
+    Numbering numbers;
+    numbers.external.assign(256, VocabView::kNoToken);
+    for (std::size_t byte = 0; byte < input.byte_ids.size(); ++byte) {
+        numbers.external.push_back(input.byte_ids[byte]);
+    }
+    numbers.first_byte_id = 256;
+    out.add(kExternalIds, numbers.external);
+    Scalars scalars = scalars_of(input, walk, numbers);
+    constexpr double kUnknownPenalty = 10.0;
+    double least = 0.0;
+    for (std::size_t i = 0; i < input.scores.size(); ++i) {
+        least = i == 0 ? input.scores[0] : std::min(least, input.scores[i]);
+    }
+    scalars.unknown_score = least - kUnknownPenalty;
+    out.add_value(kScalars, scalars);
+}
+
+}  // namespace
+
+Adjacency compile_vocab(const VocabInput& input, BlobWriter& out) {
+    const Deriver deriver(input);
+    Walk walk;
+    walk.flags.assign(input.token_offsets.size() - 1, 0);
+    Adjacency adjacency;
+    if (input.kind <= Kind::Characters) {
+        adjacency = compile_merges(input, deriver, walk, out);
+    } else {
+        compile_words(input, deriver, walk, out);
+    }
     write_seeds(walk, out);
-    out.add_bytes(kTokenBytes, input.token_bytes.data(), input.token_offsets.back());
-    out.add_bytes(kTokenOffsets, input.token_offsets.data(), input.token_offsets.size_bytes(), 8);
-    out.add_bytes(kDecodeBytes, input.decode_bytes.data(), input.decode_offsets.back());
-    out.add_bytes(kDecodeOffsets, input.decode_offsets.data(), input.decode_offsets.size_bytes(),
-                  8);
+    write_texts(input, out);
     out.add(kTokenFlags, walk.flags);
     out.add(kTokenIndex, deriver.index());
     out.add(kUnreachableFilter, walk.unreachable);
-    out.add_value(kScalars, Scalars{static_cast<std::uint32_t>(count),
-                                    static_cast<std::uint32_t>(external.size()),
-                                    input.ignore_merges ? 1U : 0U, walk.unreachable_count});
+    return adjacency;
 }
 
 }  // namespace tokenmill::vocab

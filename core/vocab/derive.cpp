@@ -16,6 +16,10 @@ std::size_t table_size_for(std::size_t entries) {
     return size;
 }
 
+std::size_t utf8_size(std::uint8_t lead) {
+    return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
 [[noreturn]] void bad(const std::string& problem) {
     throw Error(ErrorCode::BadSpec, "vocabulary: " + problem);
 }
@@ -123,13 +127,32 @@ Deriver::Merge Deriver::look_up(TokenId left, TokenId right) const {
     return {kNoRank, VocabView::kNoToken};
 }
 
-void Deriver::merge(Bytes word, std::vector<TokenId>& ids, Derivation* last) const {
+// What merging starts from.
+void Deriver::start(Bytes word, std::vector<TokenId>& ids) const {
     ids.clear();
-    for (const std::uint8_t byte : word) {
-        if (byte_ids_[byte] != VocabView::kNoToken) {
-            ids.push_back(byte_ids_[byte]);
+    if (input_.kind == Kind::Bytes) {
+        for (const std::uint8_t byte : word) {
+            if (byte_ids_[byte] != VocabView::kNoToken) {
+                ids.push_back(byte_ids_[byte]);
+            }
         }
+        return;
     }
+    for (std::size_t at = 0; at < word.size();) {
+        const std::size_t size = utf8_size(word[at]);
+        const TokenId id =
+            size > word.size() - at ? VocabView::kNoToken : find(word.subspan(at, size));
+        if (id == VocabView::kNoToken) {
+            ids.clear();
+            return;
+        }
+        ids.push_back(id);
+        at += size;
+    }
+}
+
+void Deriver::merge(Bytes word, std::vector<TokenId>& ids, Derivation* last) const {
+    start(word, ids);
     std::vector<Merge> pairs(ids.size());
     for (std::size_t i = 0; i + 1 < ids.size(); ++i) {
         pairs[i] = look_up(ids[i], ids[i + 1]);

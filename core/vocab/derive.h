@@ -23,7 +23,8 @@ public:
     [[nodiscard]] TokenId byte_id(std::uint8_t byte) const { return byte_ids_[byte]; }
     [[nodiscard]] TokenId find(Bytes token) const;
     [[nodiscard]] const std::vector<std::uint32_t>& index() const { return index_; }
-    // Ids of `word` by ranked merging alone. `last`, if given, receives the final merge.
+    // Ids of `word` by ranked merging alone, none if it holds an unknown character. `last`, if
+    // given, receives the final merge.
     void merge(Bytes word, std::vector<TokenId>& ids, Derivation* last = nullptr) const;
 
 private:
@@ -33,6 +34,7 @@ private:
     };
     [[nodiscard]] Bytes bytes_of(TokenId id) const;
     [[nodiscard]] Merge look_up(TokenId left, TokenId right) const;
+    void start(Bytes word, std::vector<TokenId>& ids) const;
     void build_index();
     void build_merges();
 

@@ -45,10 +45,6 @@ struct PairTable {
             }
         }
     }
-
-    TOKENMILL_HD TmU32 merged_bytes(TmU8 left, TmU8 right) const {
-        return byte_pairs[TmU32(left) << 8 | right];
-    }
 };
 
 }  // namespace tokenmill::vocab

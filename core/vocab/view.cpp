@@ -77,43 +77,36 @@ VocabView::VocabView(const BlobReader& blob) {
     index_ = blob.get<std::uint32_t>(kTokenIndex);
     unreachable_ = blob.need<std::uint64_t>(kUnreachableFilter, 256);
     external = blob.need<std::uint32_t>(kExternalIds, scalars_.internal_count);
-    const auto slots = blob.get<std::uint64_t>(kPairSlots);
     const auto parts = blob.get<std::uint64_t>(kJunctionParts);
-    if (!is_power_of_two(index_.size()) || !is_power_of_two(slots.size()) ||
-        slots.size() < std::size_t{2} * PairTable::kLine || !is_power_of_two(parts.size()) ||
-        n == 0 || scalars_.internal_count < 256) {
-        corrupt("a hash table has an impossible size");
+    if (!is_power_of_two(index_.size()) || !is_power_of_two(parts.size()) || n == 0 ||
+        scalars_.internal_count < 256 || scalars_.kind > Kind::WordLevel) {
+        corrupt("a hash table has an impossible size, or the kind is unknown");
     }
-    const std::size_t lines = slots.size() / PairTable::kLine;
-    pairs = {slots.data(), blob.need<std::uint32_t>(kBytePairs, 65536).data(), 64 - log2_of(lines),
-             static_cast<std::uint32_t>(lines - 1)};
     junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
                  blob.need<std::uint8_t>(kJunctionFlags, 65536).data(), parts.data(),
                  static_cast<std::uint32_t>(parts.size() - 1)};
-    for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
-        drops_bytes_ |= byte != 0xC0 && byte != 0xC1 && external[byte] == kNoToken;
-    }
     seeds8 = blob.get<Seed8>(kSeeds8);
     seeds16 = blob.get<Seed16>(kSeeds16);
     seed_ids = blob.get<std::uint32_t>(kSeedIds);
     check_table(index_, "no free slot in the index of tokens");
-    check_table(slots, "no free slot among the pairs");
     check_table(parts, "no free slot among the junction parts");
-    check_numbers(slots);
+    check_numbers();
+    if (is_merged()) {
+        view_merges(blob);
+    } else {
+        view_words(blob);
+    }
 }
 
-// Every number that a look-up follows must lead into its table.
-void VocabView::check_numbers(std::span<const std::uint64_t> slots) const {
-    for (const std::uint32_t entry : index_) {
-        if (entry > scalars_.token_count) {
-            corrupt("the index names a token that is not there");
-        }
+void VocabView::view_merges(const BlobReader& blob) {
+    const auto slots = blob.get<std::uint64_t>(kPairSlots);
+    if (!is_power_of_two(slots.size()) || slots.size() < std::size_t{2} * PairTable::kLine) {
+        corrupt("the table of pairs has an impossible size");
     }
-    for (std::size_t i = 0; i < external.size(); ++i) {
-        if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
-            corrupt("an internal id stands for no token");
-        }
-    }
+    check_table(slots, "no free slot among the pairs");
+    const std::size_t lines = slots.size() / PairTable::kLine;
+    pairs = {slots.data(), blob.need<std::uint32_t>(kBytePairs, 65536).data(), 64 - log2_of(lines),
+             static_cast<std::uint32_t>(lines - 1)};
     const auto check_internal = [&](std::uint32_t made) {
         if (made >= external.size() && made != kNoMerge) {
             corrupt("a merge makes an internal id that is not there");
@@ -124,6 +117,51 @@ void VocabView::check_numbers(std::span<const std::uint64_t> slots) const {
     }
     for (std::size_t i = 0; i < 65536; ++i) {
         check_internal(pairs.byte_pairs[i]);
+    }
+    if (kind() == Kind::Characters) {
+        internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
+        for (const std::uint32_t number : internal) {
+            check_internal(number);
+        }
+        return;
+    }
+    for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
+        drops_bytes_ |= byte != 0xC0 && byte != 0xC1 && external[byte] == kNoToken;
+    }
+}
+
+void VocabView::view_words(const BlobReader& blob) {
+    const auto nodes = blob.get<TrieNode>(kTrie);
+    trie = {nodes.data(), static_cast<std::uint32_t>(nodes.size())};
+    for (const TrieNode& node : nodes) {
+        if (node.token > scalars_.token_count || std::size_t{node.base} + 256 > nodes.size()) {
+            corrupt("the trie leads to what is not there");
+        }
+    }
+    if (nodes.size() < 257) {
+        corrupt("the trie is empty");
+    }
+    if (kind() == Kind::Unigram) {
+        scores = blob.need<double>(kScores, scalars_.token_count);
+    }
+}
+
+// Every number that a look-up follows must lead into its table.
+void VocabView::check_numbers() const {
+    for (const std::uint32_t entry : index_) {
+        if (entry > scalars_.token_count) {
+            corrupt("the index names a token that is not there");
+        }
+    }
+    for (std::size_t i = 0; i < external.size(); ++i) {
+        if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
+            corrupt("an internal id stands for no token");
+        }
+    }
+    const bool has_bytes = scalars_.first_byte_id != 0;
+    if ((has_bytes && std::size_t{scalars_.first_byte_id} + 256 > external.size()) ||
+        (scalars_.unk_id >= scalars_.token_count && scalars_.unk_id != kNoToken)) {
+        corrupt("an id for what is unknown is not there");
     }
     for (const Seed8& seed : seeds8) {
         check_value(seed.value, seed_ids.size());

@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/adjacency.h"
 #include "base/blob.h"
 #include "base/types.h"
 #include "vocab/junction.h"
 #include "vocab/pairs.h"
+#include "vocab/trie.h"
 #include "vocab/value.h"
 
 namespace tokenmill::vocab {
@@ -33,6 +35,18 @@ enum Section : std::uint32_t {
     kSeeds8,
     kSeeds16,
     kSeedIds,
+    kInternalIds,
+    kTrie,
+    kScores,
+};
+
+// How words become ids. Merging starts from bytes or from characters; the others look words up.
+enum class Kind : std::uint32_t {
+    Bytes = 0,
+    Characters = 1,
+    WordPiece = 2,
+    Unigram = 3,
+    WordLevel = 4,
 };
 
 // What a tokenizer definition says, in arrays; positions are external ids.
@@ -45,6 +59,13 @@ struct VocabInput {
     std::span<const std::uint32_t> merges;          // left, right, left, right, ... in rank order
     std::span<const std::uint32_t> ranks;           // n, instead of merges: rank of each token
     bool ignore_merges = false;                     // a word that is a token is that token
+    Kind kind = Kind::Bytes;
+    std::span<const std::uint32_t> byte_ids;  // 256, or none: what unknown characters become
+    std::uint32_t unk_id = 0xFFFFFFFFU;       // and what they become without byte_ids
+    bool fuse_unk = false;                    // neighbouring unknown characters are one
+    Bytes prefix;                             // WordPiece: what begins a token inside a word
+    std::uint32_t max_characters = 0xFFFFFFFFU;  // WordPiece: a longer word is unknown
+    std::span<const double> scores;           // Unigram: n
 };
 
 struct Scalars {
@@ -52,6 +73,13 @@ struct Scalars {
     std::uint32_t internal_count;
     std::uint32_t ignore_merges;
     std::uint32_t unreachable_count;
+    Kind kind;
+    std::uint32_t unk_id;
+    std::uint32_t fuse_unk;
+    std::uint32_t max_characters;
+    std::uint32_t first_byte_id;   // internal id of byte 0 among what unknown characters become
+    std::uint32_t first_merged;    // internal ids from here on are made by merges
+    double unknown_score;          // Unigram: of a character that no token covers
 };
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
@@ -71,6 +99,10 @@ public:
 
     [[nodiscard]] std::uint32_t token_count() const noexcept { return scalars_.token_count; }
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
+    [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
+    [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
+    [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
+    [[nodiscard]] TokenId unk_id() const noexcept { return scalars_.unk_id; }
     [[nodiscard]] Bytes token_bytes(TokenId id) const noexcept;
     [[nodiscard]] Bytes decode_bytes(TokenId id) const noexcept;
     // The id of a token that text can produce, or kNoToken.
@@ -90,12 +122,17 @@ public:
     PairTable pairs{};
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
+    std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
+    Trie trie{};                              // kinds that look words up
+    std::span<const double> scores;           // Unigram: by id
     std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
 
 private:
-    void check_numbers(std::span<const std::uint64_t> slots) const;
+    void check_numbers() const;
+    void view_merges(const BlobReader& blob);
+    void view_words(const BlobReader& blob);
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
@@ -109,8 +146,8 @@ private:
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
-// beyond 2^20).
-void compile_vocab(const VocabInput& input, BlobWriter& out);
+// beyond 2^20). Returns what may be cut when there is no split: only for Kind::Characters.
+Adjacency compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;
 

@@ -31,8 +31,9 @@ Dialect = Literal["onig", "fancy"]
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 Reference = Literal["tokenizers", "tiktoken"]
 NormalizerKind = Literal[
-    "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend"
-]
+    "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend",
+    "squeeze",
+]  # fmt: skip
 DecoderKind = Literal[
     "byte_level", "byte_fallback", "fuse", "strip", "replace", "replace_regex", "metaspace",
     "wordpiece", "bpe", "ctc",
@@ -216,6 +217,9 @@ class OpaqueModel:
     size: int
 
 
+Model = BpeModel | WordPieceModel | UnigramModel | WordLevelModel | OpaqueModel
+
+
 @dataclass(frozen=True, eq=False)
 class TokenizerSpec:
     """A whole tokenizer. Two specs with the same `content_hash` give the same ids.
@@ -231,7 +235,7 @@ class TokenizerSpec:
 
     name: str
     kind: str
-    model: BpeModel | WordPieceModel | UnigramModel | WordLevelModel | OpaqueModel
+    model: Model
     added_tokens: tuple[AddedToken, ...] = ()
     normalizer: tuple[NormalizerStep, ...] = ()
     split: tuple[SplitStep, ...] = ()

@@ -1,0 +1,136 @@
+#include "encode/look_up.h"
+
+#include <algorithm>
+
+namespace tokenmill::encode {
+
+namespace {
+
+using vocab::Trie;
+using vocab::VocabView;
+
+constexpr TokenId kNotReached = 0xFFFFFFFEU;
+
+std::size_t char_bytes(std::uint8_t lead) noexcept {
+    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+}
+
+bool is_blank(Bytes word) noexcept {
+    return std::all_of(word.begin(), word.end(), [](std::uint8_t byte) {
+        return byte == ' ' || (byte >= 9 && byte <= 13);
+    });
+}
+
+}  // namespace
+
+void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
+    ids.clear();
+    if (vocab_->kind() == vocab::Kind::Unigram) {
+        best_pieces(word, ids);
+    } else if (is_blank(word)) {
+        return;
+    } else if (vocab_->kind() == vocab::Kind::WordPiece) {
+        longest_pieces(word, ids);
+    } else {
+        const TokenId id = vocab_->find(word);
+        ids.push_back(id == VocabView::kNoToken ? vocab_->unk_id() : id);
+    }
+}
+
+// The longest token, then the longest that continues it, and so on; all or nothing.
+void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) const {
+    const Trie& trie = vocab_->trie;
+    const auto characters = std::count_if(
+        word.begin(), word.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
+    bool is_covered = static_cast<std::uint64_t>(characters) <= vocab_->scalars().max_characters;
+    for (std::size_t at = 0; is_covered && at < word.size();) {
+        std::uint32_t node = at == 0 ? Trie::kRoot : trie.step(Trie::kRoot, Trie::kContinues);
+        std::uint32_t found = 0;
+        std::size_t end = at;
+        for (std::size_t i = at; node != Trie::kNoNode && i < word.size(); ++i) {
+            node = trie.step(node, word[i]);
+            if (node != Trie::kNoNode && trie.nodes[node].token != 0) {
+                found = trie.nodes[node].token;
+                end = i + 1;
+            }
+        }
+        is_covered = found != 0;
+        ids.push_back(found - 1);
+        at = end;
+    }
+    if (!is_covered) {
+        ids.assign(1, vocab_->unk_id());
+    }
+}
+
+// The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
+void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+    const Trie& trie = vocab_->trie;
+    const double unknown = vocab_->scalars().unknown_score;
+    steps_.assign(word.size() + 1, Step{0.0, 0, kNotReached});
+    const auto offer = [&](std::size_t end, double score, std::size_t begin, TokenId id) {
+        Step& step = steps_[end];
+        if (step.id == kNotReached || score > step.score) {
+            step = {score, static_cast<std::uint32_t>(begin), id};
+        }
+    };
+    for (std::size_t at = 0; at < word.size();) {
+        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        const double here = steps_[at].score;
+        bool has_character = false;
+        std::uint32_t node = Trie::kRoot;
+        for (std::size_t i = at; i < word.size(); ++i) {
+            node = trie.step(node, word[i]);
+            if (node == Trie::kNoNode) {
+                break;
+            }
+            if (trie.nodes[node].token != 0) {
+                const TokenId id = trie.nodes[node].token - 1;
+                offer(i + 1, vocab_->scores[id] + here, at, id);
+                has_character |= i + 1 - at == size;
+            }
+        }
+        if (!has_character) {
+            offer(at + size, unknown + here, at, vocab_->unk_id());
+        }
+        at += size;
+    }
+    collect_pieces(word, ids);
+}
+
+// Walks the best way back; neighbouring unknowns are one, and may even be a token together.
+void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+    pieces_.clear();
+    for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
+        const Step& step = steps_[end];
+        const bool is_unknown = step.id == vocab_->unk_id();
+        if (is_unknown && !pieces_.empty() && pieces_.back().id == step.id) {
+            pieces_.back().begin = step.begin;
+        } else {
+            pieces_.push_back({step.begin, static_cast<std::uint32_t>(end), step.id});
+        }
+    }
+    for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+        if (piece->id == vocab_->unk_id()) {
+            append_unknown(word.subspan(piece->begin, piece->end - piece->begin), ids);
+        } else {
+            ids.push_back(piece->id);
+        }
+    }
+}
+
+void WordLookUp::append_unknown(Bytes text, std::vector<std::uint32_t>& ids) const {
+    const TokenId id = vocab_->find(text);
+    const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
+    if (id != VocabView::kNoToken) {
+        ids.push_back(id);
+    } else if (first_byte != 0) {
+        for (const std::uint8_t byte : text) {
+            ids.push_back(vocab_->external[first_byte + byte]);
+        }
+    } else {
+        ids.push_back(vocab_->unk_id());
+    }
+}
+
+}  // namespace tokenmill::encode

@@ -1,0 +1,41 @@
+// Words that are not merged but looked up piece by piece: WordPiece, Unigram, WordLevel.
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::encode {
+
+class WordLookUp {
+public:
+    explicit WordLookUp(const vocab::VocabView& vocab) : vocab_(&vocab) {}
+
+    // Ids of `word`, replacing what `ids` held. White space alone has none: splits leave it to us
+    // to drop it.
+    void look_up(Bytes word, std::vector<std::uint32_t>& ids);
+
+private:
+    void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) const;
+    void best_pieces(Bytes word, std::vector<std::uint32_t>& ids);
+    void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
+    void append_unknown(Bytes text, std::vector<std::uint32_t>& ids) const;
+
+    // The best way to the end of a prefix of the word.
+    struct Step {
+        double score;
+        std::uint32_t begin;  // of its last piece
+        TokenId id;           // kNotReached: no way yet
+    };
+    struct Piece {
+        std::uint32_t begin;
+        std::uint32_t end;
+        TokenId id;
+    };
+    const vocab::VocabView* vocab_;
+    std::vector<Step> steps_;
+    std::vector<Piece> pieces_;
+};
+
+}  // namespace tokenmill::encode

@@ -1,0 +1,26 @@
+// What merging starts from: the bytes of a word, or its characters.
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::encode {
+
+constexpr std::uint32_t kUnknown = vocab::kIdMask;  // a symbol that merges with nothing
+
+// Internal ids of the symbols of `word`, replacing what `symbols` held.
+void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols);
+
+// How many symbols a token is made of.
+[[nodiscard]] std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) noexcept;
+
+// The symbols a token is made of, appended.
+void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
+                    std::vector<std::uint32_t>& symbols);
+
+// Internal ids become external ones in place.
+void to_external(const vocab::VocabView& vocab, std::vector<std::uint32_t>& ids) noexcept;
+
+}  // namespace tokenmill::encode

@@ -1,0 +1,119 @@
+// Words by their neighbours: a new one begins wherever two characters are not joined. Text compiled
+// once per target, inside its namespace, behind simd's block vocabulary and classify-inl.h.
+
+struct NeighbourMasks {
+    std::uint64_t of[kByteClasses];
+};
+
+inline std::uint64_t& mask_of(NeighbourMasks& masks, ByteClass wanted) noexcept {
+    return masks.of[static_cast<std::size_t>(wanted)];
+}
+
+TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMasks& m) noexcept {
+    NeighbourMasks masks;
+    const std::uint64_t newline = equal_mask(block.bytes, '\n');
+    mask_of(masks, ByteClass::Letter) = m.letter;
+    mask_of(masks, ByteClass::Digit) = m.digit;
+    mask_of(masks, ByteClass::Blank) = m.space;
+    mask_of(masks, ByteClass::Newline) = newline;
+    mask_of(masks, ByteClass::Control) = m.white & ~m.space & ~newline;
+    mask_of(masks, ByteClass::Other) = ~(m.letter | m.digit | m.white | m.non_ascii);
+    mask_of(masks, ByteClass::Wide) = m.non_ascii;
+    return masks;
+}
+
+// Wide characters that are of another class than Wide: white space, or punctuation.
+inline void sort_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                      NeighbourMasks& masks) noexcept {
+    for (; leads != 0; leads &= leads - 1) {
+        const unsigned i = trailing_zeros(leads);
+        const unsigned size = split::char_size(block.bytes[i]);
+        const std::uint32_t found =
+            split.rule_classes.of(split::decode_char(block.bytes + i, size));
+        const std::uint64_t mask = low_bits(size) << i;
+        mask_of(masks, ByteClass::Wide) &= ~mask;
+        masks.of[found] |= mask;
+    }
+}
+
+// Where the classes of a block's bytes are joined to those before them.
+TOKENMILL_INLINE std::uint64_t joined_mask(const split::SplitView& split,
+                                           const NeighbourMasks& masks,
+                                           NeighbourMasks& carry) noexcept {
+    NeighbourMasks before;
+    for (std::size_t k = 0; k < kByteClasses; ++k) {
+        before.of[k] = masks.of[k] << 1 | carry.of[k];
+    }
+    std::uint64_t joined = 0;
+    for (std::size_t right = 0; right < kByteClasses; ++right) {
+        std::uint64_t lefts = 0;
+        for (std::size_t left = 0; left < kByteClasses; ++left) {
+            lefts |= before.of[left] & split.joins[right][left];
+        }
+        joined |= lefts & masks.of[right];
+    }
+    return joined;
+}
+
+inline std::uint64_t exceptions_mask(const split::SplitView& split, const Block& block,
+                                     bool has_before) noexcept {
+    std::uint64_t joined = 0;
+    for (std::uint32_t i = 0; i < split.adjacency.exception_count; ++i) {
+        const std::uint8_t* pair = split.adjacency.exceptions[i];
+        const std::uint64_t carry = has_before && block.at[-1] == pair[0] ? 1U : 0U;
+        joined |= (equal_mask(block.bytes, pair[0]) << 1 | carry) & equal_mask(block.bytes, pair[1]);
+    }
+    return joined;
+}
+
+// Words of [begin, stop), of which both ends are cut.
+template <typename Sink>
+inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
+                          const std::uint8_t* stop, const std::uint8_t* end,
+                          const std::uint8_t* readable) {
+    constexpr split::Family kFamily = split::Family::Adjacent;
+    NeighbourMasks carry{};
+    Carry wide_carry;
+    sink.open(begin);
+    for (const std::uint8_t* at = begin; at < stop;) {
+        std::uint8_t copy[kReadableBlock];
+        Block block{at, at, static_cast<unsigned>(stop - at < 64 ? stop - at : 64), end};
+        if (readable - at < kReadableBlock) {
+            std::memset(copy, 0, sizeof(copy));
+            std::memcpy(copy, at, block.size);
+            block.bytes = copy;
+        }
+        const ByteMasks m = byte_masks(block.bytes);
+        NeighbourMasks masks = neighbour_masks(block, m);
+        std::uint64_t cuts = 0;
+        if ((m.non_ascii & low_bits(block.size)) != 0) {
+            Classes c{};
+            const WideMasks wide = wide_masks(block.bytes);
+            const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
+            const std::uint64_t leads3 = leads & wide.lead3;
+            if (leads3 != 0) {
+                add_chars3<kFamily>(split, block, leads3, wide_carry, c, sink);
+            } else {
+                wide_carry.previous3 = 0;
+            }
+            cuts = c.cuts;
+            if (split.rule.wide_classes != 0) {
+                sort_wide(split, block, leads, masks);
+            }
+        } else {
+            wide_carry.previous3 = 0;
+        }
+        const std::uint64_t valid = low_bits(block.size);
+        std::uint64_t joined = joined_mask(split, masks, carry);
+        if (split.adjacency.exception_count != 0) {
+            joined |= exceptions_mask(split, block, at != begin);
+        }
+        for (std::size_t k = 0; k < kByteClasses; ++k) {
+            carry.of[k] = masks.of[k] >> (block.size - 1) & 1;
+        }
+        const std::uint64_t starts = ~joined & valid;
+        sink.add_block(block.at, starts, cuts & ~starts, (m.nul & valid) != 0);
+        at += block.size;
+    }
+    sink.close_word(stop);
+}

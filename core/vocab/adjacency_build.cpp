@@ -1,0 +1,37 @@
+#include "vocab/adjacency_build.h"
+
+namespace tokenmill::vocab {
+
+void AdjacencyBuilder::add_token(Bytes token) {
+    for (std::size_t i = 1; i < token.size(); ++i) {
+        pairs_.insert({token[i - 1], token[i]});
+    }
+}
+
+// A pair of classes that only few tokens join is still cut, and those pairs are exceptions.
+Adjacency AdjacencyBuilder::finish() const {
+    constexpr std::size_t kFew = 2;
+    std::size_t counts[kByteClasses][kByteClasses] = {};
+    for (const auto& [left, right] : pairs_) {
+        ++counts[number_of(left)][number_of(right)];
+    }
+    Adjacency result;
+    const auto join = [&](std::size_t left, std::size_t right) {
+        result.joins[right] = static_cast<std::uint8_t>(result.joins[right] | 1U << left);
+    };
+    join(number_of(0x80), number_of(0x80));  // the bytes of a character
+    for (const auto& [left, right] : pairs_) {
+        const std::size_t a = number_of(left);
+        const std::size_t b = number_of(right);
+        const bool is_wide = a == number_of(0x80) || b == number_of(0x80);
+        if (counts[a][b] > kFew || is_wide || result.exception_count == Adjacency::kMaxExceptions) {
+            join(a, b);
+        } else {
+            result.exceptions[result.exception_count][0] = left;
+            result.exceptions[result.exception_count++][1] = right;
+        }
+    }
+    return result;
+}
+
+}  // namespace tokenmill::vocab

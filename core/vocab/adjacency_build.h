@@ -1,0 +1,25 @@
+// Learns from the tokens which neighbours they join. Indoors of vocab.
+#pragma once
+
+#include <set>
+#include <utility>
+
+#include "base/adjacency.h"
+#include "base/types.h"
+
+namespace tokenmill::vocab {
+
+class AdjacencyBuilder {
+public:
+    void add_token(Bytes token);
+    [[nodiscard]] Adjacency finish() const;
+
+private:
+    static std::size_t number_of(std::uint8_t byte) {
+        return static_cast<std::size_t>(class_of_byte(byte));
+    }
+
+    std::set<std::pair<std::uint8_t, std::uint8_t>> pairs_;
+};
+
+}  // namespace tokenmill::vocab

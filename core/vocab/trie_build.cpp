@@ -1,0 +1,118 @@
+#include "vocab/trie_build.h"
+
+#include <algorithm>
+
+namespace tokenmill::vocab {
+
+namespace {
+
+using Keys = std::vector<std::pair<std::string, TmU32>>;
+
+class Builder {
+public:
+    explicit Builder(const Keys& keys) : keys_(keys) {
+        nodes_.resize(1024, TrieNode{0, Trie::kNoNode, 0});
+        nodes_[Trie::kRoot].parent = Trie::kNoNode - 1;  // taken, and nobody's child
+    }
+
+    std::vector<TrieNode> build() {
+        // A list of ranges instead of recursion: keys may be as long as they like.
+        std::vector<Range> open = {{0, keys_.size(), 0, Trie::kRoot}};
+        while (!open.empty()) {
+            const Range range = open.back();
+            open.pop_back();
+            place_children(range, open);
+        }
+        nodes_.resize(used_ + 256, TrieNode{0, Trie::kNoNode, 0});
+        return std::move(nodes_);
+    }
+
+private:
+    struct Range {  // keys that share their first `depth` bytes
+        std::size_t begin;
+        std::size_t end;
+        std::size_t depth;
+        TmU32 node;
+    };
+
+    void place_children(const Range& range, std::vector<Range>& open) {
+        std::size_t begin = range.begin;
+        while (begin < range.end && keys_[begin].first.size() == range.depth) {
+            if (nodes_[range.node].token == 0) {
+                nodes_[range.node].token = keys_[begin].second + 1;
+            }
+            ++begin;
+        }
+        std::vector<Range> children;
+        std::vector<TmU8> bytes;
+        while (begin < range.end) {
+            const char byte = keys_[begin].first[range.depth];
+            std::size_t end = begin;
+            while (end < range.end && keys_[end].first[range.depth] == byte) {
+                ++end;
+            }
+            children.push_back({begin, end, range.depth + 1, 0});
+            bytes.push_back(static_cast<TmU8>(byte));
+            begin = end;
+        }
+        if (children.empty()) {
+            nodes_[range.node].base = 0;  // no child of the root is ours: a step finds none
+            return;
+        }
+        const TmU32 base = find_base(bytes);
+        nodes_[range.node].base = base;
+        for (std::size_t i = 0; i < children.size(); ++i) {
+            const TmU32 place = base + bytes[i];
+            nodes_[place].parent = range.node;
+            used_ = std::max<std::size_t>(used_, place + std::size_t{1});
+            children[i].node = place;
+            open.push_back(children[i]);
+        }
+        while (nodes_[first_free_].parent != Trie::kNoNode) {
+            reserve(++first_free_);
+        }
+    }
+
+    TmU32 find_base(const std::vector<TmU8>& bytes) {
+        std::size_t tries = 0;
+        for (std::size_t place = first_free_;; ++place) {
+            reserve(place + 256);
+            if (nodes_[place].parent != Trie::kNoNode || place < std::size_t{bytes[0]} + 1) {
+                continue;
+            }
+            const std::size_t base = place - bytes[0];
+            const bool fits = std::all_of(bytes.begin(), bytes.end(), [&](TmU8 byte) {
+                return nodes_[base + byte].parent == Trie::kNoNode;
+            });
+            if (fits) {
+                return static_cast<TmU32>(base);
+            }
+            if (++tries == kPatience) {  // crowded: what lies before is given up
+                first_free_ = std::max(first_free_, place - kPatience / 4);
+            }
+        }
+    }
+
+    void reserve(std::size_t place) {
+        if (place + 256 >= nodes_.size()) {
+            nodes_.resize(2 * (place + 256), TrieNode{0, Trie::kNoNode, 0});
+        }
+    }
+
+    static constexpr std::size_t kPatience = 4096;
+
+    const Keys& keys_;
+    std::vector<TrieNode> nodes_;
+    std::size_t used_ = 1;
+    std::size_t first_free_ = 1;
+};
+
+}  // namespace
+
+std::vector<TrieNode> build_trie(Keys keys) {
+    std::stable_sort(keys.begin(), keys.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    return Builder(keys).build();
+}
+
+}  // namespace tokenmill::vocab

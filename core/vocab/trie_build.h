@@ -1,0 +1,15 @@
+// Fills a Trie. Indoors of vocab.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vocab/trie.h"
+
+namespace tokenmill::vocab {
+
+// Keys with the ids of their tokens, in any order; of two equal keys the first one counts.
+[[nodiscard]] std::vector<TrieNode> build_trie(std::vector<std::pair<std::string, TmU32>> keys);
+
+}  // namespace tokenmill::vocab

@@ -1,0 +1,114 @@
+"""Blanks that the vocabulary writes with a marker (U+2581): spelled back, so that text stays as is.
+
+A tokenizer that first turns every " " into a marker gives the same ids as one whose tokens have " "
+for the marker and whose text has " " for the (rare) markers in it. The second one need not rewrite
+the text. Where the marker is put in front of texts or words, a blank is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from tokenmill._spec import NormalizerStep, OpaqueModel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenmill._spec import Metaspace, Model, SplitStep, TokenizerSpec
+
+_WHITE = r"\s"
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """A tokenizer over blanks.
+
+    `words_at_blanks`: a blank begins a word, nothing else does.
+    `prefix`: which ranges of text get a blank in front if they do not begin with one.
+    """
+
+    spec: TokenizerSpec
+    words_at_blanks: bool = False
+    prefix: Literal["never", "always", "first"] = "never"
+    reasons: tuple[str, ...] = ()
+
+
+def spell_blanks(spec: TokenizerSpec) -> Spelled:
+    """Spell the markers of a tokenizer as blanks, if it has any."""
+    if spec.metaspace is not None:
+        return _spell_metaspace(spec, spec.metaspace)
+    marker = _marker_of(spec.normalizer)
+    if marker is None:
+        return Spelled(spec, prefix="always" if spec.add_prefix_space else "never")
+    if any(step.pattern != " " for step in spec.split):
+        return Spelled(spec, reasons=("a split of text whose blanks are replaced",))
+    steps = [*spec.normalizer[:-1]]
+    if steps and steps[-1].kind == "prepend" and steps[-1].a == marker:
+        # The library puts it in front of what is then replaced: the order does not matter.
+        steps[-1:] = [_to_blanks(marker), NormalizerStep("prepend", a=" ")]
+    else:
+        steps.append(_to_blanks(marker))
+    # No " " is left to split at.
+    spelled = replace(
+        spec, normalizer=tuple(steps), split=(), model=_spell_model(spec.model, marker)
+    )
+    return Spelled(spelled)
+
+
+def _marker_of(steps: Sequence[NormalizerStep]) -> str | None:
+    if not steps or steps[-1].kind != "replace" or steps[-1].a != " " or len(steps[-1].b) != 1:
+        return None
+    return steps[-1].b
+
+
+def _spell_metaspace(spec: TokenizerSpec, space: Metaspace) -> Spelled:
+    before, behind = spec.split[: space.after], spec.split[space.after :]
+    reasons = []
+    if behind:
+        reasons.append("a pre-tokenizer behind Metaspace")
+    if len(space.replacement) != 1:
+        reasons.append(f"Metaspace with {space.replacement!r}")
+    steps = [*spec.normalizer]
+    if before:
+        reasons += _squeeze_reasons(spec, space, before)
+        # A word that begins with the marker does not get another one.
+        begun = NormalizerStep("replace", a=f" {space.replacement}", b=" ")
+        steps += [NormalizerStep("squeeze"), begun]
+    steps.append(_to_blanks(space.replacement))
+    spelled = replace(
+        spec,
+        normalizer=tuple(steps),
+        split=(),
+        metaspace=None,
+        model=_spell_model(spec.model, space.replacement),
+    )
+    prefix = "never" if before else space.prepend
+    return Spelled(spelled, space.split, prefix, tuple(reasons))
+
+
+def _squeeze_reasons(
+    spec: TokenizerSpec, space: Metaspace, before: Sequence[SplitStep]
+) -> list[str]:
+    """Words at white space, each with a marker in front: blanks between words are just that."""
+    at_white = len(before) == 1 and (before[0].pattern, before[0].behavior) == (_WHITE, "removed")
+    if not at_white or space.prepend != "always" or not space.split:
+        return ["Metaspace behind another pre-tokenizer"]
+    if any(token.normalized for token in spec.added_tokens):
+        return ["Metaspace at white space, with normalized added tokens"]
+    return []
+
+
+def _to_blanks(marker: str) -> NormalizerStep:
+    return NormalizerStep("replace", a=marker, b=" ")
+
+
+def _spell_model(model: Model, marker: str) -> Model:
+    if isinstance(model, OpaqueModel):
+        return model
+    written, blank = marker.encode(), b" "
+    tokens = tuple(
+        None if token is None or blank in token else token.replace(written, blank)
+        for token in model.tokens
+    )
+    return replace(model, tokens=tokens)

@@ -1,0 +1,129 @@
+"""The split of a tokenizer -> stages and rule for the core, and what to say about it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._compile.regex_ast import NotRegular
+from tokenmill._compile.rules import recognise, rule_classes
+from tokenmill._compile.split import compile_stage
+from tokenmill._errors import UnsupportedTokenizer
+from tokenmill._load.byte_level import ALPHABET
+from tokenmill._spec import BpeModel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokenmill._compile.blanks import Spelled
+    from tokenmill._compile.dfa_tables import StageTables
+    from tokenmill._compile.rules import NativeRule
+    from tokenmill._spec import SplitStep
+
+# Classes of bytes, as the core numbers them.
+LETTER, DIGIT, BLANK, NEWLINE, CONTROL, OTHER, WIDE = range(7)
+_ALL = 0x7F
+_END = 0x110000
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """What the core takes, and lines that describe it."""
+
+    lines: list[str]
+    stages: list[tuple[Any, ...]] = field(default_factory=list)
+    rule: dict[str, object] | None = None
+    cut_by_tokens: bool = False
+    is_native: bool = True
+
+
+def compile_split(spelled: Spelled) -> SplitPlan:
+    """Choose the fastest exact way; UnsupportedTokenizer if a pattern is not regular."""
+    spec = spelled.spec
+    if spelled.words_at_blanks:
+        joins = [_ALL] * 7
+        joins[BLANK] = 0
+        return SplitPlan(["words begin at blanks"], rule=_adjacent(joins))
+    if not spec.split:
+        return _plan_whole(spelled)
+    stages = [_compile_step(step) for step in spec.split]
+    steps = tuple((s.pattern, s.dialect, s.behavior, s.invert) for s in spec.split)
+    is_plain = not any(step.on_bytes for step in spec.split)
+    rule = recognise(steps) if is_plain else None
+    return SplitPlan(
+        _rule_lines(rule) if rule else _stage_lines(spec.split, stages),
+        [_stage_tuple(t, step.on_bytes) for t, step in zip(stages, spec.split, strict=True)],
+        None if rule is None else _rule_fields(rule, spec.split[-1].dialect),
+        is_native=rule is not None,
+    )
+
+
+def _plan_whole(spelled: Spelled) -> SplitPlan:
+    model = spelled.spec.model
+    if isinstance(model, BpeModel) and model.symbols == "characters":
+        lines = ["none; words end where no token reaches over"]
+        return SplitPlan(lines, rule=_adjacent([0] * 7), cut_by_tokens=True)
+    return SplitPlan(["none"])
+
+
+def _adjacent(joins: list[int], wide: NDArray[np.uint32] | None = None) -> dict[str, object]:
+    """Write the rule "a word begins where neighbours are not joined"."""
+    classes = np.array([[0, _END, WIDE]], dtype=np.uint32) if wide is None else wide
+    return {
+        "family": "adjacent",
+        "wide_classes": wide is not None,
+        "joins": joins,
+        "classes": np.ascontiguousarray(classes),
+    }
+
+
+def _compile_step(step: SplitStep) -> StageTables:
+    try:
+        return compile_stage(step.pattern, step.dialect, step.behavior, step.invert)
+    except NotRegular as error:
+        reason = f"the pattern {step.pattern!r}: {error.reason}"
+        raise UnsupportedTokenizer(reason, where="split", reasons=(reason,)) from error
+
+
+def _stage_tuple(
+    stage: StageTables, on_bytes: bool
+) -> tuple[Any, int, Any, Any, Any, bool, bool, bool]:
+    ranges = _byte_classes(stage) if on_bytes else stage.ranges
+    return (
+        np.ascontiguousarray(ranges, dtype=np.uint32),
+        stage.n_classes,
+        np.ascontiguousarray(stage.next, dtype=np.uint16),
+        np.ascontiguousarray(stage.sync, dtype=np.uint8),
+        np.ascontiguousarray(stage.separates, dtype=np.uint8),
+        stage.keep_match,
+        stage.keep_gap,
+        on_bytes,
+    )
+
+
+def _byte_classes(stage: StageTables) -> NDArray[np.uint32]:
+    """Give every byte the class of its stand-in: the pattern was written for those."""
+    stand_ins = np.array([ord(character) for character in ALPHABET], dtype=np.uint32)
+    rows = np.searchsorted(stage.ranges[:, 0], stand_ins, side="right") - 1
+    numbers = np.arange(256, dtype=np.uint32)
+    return np.stack([numbers, numbers + 1, stage.ranges[rows, 2]], axis=1)
+
+
+def _rule_fields(rule: NativeRule, dialect: str) -> dict[str, object]:
+    classes = rule_classes(rule, dialect)
+    return {**asdict(rule), "classes": np.ascontiguousarray(classes, dtype=np.uint32)}
+
+
+def _rule_lines(rule: NativeRule) -> list[str]:
+    parameters = ", ".join(f"{key} {value!r}" for key, value in asdict(rule).items())
+    return [f"built-in rule: {parameters}"]
+
+
+def _stage_lines(steps: tuple[SplitStep, ...], stages: list[StageTables]) -> list[str]:
+    return [
+        f"automaton of {len(stage.next)} states and {stage.n_classes} classes, {step.behavior}"
+        f"{' (inverted)' if step.invert else ''}: {step.pattern}"
+        for step, stage in zip(steps, stages, strict=True)
+    ]

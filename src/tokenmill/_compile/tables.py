@@ -1,0 +1,121 @@
+"""Models -> the arrays that the core compiles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._spec import (
+    BpeModel,
+    OpaqueModel,
+    UnigramModel,
+    WordLevelModel,
+    WordPieceModel,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._compile.blanks import Spelled
+    from tokenmill._spec import Model
+
+PREFIX_MODES = {"never": 0, "always": 1, "first": 2}
+_NO_LIMIT = 0xFFFF_FFFF
+
+
+def model_reasons(spelled: Spelled) -> list[str]:
+    """Say why the engine cannot be exact with a model."""
+    model = spelled.spec.model
+    if isinstance(model, BpeModel):
+        return _bpe_reasons(model, is_split=bool(spelled.spec.split) or spelled.words_at_blanks)
+    if isinstance(model, UnigramModel):
+        if model.whole_text:
+            return ["Unigram over whole texts"]
+        return [] if model.unk_id is not None else ["Unigram without an unknown token"]
+    if isinstance(model, WordLevelModel) and model.unk_id is None:
+        return ["WordLevel without an unknown token"]
+    return []
+
+
+def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
+    if model.suffix:
+        return [f"words that end with {model.suffix!r}"]
+    if model.symbols == "bytes":
+        return []
+    reasons = []
+    if not is_split and model.byte_ids is None:
+        reasons.append("BPE over whole texts without a token for every byte")
+    if not is_split and model.ignore_merges:
+        reasons.append("BPE over whole texts that ignores merges")
+    if model.byte_ids is not None and model.merges is not None:
+        if np.isin(model.merges, np.array(model.byte_ids, dtype=np.uint32)).any():
+            reasons.append("merges of the tokens of bytes")
+    return reasons
+
+
+def model_tables(model: Model) -> dict[str, Any]:
+    """Return the arguments of the core that describe a model."""
+    assert not isinstance(model, OpaqueModel)  # noqa: S101
+    decode = model.decode_bytes if isinstance(model, BpeModel) else model.tokens
+    size = len(decode)
+    tokens = [*model.tokens, *[None] * (size - len(model.tokens))]
+    token_bytes, token_offsets = _joined(tokens)
+    decode_bytes, decode_offsets = _joined(decode)
+    is_bpe = isinstance(model, BpeModel)
+    return {
+        "token_bytes": token_bytes,
+        "token_offsets": token_offsets,
+        "matchable": np.array([token is not None for token in tokens], dtype=np.uint8),
+        "decode_bytes": decode_bytes,
+        "decode_offsets": decode_offsets,
+        "merges": _contiguous(model.merges) if is_bpe else None,
+        "ranks": _padded(model.ranks, size) if is_bpe and model.ranks is not None else None,
+        "ignore_merges": is_bpe and model.ignore_merges,
+        "model": _details(model, size),
+    }
+
+
+def _details(model: Model, size: int) -> dict[str, Any]:
+    details: dict[str, Any] = {
+        "kind": "wordlevel",
+        "byte_ids": None,
+        "scores": None,
+        "unk_id": getattr(model, "unk_id", None),
+        "fuse_unk": False,
+        "prefix": b"",
+        "max_characters": _NO_LIMIT,
+    }
+    if isinstance(model, BpeModel):
+        details.update(kind=model.symbols, fuse_unk=model.fuse_unk)
+    elif isinstance(model, WordPieceModel):
+        details.update(
+            kind="wordpiece", prefix=model.prefix, max_characters=model.max_characters
+        )
+    elif isinstance(model, UnigramModel):
+        scores = np.zeros(size, dtype=np.float64)
+        scores[: len(model.scores)] = model.scores
+        details.update(kind="unigram", scores=scores)
+    if isinstance(model, (BpeModel, UnigramModel)) and model.byte_ids is not None:
+        details["byte_ids"] = np.array(model.byte_ids, dtype=np.uint32)
+    return details
+
+
+def _joined(table: Sequence[bytes | None]) -> tuple[bytes, NDArray[np.uint64]]:
+    entries = [entry or b"" for entry in table]
+    offsets = np.zeros(len(entries) + 1, dtype=np.uint64)
+    np.cumsum([len(entry) for entry in entries], out=offsets[1:])
+    return b"".join(entries), offsets
+
+
+def _contiguous(array: NDArray[np.uint32] | None) -> NDArray[np.uint32] | None:
+    return None if array is None else np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def _padded(ranks: NDArray[np.uint32], size: int) -> NDArray[np.uint32]:
+    """Give every id a rank; those beyond the model have none that could merge."""
+    padded = np.full(size, np.iinfo(np.uint32).max, dtype=np.uint32)
+    padded[: len(ranks)] = ranks
+    return padded
