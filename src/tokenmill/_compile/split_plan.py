@@ -12,7 +12,8 @@ from tokenmill._compile.rules import recognise, rule_classes
 from tokenmill._compile.split import compile_stage
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._load.byte_level import ALPHABET
-from tokenmill._spec import BpeModel
+from tokenmill._spec import BpeModel, WordLevelModel, WordPieceModel
+from tokenmill._unicode import code_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
     from tokenmill._compile.blanks import Spelled
     from tokenmill._compile.dfa_tables import StageTables
     from tokenmill._compile.rules import NativeRule
-    from tokenmill._spec import SplitStep
+    from tokenmill._spec import SplitStep, TokenizerSpec
 
 # Classes of bytes, as the core numbers them.
 LETTER, DIGIT, BLANK, NEWLINE, CONTROL, OTHER, WIDE = range(7)
 _ALL = 0x7F
 _END = 0x110000
+_BERT_STEPS = [(r"\s", "removed", False), (r"\p{hf:Punctuation}", "isolated", False)]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ def compile_split(spelled: Spelled) -> SplitPlan:
         return SplitPlan(["words begin at blanks"], rule=_adjacent(joins))
     if not spec.split:
         return _plan_whole(spelled)
+    if _is_bert(spec):
+        return SplitPlan(["built-in rule: white space dropped, punctuation alone"], rule=_bert())
     stages = [_compile_step(step) for step in spec.split]
     steps = tuple((s.pattern, s.dialect, s.behavior, s.invert) for s in spec.split)
     is_plain = not any(step.on_bytes for step in spec.split)
@@ -66,6 +70,27 @@ def _plan_whole(spelled: Spelled) -> SplitPlan:
         lines = ["none; words end where no token reaches over"]
         return SplitPlan(lines, rule=_adjacent([0] * 7), cut_by_tokens=True)
     return SplitPlan(["none"])
+
+
+def _is_bert(spec: TokenizerSpec) -> bool:
+    """Is it the split that drops white space and isolates punctuation?
+
+    The rule takes ASCII controls for punctuation, so the text must have none; and white space is
+    dropped by the model, which must be one of those that look words up.
+    """
+    steps = [(step.pattern, step.behavior, step.invert) for step in spec.split]
+    is_clean = any(step.kind == "clean" for step in spec.normalizer)
+    looks_up = isinstance(spec.model, (WordPieceModel, WordLevelModel))
+    return steps == _BERT_STEPS and is_clean and looks_up
+
+
+def _bert() -> dict[str, object]:
+    word = 1 << LETTER | 1 << DIGIT | 1 << WIDE
+    white = 1 << BLANK | 1 << NEWLINE | 1 << CONTROL
+    joins = [word, word, white, white, white, 0, word]
+    ranges = [(begin, end, OTHER) for begin, end in code_points("hf", "Punctuation")]
+    ranges += [(begin, end, BLANK) for begin, end in code_points("hf", "Whitespace")]
+    return _adjacent(joins, np.array([(0, _END, WIDE), *sorted(ranges)], dtype=np.uint32))
 
 
 def _adjacent(joins: list[int], wide: NDArray[np.uint32] | None = None) -> dict[str, object]:
