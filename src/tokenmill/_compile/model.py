@@ -34,14 +34,17 @@ META_VERSION = 1
 
 def compile_spec(spec: TokenizerSpec) -> bytes:
     """Compile a tokenizer; UnsupportedTokenizer with `reasons` if the engine cannot be exact."""
-    if spec.unsupported or not isinstance(spec.model, BpeModel):
-        raise _refusal(spec, spec.unsupported or ("the model is no byte-level BPE",))
+    model = spec.model
+    if not isinstance(model, BpeModel) or model.symbols != "bytes" or model.suffix:
+        raise _refusal(spec, spec.unsupported or (f"the model {spec.kind} is no byte-level BPE",))
+    if spec.unsupported or spec.metaspace is not None:
+        raise _refusal(spec, spec.unsupported or ("the pre-tokenizer Metaspace",))
     stages, rule = _compile_split(spec)
     is_native = rule is not None or not stages
     meta = _meta(spec, "native" if is_native else "dfa", _split_lines(spec.split, stages, rule))
     meta["reasons"] = [] if is_native else ["the split is none of the built-in rules"]
     return _core.compile_model(
-        **_model_tables(spec.model),
+        **_model_tables(model),
         stages=[
             _stage_tuple(stage, step.on_bytes)
             for stage, step in zip(stages, spec.split, strict=True)
