@@ -24,8 +24,8 @@ def read_added_tokens(
 
     The library does not believe the ids in the file: a token of the model's vocabulary keeps its
     id there, any other gets the next number, counted from `n_entries`, the number of entries of the
-    vocabulary (not from its largest id).  Of two tokens with one content or one id the later one counts, but
-    a content that was special once stays special.
+    vocabulary (not from its largest id).  Of two tokens with one content or one id the later one
+    counts, but a content that was special once stays special.
     """
     ids: dict[str, int] = {}
     tokens: dict[int, AddedToken] = {}

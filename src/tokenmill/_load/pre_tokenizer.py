@@ -142,7 +142,7 @@ def _fixed_length(fields: dict[str, Any], where: str) -> list[_Cut]:
 
 
 def _scripts(_fields: dict[str, Any], _where: str) -> list[_Cut]:
-    """Runs of one script, which take along what goes with any; that in front is dropped."""
+    """Cut into runs of one script, with what goes with any; that before the first is dropped."""
     sets = [rf"\p{{hf:Script{number}}}" for number in range(N_SCRIPTS)]
     return [("|".join(f"{one}[{one}{sets[0]}]*" for one in sets[1:]), "Removed", True)]
 

@@ -18,7 +18,7 @@ from tokenmill._load.wordpiece import read_wordpiece
 from tokenmill._spec import BpeModel, OpaqueModel, TokenizerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokenmill._load.pre_tokenizer import Splitting
     from tokenmill._spec import AddedToken, NormalizerStep
@@ -63,7 +63,7 @@ def read_tokenizer_json(
         prefix_ids=frame.prefix_ids,
         suffix_ids=frame.suffix_ids,
         metaspace=splitting.metaspace,
-        texts=() if _is_byte_level(read.model) else texts_by_id(vocab, written),
+        texts=_texts(read.model, vocab, written),
         reference="tokenizers",
         unsupported=(
             *read.reasons,
@@ -96,6 +96,14 @@ def _model_kind(section: dict[str, Any]) -> str:
         return "wordlevel"
     problem = f"model: expected a type or members that tell it, got {sorted(section)[:8]}"
     raise LoadError(problem)
+
+
+def _texts(
+    model: object, vocab: Mapping[str, int], written: Mapping[int, str]
+) -> tuple[str | None, ...]:
+    # The ids of an opaque model may be too sparse for a table.
+    is_bare = isinstance(model, OpaqueModel) or _is_byte_level(model)
+    return () if is_bare else texts_by_id(vocab, written)
 
 
 def _is_byte_level(model: object) -> bool:
