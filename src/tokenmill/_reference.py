@@ -68,8 +68,9 @@ class ReferenceModel:
         self._special = spec.special_tokens
         self.library = _LIBRARIES[spec.reference](spec)
         self._decode_bytes: tuple[bytes | None, ...] | None = None
-        if isinstance(spec.model, BpeModel) and not spec.unsupported_decode:
-            self._decode_bytes = spec.model.decode_bytes
+        model = spec.model
+        if isinstance(model, BpeModel) and not spec.texts and not spec.unsupported_decode:
+            self._decode_bytes = model.decode_bytes
 
     def encode(
         self, text: object, add_special_tokens: bool, special_mode: int, errors: int

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 Dialect = Literal["onig", "fancy"]
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
+PrependScheme = Literal["always", "first", "never"]
 Reference = Literal["tokenizers", "tiktoken"]
 NormalizerKind = Literal[
     "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend",
@@ -110,7 +111,7 @@ class Metaspace:
     """
 
     replacement: str
-    prepend: Literal["always", "first", "never"]
+    prepend: PrependScheme
     split: bool
     after: int = 0
 
