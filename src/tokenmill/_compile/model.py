@@ -36,6 +36,8 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     """Compile a tokenizer; UnsupportedTokenizer with `reasons` if the engine cannot be exact."""
     if spec.unsupported or not isinstance(spec.model, BpeModel):
         raise _refusal(spec, spec.unsupported or ("the model is no byte-level BPE",))
+    if spec.sentencepiece is not None:
+        raise _refusal(spec, ("a SentencePiece model",))
     stages, rule = _compile_split(spec)
     is_native = rule is not None or not stages
     meta = _meta(spec, "native" if is_native else "dfa", _split_lines(spec.split, stages, rule))

@@ -38,15 +38,13 @@ def read_fields(data: bytes, start: int, end: int) -> list[Field]:
     at = start
     while at < end:
         field_start = at
-        tag, at = _read_tag(data, at, end)
+        # Nearly all tags and sizes have one byte; without this, reading takes twice as long.
+        tag, at = (data[at], at + 1) if 8 <= data[at] < 0x80 else _read_tag(data, at, end)  # noqa: PLR2004
         wire = tag & 7
         if wire == BYTES:
-            size, at = _read_varint(data, at, end)
-            if size > end - at:
-                problem = f"expected at most {end - at} bytes in field {tag >> 3}, got {size}"
-                raise damaged(problem, field_start)
-            fields.append(Field(tag >> 3, wire, 0, at, at + size))
-            at += size
+            at, stop = _read_extent(data, at, end, field_start)
+            fields.append(Field(tag >> 3, wire, 0, at, stop))
+            at = stop
         elif wire == _GROUP:
             at = _skip_group(data, at, end, tag >> 3)
         else:
@@ -58,6 +56,14 @@ def read_fields(data: bytes, start: int, end: int) -> list[Field]:
 def damaged(problem: str, offset: int) -> LoadError:
     """Say what is wrong at which byte."""
     return LoadError(problem, offset=offset, hint=_DAMAGED)
+
+
+def _read_extent(data: bytes, at: int, end: int, field_start: int) -> tuple[int, int]:
+    """Read the size of a field of bytes; return where its content begins and ends."""
+    size, at = _read_varint(data, at, end)
+    if size > end - at:
+        raise damaged(f"expected at most {end - at} bytes in a field, got {size}", field_start)
+    return at, at + size
 
 
 def _read_tag(data: bytes, at: int, end: int) -> tuple[int, int]:
@@ -108,10 +114,7 @@ def _skip_group(data: bytes, at: int, end: int, number: int) -> int:
         elif wire == _GROUP and len(open_groups) < _DEEPEST_GROUP:
             open_groups.append(tag >> 3)
         elif wire == BYTES:
-            size, at = _read_varint(data, at, end)
-            if size > end - at:
-                raise damaged(f"expected at most {end - at} bytes, got {size}", tag_start)
-            at += size
+            _, at = _read_extent(data, at, end, tag_start)
         elif wire in (_GROUP, _END_GROUP):
             raise damaged("expected groups that end, at most 100 in each other", tag_start)
         else:

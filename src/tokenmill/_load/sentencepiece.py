@@ -6,7 +6,7 @@ Control pieces are never found in a text, so they are no added tokens; nothing i
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -40,16 +40,15 @@ from tokenmill._spec import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+_Model: TypeAlias = "tuple[UnigramModel | BpeModel | WordLevelModel, list[str]]"
 SPACE = "\u2581"
 _KINDS = {UNIGRAM: "unigram", BPE: "bpe", WORD: "wordlevel", CHAR: "bpe"}
 # The library looks at no more user-defined pieces than these that begin with each other.
 _MOST_NESTED = 64
-# What the library takes off the least score for an unknown character.
-_UNKNOWN_PENALTY = np.float32(10.0)
 
 
 def read_sentencepiece(data: bytes, name: str) -> TokenizerSpec:
@@ -108,14 +107,15 @@ def _split(file: ModelFile) -> tuple[SplitStep, ...]:
 
 
 def _decoder(file: ModelFile) -> SentencePieceDecoder:
-    strips = file.add_dummy_prefix or file.remove_extra_whitespaces
-    everywhere = "all" if file.remove_extra_whitespaces else "first"
+    strip: Literal["none", "first", "all"] = "first" if file.add_dummy_prefix else "none"
+    if file.remove_extra_whitespaces:
+        strip = "all"
     return SentencePieceDecoder(
         control_ids=tuple(_of_type(file, CONTROL)),
         unk_id=file.types.index(UNKNOWN),
         unk_surface=file.unk_surface.decode(),
         byte_ids=_byte_ids(file),
-        strip=everywhere if strips else "none",
+        strip=strip,
     )
 
 
@@ -217,7 +217,12 @@ def _word(file: ModelFile) -> tuple[WordLevelModel, list[str]]:
     return model, [f"unknown words {how}"]
 
 
-_MODELS = {UNIGRAM: _unigram, BPE: _bpe, WORD: _word, CHAR: _bpe}
+_MODELS: dict[int, Callable[[ModelFile], _Model]] = {
+    UNIGRAM: _unigram,
+    BPE: _bpe,
+    WORD: _word,
+    CHAR: _bpe,
+}
 
 
 def _charsmap_reasons(file: ModelFile) -> list[str]:
