@@ -287,7 +287,7 @@ class _SentencePiece:
         library = _import("sentencepiece", spec)
         try:
             self._processor = library.SentencePieceProcessor(model_proto=spec.source)
-        except RuntimeError as error:
+        except (RuntimeError, ValueError) as error:
             raise UnsupportedTokenizer(f"cannot be run: {error}", where=spec.name) from error
 
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:

@@ -69,7 +69,7 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     meta = _meta(spec, "reference", lines)
     meta["reasons"] = list(reasons)
     meta["decoder"] = f"through {spec.reference!r}"
-    if not isinstance(spec.model, BpeModel):
+    if not isinstance(spec.model, BpeModel) or spec.sentencepiece is not None:
         meta["split"] = meta["normalizer"] = [meta["decoder"]]
     return meta
 
