@@ -68,9 +68,9 @@ class ReferenceModel:
         self._special = spec.special_tokens
         self.library = _LIBRARIES[spec.reference](spec)
         self._decode_bytes: tuple[bytes | None, ...] | None = None
-        model = spec.model
-        if isinstance(model, BpeModel) and not spec.texts and not spec.unsupported_decode:
-            self._decode_bytes = model.decode_bytes
+        own_decoder = spec.texts or spec.unsupported_decode or spec.sentencepiece_decoder
+        if isinstance(spec.model, BpeModel) and not own_decoder:
+            self._decode_bytes = spec.model.decode_bytes
 
     def encode(
         self, text: object, add_special_tokens: bool, special_mode: int, errors: int
@@ -280,9 +280,34 @@ class _Tiktoken:
             return None
 
 
+class _SentencePiece:
+    """`sentencepiece`; control pieces are no text to it, and it puts nothing around a text."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        library = _import("sentencepiece", spec)
+        try:
+            self._processor = library.SentencePieceProcessor(model_proto=spec.source)
+        except (RuntimeError, ValueError) as error:
+            raise UnsupportedTokenizer(f"cannot be run: {error}", where=spec.name) from error
+
+    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
+        return [self._processor.encode(text) for text in texts]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return str(self._processor.decode(ids)).encode()
+
+    def id_to_token(self, token_id: int) -> str | None:
+        return str(self._processor.id_to_piece(token_id))
+
+    def token_to_id(self, token: str) -> int | None:
+        found: int = self._processor.piece_to_id(token)  # the unknown piece for a stranger
+        return found if self.id_to_token(found) == token else None
+
+
 _LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
     "tokenizers": _Tokenizers,
     "tiktoken": _Tiktoken,
+    "sentencepiece": _SentencePiece,
 }
 
 

@@ -32,6 +32,8 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     """Compile a tokenizer; UnsupportedTokenizer with `reasons` if the engine cannot be exact."""
     if spec.unsupported or isinstance(spec.model, OpaqueModel):
         raise _refusal(spec, spec.unsupported or ("the model is unknown",))
+    if spec.sentencepiece is not None:
+        raise _refusal(spec, ("a SentencePiece model",))
     spelled = spell_blanks(spec)
     reasons = (*spelled.reasons, *model_reasons(spelled))
     if reasons:
@@ -64,7 +66,7 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     meta = _meta(spec, "reference", lines)
     meta["reasons"] = list(reasons)
     meta["decoder"] = f"through {spec.reference!r}"
-    if isinstance(spec.model, OpaqueModel):
+    if isinstance(spec.model, OpaqueModel) or spec.sentencepiece is not None:
         meta["split"] = meta["normalizer"] = [meta["decoder"]]
     return meta
 
