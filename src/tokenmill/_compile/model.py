@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import zlib
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill import _core
+from tokenmill._compile.decoder import decode_table, decoding_of
 from tokenmill._compile.normalizer import serialize_normalizer
 from tokenmill._compile.regex_ast import NotRegular
 from tokenmill._compile.rules import recognise, rule_classes
@@ -41,7 +41,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     meta = _meta(spec, "native" if is_native else "dfa", _split_lines(spec.split, stages, rule))
     meta["reasons"] = [] if is_native else ["the split is none of the built-in rules"]
     return _core.compile_model(
-        **_model_tables(spec.model),
+        **_model_tables(spec.model, decode_table(spec)),
         stages=[
             _stage_tuple(stage, step.on_bytes)
             for stage, step in zip(stages, spec.split, strict=True)
@@ -57,8 +57,28 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         suffix_ids=np.array(spec.suffix_ids, dtype=np.uint32),
         whitespace_ranges=_ranges("Whitespace"),
         word_ranges=_ranges("Word"),
-        meta=json.dumps(meta, separators=(",", ":")).encode(),
+        meta=pack_meta(meta, spec.source),
     )
+
+
+def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
+    """Write meta data as JSON and, behind a NUL, the packed text of the tokenizer.json."""
+    text = json.dumps(meta, separators=(",", ":")).encode()
+    # Fast rather than small: a better packing would take as long as compiling.
+    return text if source is None else text + b"\0" + zlib.compress(source, 1)
+
+
+def unpack_meta(data: bytes) -> dict[str, Any]:
+    """Read the JSON; what is behind it is not looked at."""
+    end = data.find(b"\0")
+    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
+    return meta
+
+
+def unpack_source(data: bytes) -> bytes | None:
+    """Read the text of the tokenizer.json, if there is one."""
+    end = data.find(b"\0")
+    return None if end < 0 else zlib.decompress(data[end + 1 :])
 
 
 def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str, Any]:
@@ -66,9 +86,8 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     lines = [f"pattern {step.pattern!r}, {step.behavior}" for step in spec.split]
     meta = _meta(spec, "reference", lines)
     meta["reasons"] = list(reasons)
-    meta["decoder"] = f"through {spec.reference!r}"
     if not isinstance(spec.model, BpeModel):
-        meta["split"] = meta["normalizer"] = [meta["decoder"]]
+        meta["split"] = meta["normalizer"] = [f"through {spec.reference!r}"]
     return meta
 
 
@@ -84,11 +103,11 @@ def _compile_split(spec: TokenizerSpec) -> tuple[list[StageTables], NativeRule |
     return stages, recognise(steps) if is_plain else None
 
 
-def _model_tables(model: BpeModel) -> dict[str, Any]:
+def _model_tables(model: BpeModel, decoded: Sequence[bytes | None]) -> dict[str, Any]:
     size = len(model.decode_bytes)
     tokens = [*model.tokens, *[None] * (size - len(model.tokens))]
     token_bytes, token_offsets = _joined(tokens)
-    decode_bytes, decode_offsets = _joined(model.decode_bytes)
+    decode_bytes, decode_offsets = _joined(decoded)
     return {
         "token_bytes": token_bytes,
         "token_offsets": token_offsets,
@@ -155,7 +174,9 @@ def _ranges(name: str) -> NDArray[np.uint32]:
 
 
 def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
-    meta: dict[str, Any] = {
+    decoding = decoding_of(spec)
+    through = f"through {spec.reference!r}: {'; '.join(decoding['reasons'])}"
+    return {
         "version": META_VERSION,
         "name": spec.name,
         "kind": spec.kind,
@@ -163,18 +184,21 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "path": path,
         "split": split,
         "normalizer": [step.kind for step in spec.normalizer],
-        "decoder": "native",
+        "decoder": through if decoding["reasons"] else "native",
+        "decoding": decoding,
+        "reference": spec.reference,
         "notes": list(spec.notes),
         "special_tokens": spec.special_tokens,
         "added_tokens": {token.content: token.id for token in spec.added_tokens},
         # tokenizer.json spells bytes as printable characters, rank files hold the bytes.
-        "spelling": "alphabet" if spec.reference == "tokenizers" else "utf-8",
+        "spelling": _spelling(spec),
     }
-    if spec.unsupported_decode:
-        meta["decoder"] = f"through {spec.reference!r}: {'; '.join(spec.unsupported_decode)}"
-        meta["source"] = base64.b85encode(zlib.compress(spec.source or b"", 9)).decode()
-        meta["reference"] = spec.reference
-    return meta
+
+
+def _spelling(spec: TokenizerSpec) -> str:
+    if spec.texts:
+        return "texts"
+    return "alphabet" if spec.reference == "tokenizers" else "utf-8"
 
 
 def _split_lines(

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._errors import LoadError
 from tokenmill._load.added_tokens import read_added_tokens, written_contents
 from tokenmill._load.bpe import ReadModel, read_bpe, read_vocab
-from tokenmill._load.fields import expect, member, shown, type_of
+from tokenmill._load.decoder import read_decoder
+from tokenmill._load.fields import member, shown
 from tokenmill._load.normalizer import read_normalizer
 from tokenmill._load.post_processor import read_post_processor
 from tokenmill._load.pre_tokenizer import read_pre_tokenizer
 from tokenmill._spec import OpaqueModel, TokenizerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokenmill._spec import AddedToken, NormalizerStep
 
@@ -35,6 +36,9 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
         read = read_bpe(section, vocab, written)
     else:
         read = _opaque(kind, vocab)
+    decoder = read_decoder(
+        data.get("decoder"), read.model, _tokens(kind, section, vocab), written
+    )
     return TokenizerSpec(
         name=name,
         kind=kind,
@@ -45,6 +49,8 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
         add_prefix_space=splitting.add_prefix_space,
         prefix_ids=frame.prefix_ids,
         suffix_ids=frame.suffix_ids,
+        texts=decoder.texts,
+        decoder=decoder.steps,
         reference="tokenizers",
         unsupported=(
             *read.reasons,
@@ -53,7 +59,7 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
             *frame.reasons,
             *_vanishing(added_tokens, normalizer),
         ),
-        unsupported_decode=(*_decoder_reasons(data.get("decoder"), read.model), *decode_reasons),
+        unsupported_decode=(*decoder.reasons, *decode_reasons),
         notes=(*notes, *_left_out(data)),
         source=source,
     )
@@ -84,6 +90,15 @@ def _read_pieces(section: dict[str, Any]) -> dict[str, int]:
     return vocab
 
 
+def _tokens(
+    kind: str, section: dict[str, Any], vocab: dict[str, int]
+) -> Iterable[tuple[str, int]]:
+    """List tokens with their ids; two pieces of a Unigram model may be written alike."""
+    if kind != "unigram":
+        return vocab.items()
+    return ((piece[0], index) for index, piece in enumerate(section["vocab"]))
+
+
 def _opaque(kind: str, vocab: dict[str, int]) -> ReadModel:
     reason = "BPE over characters, not bytes" if kind == "bpe" else f"model {kind}"
     return ReadModel(OpaqueModel(1 + max(vocab.values(), default=-1)), [reason])
@@ -100,18 +115,6 @@ def _vanishing(
     if removing and any(token.normalized for token in added_tokens):
         return ["normalized added tokens under a normalizer that removes characters"]
     return []
-
-
-def _decoder_reasons(section: object, model: object) -> tuple[str, ...]:
-    if isinstance(model, OpaqueModel):
-        return ("the model is unknown to the native engine",)
-    if section is None:
-        return ("no decoder: the library puts a space between tokens",)
-    kind, fields = type_of(section, "decoder")
-    if kind == "Sequence":
-        children = expect(fields.get("decoders"), list, "decoder.decoders")
-        return _decoder_reasons(children[0], model) if len(children) == 1 else ("a decoder chain",)
-    return () if kind == "ByteLevel" else (f"decoder {kind}",)
 
 
 def _left_out(data: dict[str, Any]) -> list[str]:
