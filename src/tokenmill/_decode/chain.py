@@ -118,8 +118,10 @@ class Chain:
 def _each(step: DecoderStep) -> Mapping:
     if step.kind == "strip":
         return tokens.strip(step)
-    if step.kind == "replace":
+    if step.kind == "replace" and step.a:
         return tokens.replace(step.a, step.b)
+    if step.kind == "replace":  # the library looks for nothing in a text that is empty
+        return lambda token: token and token.replace("", step.b)
     return replace_pattern(step.a, step.b)
 
 
@@ -153,8 +155,8 @@ def _text_steps(step: DecoderStep) -> list[Callable[[], TextStep]]:
     """Return the step as it works on the one token that the join has left."""
     if step.kind == "strip":
         return [lambda: StripText(step.a, step.left, step.right)]
-    if step.kind == "replace_regex":
-        change = replace_pattern(step.a, step.b)
+    if step.kind == "replace_regex" or (step.kind == "replace" and not step.a):
+        change = _each(step)
         return [lambda: WholeText(change)]
     if step.kind == "byte_level":
         return [lambda: WholeText(lambda text: tokens.bytes_of(text).decode(errors="replace"))]

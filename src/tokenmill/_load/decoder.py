@@ -10,7 +10,9 @@ from tokenmill._load.fields import expect, member, optional, shown, type_of
 from tokenmill._spec import BpeModel, DecoderStep
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from tokenmill._spec import AddedToken
 
 BYTE_LEVEL = (DecoderStep("byte_level"),)
 _LARGEST_COUNT = 1 << 62
@@ -29,15 +31,20 @@ def read_decoder(
     section: object,
     model: object,
     pieces: Iterable[tuple[str, int]],
+    added_tokens: Sequence[AddedToken],
     written: Mapping[int, str],
 ) -> ReadDecoder:
     """Read the chain; `pieces` are the tokens of the model, `written` the texts of added ones.
 
-    No texts are returned where the model's own table of bytes is all that decoding needs.
+    No texts are returned where the model's own table of bytes is all that decoding needs. The
+    library tells special tokens by their texts, so that one which is written in another way than
+    it was added is never skipped.
     """
     reasons: list[str] = []
     steps = None if section is None else tuple(_read(section, "decoder", reasons))
-    if steps == BYTE_LEVEL and isinstance(model, BpeModel) and model.symbols == "bytes":
+    are_special_by_id = all(written[t.id] == t.content for t in added_tokens if t.special)
+    is_plain = steps == BYTE_LEVEL and are_special_by_id
+    if is_plain and isinstance(model, BpeModel) and model.symbols == "bytes":
         return ReadDecoder(steps, (), tuple(reasons))
     by_id: dict[int, str] = {}
     for text, token_id in pieces:

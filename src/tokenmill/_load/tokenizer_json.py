@@ -36,9 +36,8 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
         read = read_bpe(section, vocab, written)
     else:
         read = _opaque(kind, vocab)
-    decoder = read_decoder(
-        data.get("decoder"), read.model, _tokens(kind, section, vocab), written
-    )
+    tokens = _tokens(kind, section, vocab)
+    decoder = read_decoder(data.get("decoder"), read.model, tokens, added_tokens, written)
     return TokenizerSpec(
         name=name,
         kind=kind,
