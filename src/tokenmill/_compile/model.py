@@ -17,7 +17,7 @@ from tokenmill._compile.rules import recognise, rule_classes
 from tokenmill._compile.split import compile_stage
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._load.byte_level import ALPHABET
-from tokenmill._spec import BpeModel
+from tokenmill._spec import NO_RANK, BpeModel
 from tokenmill._unicode import code_points
 
 if TYPE_CHECKING:
@@ -187,12 +187,26 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "decoder": through if decoding["reasons"] else "native",
         "decoding": decoding,
         "reference": spec.reference,
+        "ranks": _ranks_of(spec),
         "notes": list(spec.notes),
         "special_tokens": spec.special_tokens,
         "added_tokens": {token.content: token.id for token in spec.added_tokens},
         # tokenizer.json spells bytes as printable characters, rank files hold the bytes.
         "spelling": _spelling(spec),
     }
+
+
+def _ranks_of(spec: TokenizerSpec) -> dict[str, str] | None:
+    """Return what a tokenizer.json needs beside the tokens, where ids are in order of ranks."""
+    ranks = spec.model.ranks if isinstance(spec.model, BpeModel) else None
+    is_plain = not (spec.normalizer or spec.add_prefix_space or spec.prefix_ids or spec.suffix_ids)
+    if spec.source is not None or ranks is None or len(spec.split) != 1 or not is_plain:
+        return None
+    given = ranks[ranks != NO_RANK].astype(np.int64)
+    has_special_only = all(token.special and not token.normalized for token in spec.added_tokens)
+    if not has_special_only or (np.diff(given) <= 0).any():
+        return None
+    return {"pattern": spec.split[0].pattern, "dialect": spec.split[0].dialect}
 
 
 def _spelling(spec: TokenizerSpec) -> str:
