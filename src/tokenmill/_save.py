@@ -125,9 +125,7 @@ def _tokens_of(ready: Ready, special: frozenset[int]) -> dict[int, bytes]:
     return {i: row for i, row in enumerate(rows) if row and i not in special}
 
 
-def _with_special(
-    vocab: dict[str, int], special: Mapping[str, int], name: str
-) -> dict[str, int]:
+def _with_special(vocab: dict[str, int], special: Mapping[str, int], name: str) -> dict[str, int]:
     """Put special tokens into the vocabulary: the library numbers the others by itself."""
     for content in special:
         if content in vocab:

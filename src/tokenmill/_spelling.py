@@ -74,9 +74,7 @@ class Spelling:
     @cached_property
     def _ids(self) -> dict[str, int]:
         """Ids by text, where the core's table holds texts; made when first asked for."""
-        texts = (
-            (self._model.token_bytes(i).decode(), i) for i in range(self._model.vocab_size)
-        )
+        texts = ((self._model.token_bytes(i).decode(), i) for i in range(self._model.vocab_size))
         return {text: token_id for text, token_id in texts if text}
 
     def _text_of(self, token_id: int) -> str:

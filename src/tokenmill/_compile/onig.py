@@ -2,7 +2,8 @@
 
 Where the text of the pattern means the same to both engines it is kept. Where not (another
 Unicode, a quantifier that is possessive to one of them only), it is written out from the syntax
-tree, its sets by the usual names or else as code points. Either way the automata must be equal, else it is refused.
+tree, its sets by the usual names or else as code points. Either way the automata must be equal,
+else it is refused.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def as_onig(pattern: str, dialect: Dialect) -> str:
     raise NotRegular("no pattern of the other dialect has the same meaning")
 
 
-def _written(node: Node) -> str:
+def _written(node: Node) -> str:  # noqa: PLR0911 -- one for each kind of node
     match node:
         case Char(chars):
             return _class(chars)

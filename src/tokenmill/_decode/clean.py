@@ -1,4 +1,4 @@
-"""The clean-up of English spacing, as data: which text is replaced by which, one after the other."""
+"""The clean-up of English spacing, as data: which text is replaced by which, in this order."""
 
 from __future__ import annotations
 

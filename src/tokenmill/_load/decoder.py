@@ -52,8 +52,11 @@ def read_decoder(
             reasons.append(f"two tokens of the vocabulary share the id {token_id}")
             break
     by_id |= written
-    texts = tuple(map(by_id.get, range(1 + max(by_id, default=-1))))
-    return ReadDecoder(steps, texts, tuple(reasons))
+    size = 1 + max(by_id, default=-1)
+    if size > 4 * len(by_id) + 1024:  # a forged file may not ask for all memory there is
+        reasons.append(f"ids up to {size - 1} for {len(by_id)} tokens")
+        return ReadDecoder(steps, (), tuple(reasons))
+    return ReadDecoder(steps, tuple(map(by_id.get, range(size))), tuple(reasons))
 
 
 def _read(section: object, where: str, reasons: list[str]) -> list[DecoderStep]:

@@ -89,9 +89,7 @@ def _read_pieces(section: dict[str, Any]) -> dict[str, int]:
     return vocab
 
 
-def _tokens(
-    kind: str, section: dict[str, Any], vocab: dict[str, int]
-) -> Iterable[tuple[str, int]]:
+def _tokens(kind: str, section: dict[str, Any], vocab: dict[str, int]) -> Iterable[tuple[str, int]]:
     """List tokens with their ids; two pieces of a Unigram model may be written alike."""
     if kind != "unigram":
         return vocab.items()
