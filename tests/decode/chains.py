@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Iterable
+
+    import tokenizers
 
 BYTES = [f"<0x{byte:02X}>" for byte in (0x41, 0x20, 0xE4, 0xBD, 0xA0, 0xF0, 0x9F, 0x98, 0x80, 0xFF)]
 TEXTS = [
@@ -44,6 +47,13 @@ def definition(decoder: dict[str, Any] | None, gap: bool = False) -> dict[str, A
         "decoder": decoder,
         "model": {"type": "WordLevel", "vocab": vocab, "unk_token": "the"},
     }  # fmt: skip
+
+
+def ids_of(library: tokenizers.Tokenizer, texts: Iterable[str]) -> list[int]:
+    """The ids of tokens that are all there."""
+    ids = [library.token_to_id(text) for text in texts]
+    assert None not in ids
+    return [token_id for token_id in ids if token_id is not None]
 
 
 def strip(content: str, start: int, stop: int) -> dict[str, Any]:

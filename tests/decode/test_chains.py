@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import tokenizers
 from tests.conftest import small_definition
-from tests.decode.chains import BYTES, SINGLE, definition, random_decoder, replace, strip
+from tests.decode.chains import BYTES, SINGLE, definition, ids_of, random_decoder, replace, strip
 from tests.load.sources import write_json
 
 from tokenmill import LoadError, ReferencePathWarning, Tokenizer, UnknownId
@@ -67,7 +67,7 @@ def check(tokenizer: Tokenizer, library: tokenizers.Tokenizer, rows: list[list[i
 def test_a_decoder_equals_the_library(decoder: dict[str, Any] | None, tmp_path: Path) -> None:
     tokenizer, library = load(tmp_path, definition(decoder))
     choose = random.Random(1)  # noqa: S311
-    often = [library.token_to_id(token) for token in BYTES]
+    often = ids_of(library, BYTES)
     check(tokenizer, library, random_rows(tokenizer.vocab_size, often, choose, 60))
 
 
@@ -76,7 +76,7 @@ def test_random_chains_equal_the_library(tmp_path: Path) -> None:
     for number in range(250):
         data = definition(random_decoder(choose), gap=number % 4 == 0)
         tokenizer, library = load(tmp_path, data)
-        often = [library.token_to_id(token) for token in BYTES]
+        often = ids_of(library, BYTES)
         check(tokenizer, library, random_rows(tokenizer.vocab_size, often, choose, 10))
 
 
@@ -89,15 +89,16 @@ def test_a_compiled_model_keeps_its_decoder(decoder: Any, tmp_path: Path) -> Non
     rows = random_rows(tokenizer.vocab_size, [265, 266, 0xC4, 0xA0], choose, 40)
     check(revived, library, rows)
     for token_id in range(tokenizer.vocab_size):
-        assert revived.id_to_token(token_id) == library.id_to_token(token_id)
-        assert revived.token_to_id(library.id_to_token(token_id)) == token_id
+        token = revived.id_to_token(token_id)
+        assert token == library.id_to_token(token_id)
+        assert revived.token_to_id(token) == token_id
 
 
 def test_a_pattern_without_an_automaton_goes_through_the_library(tmp_path: Path) -> None:
     decoder = replace("<>", Regex="(?<=a)b")
     tokenizer, library = load(tmp_path, {**small_definition(), "decoder": decoder})
     assert "the decoder's pattern" in tokenizer.describe().decoder
-    row = [library.token_to_id(letter) for letter in "abcab"] + [265]
+    row = [*ids_of(library, "abcab"), 265]
     for skip in (False, True):
         expected = library.decode(row, skip_special_tokens=skip)
         assert tokenizer.decode(row, skip_special_tokens=skip) == expected
@@ -107,7 +108,7 @@ def test_a_pattern_without_an_automaton_goes_through_the_library(tmp_path: Path)
 
 def test_bytes_of_a_text_decoder_are_its_utf8(tmp_path: Path) -> None:
     tokenizer, library = load(tmp_path, definition(LLAMA))
-    row = [library.token_to_id(token) for token in ("\u2581the", "<0xE4>", "<0xBD>", "<0xA0>")]
+    row = ids_of(library, ["\u2581the", "<0xE4>", "<0xBD>", "<0xA0>"])
     assert tokenizer.decode_bytes(row) == b"the\xe4\xbd\xa0"
     assert tokenizer.decode_bytes(row[:3]) == b"the\xef\xbf\xbd\xef\xbf\xbd"
     assert [tokenizer.token_bytes(i) for i in row[:2]] == [b" the", b"\xe4"]
@@ -115,7 +116,7 @@ def test_bytes_of_a_text_decoder_are_its_utf8(tmp_path: Path) -> None:
 
 def test_clean_up_takes_out_the_blanks_of_words(tmp_path: Path) -> None:
     tokenizer, library = load(tmp_path, definition(None))
-    row = [library.token_to_id(token) for token in ("the", ".", "the", "n't", "'s", "?", "do not")]
+    row = ids_of(library, ["the", ".", "the", "n't", "'s", "?", "do not"])
     assert tokenizer.decode(row) == "the . the n't 's ? do not"
     assert tokenizer.decode(row, clean_up=True) == "the. then't's? do not"
     assert tokenizer.decode_batch([row, []], clean_up=True) == ["the. then't's? do not", ""]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.decode.chains import BYTES, definition
+from tests.decode.chains import BYTES, definition, ids_of
 from tests.decode.test_chains import LLAMA, load
 
 from tokenmill import OptionError, UnknownId
@@ -66,7 +66,7 @@ def test_pushing_takes_linear_time(name: str, small: Tokenizer, tmp_path: Path) 
         if name == "wordpiece":
             decoder = {"type": "WordPiece", "prefix": "##", "cleanup": True}
         tokenizer, library = load(tmp_path, definition(decoder))
-        some = [library.token_to_id(t) for t in [*BYTES[2:5], "\u4f60", "\U0001f600", "the"]]
+        some = ids_of(library, [*BYTES[2:5], "\u4f60", "\U0001f600", "the"])
     short, long = ((some * (count // len(some) + 1))[:count] for count in (10_000, 100_000))
     elapsed(tokenizer, short)  # tables are made at the first decoding
     assert elapsed(tokenizer, long) < 12 * min(elapsed(tokenizer, short) for _ in range(3)) + 0.05
@@ -74,7 +74,7 @@ def test_pushing_takes_linear_time(name: str, small: Tokenizer, tmp_path: Path) 
 
 def test_one_endless_run_of_bytes_takes_linear_time(tmp_path: Path) -> None:
     tokenizer, library = load(tmp_path, definition(LLAMA))
-    run = [library.token_to_id(token) for token in BYTES[5:9]]  # one emoji
+    run = ids_of(library, BYTES[5:9])  # one emoji
     elapsed(tokenizer, run)
     short = min(elapsed(tokenizer, run * 2500) for _ in range(3))
     assert elapsed(tokenizer, run * 25_000) < 12 * short + 0.05

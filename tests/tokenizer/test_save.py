@@ -38,8 +38,8 @@ def check_same(tokenizer: Tokenizer, library: tokenizers.Tokenizer, texts: list[
     for _ in range(100):
         ids = [choose.randrange(tokenizer.vocab_size) for _ in range(20)]
         for skip in (False, True):
-            expected = library.decode(ids, skip_special_tokens=skip)
-            assert tokenizer.decode(ids, skip_special_tokens=skip) == expected
+            text = library.decode(ids, skip_special_tokens=skip)
+            assert tokenizer.decode(ids, skip_special_tokens=skip) == text
 
 
 def rank_tokens(seed: int, count: int) -> list[bytes]:
