@@ -47,8 +47,8 @@ class Library(Protocol):
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         """Encode; `as_text` leaves the text of special tokens as text."""
 
-    def decode(self, ids: list[int]) -> bytes:
-        """Decode ids that all are in the vocabulary."""
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        """Decode ids that all are in the vocabulary, without the special ones if asked."""
 
     def id_to_token(self, token_id: int) -> str | None:
         """Return the vocabulary's own spelling."""
@@ -219,8 +219,8 @@ class _Tokenizers:
         tokenizer = self._as_text if as_text else self._plain
         return [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=add_special)]
 
-    def decode(self, ids: list[int]) -> bytes:
-        text: str = self._plain.decode(ids, skip_special_tokens=False)
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        text: str = self._plain.decode(ids, skip_special_tokens=skip_special)
         return text.encode()
 
     def id_to_token(self, token_id: int) -> str | None:
@@ -247,6 +247,7 @@ class _Tiktoken:
         self._ids |= {special[token]: i for token, i in spec.special_tokens.items()}
         self._ranks = {i: rank for rank, i in self._ids.items()}
         self._around = list(spec.prefix_ids), list(spec.suffix_ids)
+        self._special_ids = frozenset(spec.special_tokens.values())
         self._encoding = _import("tiktoken", spec).Encoding(
             name=spec.name,
             pat_str=spec.split[0].pattern,
@@ -263,7 +264,9 @@ class _Tiktoken:
         ]
         return [[*before, *(self._ids[rank] for rank in row), *after] for row in rows]
 
-    def decode(self, ids: list[int]) -> bytes:
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        if skip_special:
+            ids = [token_id for token_id in ids if token_id not in self._special_ids]
         try:
             data: bytes = self._encoding.decode_bytes([self._ranks[i] for i in ids])
         except KeyError as error:

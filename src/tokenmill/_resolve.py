@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import _cache, _core, _reference
-from tokenmill._compile import compile_spec, describe_reference
+from tokenmill._compile import compile_spec, describe_reference, unpack_meta, unpack_source
 from tokenmill._errors import CorruptModel, LoadError, UnsupportedTokenizer
 from tokenmill._load import load_source
 from tokenmill._load.hub import HUB_FILES, OTHER_FILES, fetch_from_hub, is_repository_name
@@ -36,6 +36,12 @@ class Ready:
     meta: dict[str, Any]
     payload: bytes | memoryview | None
     spec: TokenizerSpec | None = None
+
+    def source(self) -> bytes | None:
+        """Return the text of the tokenizer.json that it came from, if it came from one."""
+        if isinstance(self.model, _core.Model):
+            return unpack_source(self.model.meta)
+        return None if self.spec is None else self.spec.source
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,7 @@ def compile_file(
 def from_payload(payload: bytes | memoryview) -> Ready:
     """Use a compiled model in place."""
     model = _core.Model(payload)
-    return Ready(model, json.loads(model.meta), payload)
+    return Ready(model, unpack_meta(model.meta), payload)
 
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:

@@ -57,7 +57,6 @@ def written_contents(
     """Return what decoding writes for each added token, and reasons where that is unknown.
 
     The library writes the normalized content of a token that is looked for in normalized text.
-    It also skips a special token only if that is the content it was added with.
     """
     written: dict[int, str] = {}
     reasons: list[str] = []
@@ -65,8 +64,6 @@ def written_contents(
         content = _normalized(token.content, normalizer) if token.normalized else token.content
         if content is None:
             reasons.append(f"added token {token.content!r} is decoded in its normalized form")
-        elif token.special and content != token.content:
-            reasons.append(f"special token {token.content!r} is decoded as {content!r}")
         written[token.id] = token.content if content is None else content
     return written, tuple(reasons)
 

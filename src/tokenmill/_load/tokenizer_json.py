@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._errors import LoadError
 from tokenmill._load.added_tokens import read_added_tokens, written_contents
 from tokenmill._load.bpe import read_byte_bpe, read_character_bpe
-from tokenmill._load.fields import expect, member, shown, type_of
+from tokenmill._load.decoder import read_decoder
+from tokenmill._load.fields import member, shown
 from tokenmill._load.normalizer import read_normalizer
 from tokenmill._load.post_processor import read_post_processor
 from tokenmill._load.pre_tokenizer import read_pre_tokenizer
 from tokenmill._load.unigram import read_pieces, read_unigram
-from tokenmill._load.vocabulary import read_vocab, texts_by_id
+from tokenmill._load.vocabulary import read_vocab
 from tokenmill._load.wordlevel import read_wordlevel
 from tokenmill._load.wordpiece import read_wordpiece
-from tokenmill._spec import BpeModel, OpaqueModel, TokenizerSpec
+from tokenmill._spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from tokenmill._load.pre_tokenizer import Splitting
     from tokenmill._spec import AddedToken, NormalizerStep
@@ -52,6 +53,8 @@ def read_tokenizer_json(
         read = read_unigram(section, vocab, None if exact_scores else source)
     else:
         read = (read_wordpiece if kind == "wordpiece" else read_wordlevel)(section, vocab)
+    tokens = _tokens(kind, section, vocab)
+    decoder = read_decoder(data.get("decoder"), read.model, tokens, added_tokens, written)
     return TokenizerSpec(
         name=name,
         kind=kind,
@@ -63,7 +66,8 @@ def read_tokenizer_json(
         prefix_ids=frame.prefix_ids,
         suffix_ids=frame.suffix_ids,
         metaspace=splitting.metaspace,
-        texts=_texts(read.model, vocab, written),
+        texts=decoder.texts,
+        decoder=decoder.steps,
         reference="tokenizers",
         unsupported=(
             *read.reasons,
@@ -73,7 +77,7 @@ def read_tokenizer_json(
             *frame.reasons,
             *_vanishing(added_tokens, normalizer),
         ),
-        unsupported_decode=(*_decoder_reasons(data.get("decoder"), read.model), *decode_reasons),
+        unsupported_decode=(*decoder.reasons, *decode_reasons),
         notes=(*notes, *_left_out(data)),
         source=source,
     )
@@ -98,19 +102,6 @@ def _model_kind(section: dict[str, Any]) -> str:
     raise LoadError(problem)
 
 
-def _texts(
-    model: object, vocab: Mapping[str, int], written: Mapping[int, str]
-) -> tuple[str | None, ...]:
-    # The ids of an opaque model may be too sparse for a table.
-    is_bare = isinstance(model, OpaqueModel) or _is_byte_level(model)
-    return () if is_bare else texts_by_id(vocab, written)
-
-
-def _is_byte_level(model: object) -> bool:
-    """Whether the bytes of a token are all there is to it."""
-    return isinstance(model, BpeModel) and model.symbols == "bytes" and not model.suffix
-
-
 def _first_word(splitting: Splitting, normalizer: object) -> list[str]:
     """Report where the first word need not be the one that begins with the text.
 
@@ -123,6 +114,13 @@ def _first_word(splitting: Splitting, normalizer: object) -> list[str]:
     return ["Metaspace with prepend_scheme first after a split of normalized text"]
 
 
+def _tokens(kind: str, section: dict[str, Any], vocab: dict[str, int]) -> Iterable[tuple[str, int]]:
+    """List tokens with their ids; two pieces of a Unigram model may be written alike."""
+    if kind != "unigram":
+        return vocab.items()
+    return ((piece[0], index) for index, piece in enumerate(section["vocab"]))
+
+
 def _vanishing(
     added_tokens: Sequence[AddedToken], normalizer: Sequence[NormalizerStep]
 ) -> list[str]:
@@ -133,20 +131,6 @@ def _vanishing(
     if removing and any(token.normalized for token in added_tokens):
         return ["normalized added tokens under a normalizer that removes characters"]
     return []
-
-
-def _decoder_reasons(section: object, model: object) -> tuple[str, ...]:
-    if isinstance(model, OpaqueModel):
-        return ("the model is unknown to the native engine",)
-    if not _is_byte_level(model):
-        return ("the tokens are texts, not bytes",)
-    if section is None:
-        return ("no decoder: the library puts a space between tokens",)
-    kind, fields = type_of(section, "decoder")
-    if kind == "Sequence":
-        children = expect(fields.get("decoders"), list, "decoder.decoders")
-        return _decoder_reasons(children[0], model) if len(children) == 1 else ("a decoder chain",)
-    return () if kind == "ByteLevel" else (f"decoder {kind}",)
 
 
 def _left_out(data: dict[str, Any]) -> list[str]:
