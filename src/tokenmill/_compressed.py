@@ -22,6 +22,7 @@ from tokenmill._spec import (
     DecoderStep,
     NormalizerStep,
     SplitStep,
+    TemplatePart,
     TokenizerSpec,
 )
 
@@ -34,7 +35,10 @@ if TYPE_CHECKING:
     Blocks = dict[str, bytes]
 
 _HEAD = struct.Struct("<I")
-_PLAIN = ("name", "kind", "add_prefix_space", "prefix_ids", "suffix_ids", "reference", "notes")
+_PLAIN = (
+    "name", "kind", "add_prefix_space", "prefix_ids", "suffix_ids", "trim_offsets", "reference",
+    "notes",
+)  # fmt: skip
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 # No vocabulary comes near; a forged file may not ask for all memory there is.
 _MAX_BYTES = 1 << 30
@@ -56,7 +60,7 @@ def pack_spec(spec: TokenizerSpec) -> bytes:
     head = {name: getattr(spec, name) for name in _PLAIN}
     head |= {
         name: [asdict(step) for step in getattr(spec, name)]
-        for name in ("added_tokens", "normalizer", "split")
+        for name in ("added_tokens", "normalizer", "split", "single", "pair")
     }
     steps = spec.decoder
     head["decoder"] = None if steps is None else [asdict(step) for step in steps]
@@ -124,6 +128,8 @@ def _unpack(data: bytes) -> TokenizerSpec:
         split=tuple(SplitStep(**item) for item in head["split"]),
         texts=_unpack_texts(blocks),
         decoder=_unpack_decoder(head["decoder"]),
+        single=_parts(head["single"]),
+        pair=_parts(head["pair"]),
         **{name: _frozen(head[name]) for name in _PLAIN},
     )
 
@@ -137,6 +143,10 @@ def _unpack_texts(blocks: Blocks) -> tuple[str | None, ...]:
 
 def _unpack_decoder(steps: list[dict[str, Any]] | None) -> tuple[DecoderStep, ...] | None:
     return None if steps is None else tuple(DecoderStep(**step) for step in steps)
+
+
+def _parts(items: list[dict[str, Any]]) -> tuple[TemplatePart, ...]:
+    return tuple(TemplatePart(**{**item, "ids": tuple(item["ids"])}) for item in items)
 
 
 def _frozen(value: Any) -> Any:  # noqa: ANN401 -- whatever JSON holds

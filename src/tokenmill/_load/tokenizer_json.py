@@ -68,6 +68,9 @@ def read_tokenizer_json(
         metaspace=splitting.metaspace,
         texts=decoder.texts,
         decoder=decoder.steps,
+        single=frame.single,
+        pair=frame.pair,
+        trim_offsets=frame.trim_offsets,
         reference="tokenizers",
         unsupported=(
             *read.reasons,
