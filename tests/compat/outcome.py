@@ -17,7 +17,7 @@ def outcome(action: Callable[[], Any]) -> Any:  # noqa: ANN401
     """Return the result, or the kind of the error."""
     try:
         return action()
-    except BaseException as error:  # noqa: BLE001 -- panics of the library derive from it
+    except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
         return kind_of(error)

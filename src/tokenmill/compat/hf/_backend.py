@@ -17,7 +17,7 @@ import numpy as np
 from tokenmill._errors import ReferencePathWarning, TokenmillError
 from tokenmill._load.fields import parse_json
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._layout import Rows, Side, lay_out, truncated, whole
+from tokenmill.compat.hf._layout import Rows, Side, Windows, lay_out, truncated, whole
 from tokenmill.compat.hf._library import library
 from tokenmill.compat.hf._template import (
     Template,
@@ -28,7 +28,7 @@ from tokenmill.compat.hf._template import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,7 +55,9 @@ class Call(NamedTuple):
 class Backend:
     """One tokenizer twice."""
 
-    def __init__(self, *, source: bytes | None = None, engine: Engine | None = None, peer: Any = None) -> None:  # noqa: ANN401
+    def __init__(
+        self, *, source: bytes | None = None, engine: Engine | None = None, peer: Any = None
+    ) -> None:
         self.lock = threading.RLock()
         self._source = source
         self._peer = peer
@@ -66,7 +68,9 @@ class Backend:
         self._exposed: dict[str, object] = {}
         self._pending: weakref.WeakSet[PeerRun] = weakref.WeakSet()
         self.as_text = bool(peer.encode_special_tokens) if peer is not None else False
-        self.probe = probe_of_json(parse_json(source or b"")) if peer is None else probe_of_peer(peer)
+        self.probe = (
+            probe_of_json(parse_json(source or b"")) if peer is None else probe_of_peer(peer)
+        )
 
     @property
     def peer(self) -> Any:  # noqa: ANN401 -- a class of the library
@@ -137,24 +141,22 @@ class Backend:
         return self._templates[key]
 
     def rows(
-        self, call: Call, names: Iterable[str] = FIELDS, *, overflow: bool = False
+        self, call: Call, names: Collection[str] = FIELDS, *, overflow: bool = False
     ) -> tuple[Template, Rows] | None:
         """Run a call on the engine; None where the library must be asked."""
         sides = self._sides(call)
         if sides is None:
             return None
-        template = self.template(
-            pair=len(sides) > 1, add_special_tokens=call.add_special_tokens
-        )
+        template = self.template(pair=len(sides) > 1, add_special_tokens=call.add_special_tokens)
         if template is None:
             return None
-        windows = whole(sides)
+        windows: Windows | None = whole(sides)
         if call.truncation is not None:
-            added = template.added
-            cut = truncated(sides, call.truncation, added, overflow=overflow)
-            if cut is None:
-                return None
-            windows = cut
+            windows = truncated(sides, call.truncation, template.added, overflow=overflow)
+        # In what truncation cuts off, texts keep their first types, whatever the template says.
+        odd_types = overflow and "type_ids" in names and not template.keeps_types
+        if windows is None or (odd_types and windows.number.any()):
+            return None
         return template, lay_out(template, sides, windows, call.padding, names)
 
     def run(self, call: Call) -> PeerRun:
@@ -198,7 +200,9 @@ class PeerRun:
 
     def _run(self) -> list[Any]:
         call, peer = self._call, self._backend.peer
-        peer.no_truncation() if call.truncation is None else peer.enable_truncation(**call.truncation)
+        peer.no_truncation() if call.truncation is None else peer.enable_truncation(
+            **call.truncation
+        )
         peer.no_padding() if call.padding is None else peer.enable_padding(**call.padding)
         peer.encode_special_tokens = call.as_text
         encodings: list[Any] = peer.encode_batch(

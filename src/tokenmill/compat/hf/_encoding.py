@@ -46,7 +46,9 @@ class Encoding:
     def __init__(self, batch: Batch | None = None, row: int = 0, peer: Any = None) -> None:  # noqa: ANN401
         self._batch = batch
         self._row = row
-        self._peer = peer if batch is not None or peer is not None else library("tokenizers").Encoding()
+        self._peer = (
+            peer if batch is not None or peer is not None else library("tokenizers").Encoding()
+        )
 
     @property
     def ids(self) -> list[int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from transformers import AutoTokenizer as PeerAutoTokenizer
 from transformers import BatchEncoding, TensorType
-from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 from tokenmill.compat.hf._tokenizer import Tokenizer
@@ -33,7 +33,6 @@ _KEYS = {
     "attention_mask": "attention_mask",
     "special_tokens_mask": "special_tokens_mask",
 }
-_TOO_LONG = "sequence-length-is-longer-than-the-specified-maximum"
 
 
 class FastTokenizer:
@@ -48,11 +47,6 @@ class FastTokenizer:
         loader = PeerAutoTokenizer if base is FastTokenizer else base
         return accelerate_in_place(loader.from_pretrained(name, *args, **kwargs))
 
-    @property
-    def backend_tokenizer(self) -> Any:  # noqa: ANN401
-        """The tokenizer behind it, with the surface of `tokenizers.Tokenizer`."""
-        return self._tokenizer
-
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:  # noqa: ANN401
         return _blank, (_plain_class(type(self)),), self.__dict__
 
@@ -60,7 +54,7 @@ class FastTokenizer:
 class _Encodes(FastTokenizer):
     """Calls go into arrays."""
 
-    def _encode_plus(  # noqa: PLR0917
+    def _encode_plus(
         self,
         text: Any,  # noqa: ANN401
         text_pair: Any = None,  # noqa: ANN401
@@ -72,6 +66,20 @@ class _Encodes(FastTokenizer):
             if result is not None:
                 return result
         return super()._encode_plus(text, text_pair, *args, **kwargs)  # type: ignore[misc]
+
+    def tokenize(
+        self,
+        text: Any,  # noqa: ANN401
+        pair: Any = None,  # noqa: ANN401
+        add_special_tokens: bool = False,
+        **kwargs: Any,  # noqa: ANN401
+    ) -> Any:  # noqa: ANN401
+        if kwargs or not isinstance(text, str) or not isinstance(pair, (str, type(None))):
+            return super().tokenize(text, pair, add_special_tokens, **kwargs)  # type: ignore[misc]
+        _set_options(self, {})
+        self._tokenizer.encode_special_tokens = self.split_special_tokens  # type: ignore[attr-defined]
+        encoding = self._tokenizer.encode(text, pair or None, False, add_special_tokens)
+        return encoding.tokens
 
 
 class _Decodes(FastTokenizer):
@@ -117,9 +125,11 @@ def accelerate(tokenizer: Any) -> Any:  # noqa: ANN401
 def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:  # noqa: ANN401
     """Accelerate a tokenizer that nobody else holds; `lazily` leaves the engine for later."""
     kind = type(tokenizer)
-    if isinstance(tokenizer, FastTokenizer) or not isinstance(tokenizer, TokenizersBackend):
-        return tokenizer
-    if not _same(kind, _ENCODING, TokenizersBackend):
+    if isinstance(tokenizer, FastTokenizer):
+        return tokenizer if tokenizer._tokenizer.is_native else _slowed_down(tokenizer)
+    if not isinstance(tokenizer, TokenizersBackend) or not _same(
+        kind, _ENCODING, TokenizersBackend
+    ):
         return tokenizer
     peer = tokenizer._tokenizer
     backend = Tokenizer.wrap(peer)
@@ -129,16 +139,20 @@ def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:  # noqa
     return tokenizer
 
 
-class AutoTokenizer:
+def _slowed_down(tokenizer: Any) -> Any:  # noqa: ANN401
+    """Undo the acceleration of a tokenizer that the engine turned out to have no form for."""
+    tokenizer._tokenizer = tokenizer._tokenizer._backend.synced_peer()
+    tokenizer.__class__ = _plain_class(type(tokenizer))
+    return tokenizer
+
+
+class AutoTokenizer(PeerAutoTokenizer):  # type: ignore[misc]
     """`transformers.AutoTokenizer`, whose tokenizers run on tokenmill where they can."""
 
-    def __init__(self) -> None:
-        raise OSError("AutoTokenizer is made by AutoTokenizer.from_pretrained(name)")
-
-    @staticmethod
-    def from_pretrained(name: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """Load a tokenizer as `transformers` does, and accelerate it."""
-        return FastTokenizer.from_pretrained(name, *args, **kwargs)
+        return accelerate_in_place(PeerAutoTokenizer.from_pretrained(*args, **kwargs))
 
 
 @cache
@@ -189,11 +203,14 @@ class _Wanted:
         get, inputs = options.get, tokenizer.model_input_names
         types, attention = get("return_token_type_ids"), get("return_attention_mask")
         self.keys = ["input_ids"]
-        self.keys += ["token_type_ids"] * bool("token_type_ids" in inputs if types is None else types)
+        self.keys += ["token_type_ids"] * bool(
+            "token_type_ids" in inputs if types is None else types
+        )
         self.keys += ["attention_mask"] * bool(
             "attention_mask" in inputs if attention is None else attention
         )
         self.keys += ["special_tokens_mask"] * bool(get("return_special_tokens_mask"))
+        self.offsets = bool(get("return_offsets_mapping"))
         self.length = bool(get("return_length"))
         self.overflow = bool(get("return_overflowing_tokens"))
         self.tensors = get("return_tensors")
@@ -208,7 +225,7 @@ def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:  # 
     wanted = _Wanted(tokenizer, options)
     batched, inputs = _inputs(text, pair, words=wanted.words)
     plain = isinstance(wanted.add_special, bool) and isinstance(wanted.as_text, bool)
-    if inputs is None or not plain or options.get("return_offsets_mapping"):
+    if inputs is None or not plain:
         return None
     _set_options(tokenizer, options)
     backend = tokenizer._tokenizer
@@ -219,10 +236,13 @@ def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:  # 
         return None
     template, rows = found
     _warn_too_long(tokenizer, rows, options)
-    data = _data(rows, wanted, drop_batch=not batched)
-    # The same rows again, should anybody ask for encodings: all fields of them.
-    made = LazyBatchEncoding(data, None, wanted.tensors, n_sequences=template.n_sequences)
-    made.__dict__["_make"] = _encodings_later(backend, call, overflow=wanted.overflow)
+    make = _encodings_later(backend, call, overflow=wanted.overflow)
+    encodings = make() if wanted.offsets else None
+    data = _data(rows, wanted, encodings)
+    if not batched and wanted.tensors is None and not wanted.overflow:
+        data = {k: v[0] if v and isinstance(v[0], list) else v for k, v in data.items()}
+    made = LazyBatchEncoding(data, encodings, wanted.tensors, n_sequences=template.n_sequences)
+    made.__dict__["_make"] = make
     return made
 
 
@@ -238,8 +258,6 @@ def _encodings_later(backend: Tokenizer, call: Any, *, overflow: bool) -> Any:  
 
 
 def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:  # noqa: ANN401
-    from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
-
     get = options.get
     tokenizer.set_truncation_and_padding(
         padding_strategy=get("padding_strategy", PaddingStrategy.DO_NOT_PAD),
@@ -254,14 +272,18 @@ def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:  # noqa: ANN4
 def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:  # noqa: ANN401
     """Return whether it is a batch, and the inputs as the backend takes them, None if odd."""
     if words:
-        batched = isinstance(text, (list, tuple)) and bool(text) and isinstance(text[0], (list, tuple))
+        batched = (
+            isinstance(text, (list, tuple)) and bool(text) and isinstance(text[0], (list, tuple))
+        )
     else:
         batched = isinstance(text, (list, tuple))
     if not batched:
         if not isinstance(text, (str, list, tuple)) or (pair and type(pair) is not type(text)):
             return False, None
         return False, [(text, pair)] if pair else [text]
-    if not text or (pair is not None and (not isinstance(pair, (list, tuple)) or len(pair) != len(text))):
+    if not text or (
+        pair is not None and (not isinstance(pair, (list, tuple)) or len(pair) != len(text))
+    ):
         return True, None
     return True, list(text) if pair is None else list(zip(text, pair, strict=True))
 
@@ -274,29 +296,27 @@ def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:
         tokenizer._eventual_warn_about_too_long_sequence(range(first), None, verbose)
 
 
-def _data(rows: Rows, wanted: _Wanted, *, drop_batch: bool) -> dict[str, Any]:
-    width = rows.width
-    as_arrays = wanted.tensors is not None and width is not None
+def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:  # noqa: ANN401
+    shape = None if wanted.tensors is None else rows.shape
     data: dict[str, Any] = {}
     for key in wanted.keys:
-        field = rows.fields[_KEYS[key]]
-        if as_arrays:
-            data[key] = _tensor(field.reshape(-1, width), wanted.tensors)
+        if shape is not None:
+            data[key] = _tensor(rows.fields[_KEYS[key]].reshape(shape), wanted.tensors)
         else:
             data[key] = rows.lists(_KEYS[key])
+    if encodings is not None:
+        data["offset_mapping"] = [encoding.offsets for encoding in encodings]
     if wanted.length:
         data["length"] = np.diff(rows.bounds).tolist()
     if wanted.overflow:
         data["overflow_to_sample_mapping"] = rows.windows.sample.tolist()
-    if drop_batch and wanted.tensors is None and not wanted.overflow:
-        data = {k: v[0] if v and isinstance(v[0], list) else v for k, v in data.items()}
     return data
 
 
 def _tensor(array: Any, kind: Any) -> Any:  # noqa: ANN401
     """Return an array as the tensor that was asked for; others are made of the array later."""
     if TensorType(kind) is TensorType.PYTORCH:
-        import torch
+        import torch  # noqa: PLC0415 -- transformers may be used without
 
         return torch.from_numpy(array)
     return array if TensorType(kind) is TensorType.NUMPY else array.tolist()

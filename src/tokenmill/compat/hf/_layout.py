@@ -62,11 +62,11 @@ class Rows(NamedTuple):
     begin: Ints
 
     @property
-    def width(self) -> int | None:
-        """The width of all rows, None where they differ."""
+    def shape(self) -> tuple[int, int] | None:
+        """Rows and width, None where widths differ."""
         widths = np.diff(self.bounds)
         same = len(widths) > 0 and bool((widths == widths[0]).all())
-        return int(widths[0]) if same else None
+        return (len(widths), int(widths[0])) if same else None
 
     def lists(self, name: str) -> list[list[int]]:
         """Return a field as lists."""

@@ -38,6 +38,11 @@ class Template(NamedTuple):
         """Count the tokens that are put in."""
         return sum(part.sequence is None for part in self.parts)
 
+    @property
+    def keeps_types(self) -> bool:
+        """Whether texts have type 0 and 1, as they have before anything is put around them."""
+        return all(part.sequence in (None, part.type_id) for part in self.parts)
+
     def lengths(self, texts: tuple[NDArray[Any], ...]) -> Any:  # noqa: ANN401 -- arrays or numbers
         """Return the length of the whole for the lengths of the texts."""
         used = [texts[part.sequence] for part in self.parts if part.sequence is not None]

@@ -112,12 +112,13 @@ class Tokenizer:
             return found[0]
         with self._backend.lock:
             peer = self._backend.synced_peer()
-            return Encoding(
-                peer=peer.encode(sequence, pair, is_pretokenized, add_special_tokens)
-            )
+            return Encoding(peer=peer.encode(sequence, pair, is_pretokenized, add_special_tokens))
 
     def encode_batch(
-        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True  # noqa: A002
+        self,
+        input: Sequence[Any],
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Encode many texts or pairs."""
         found = None
@@ -131,7 +132,10 @@ class Tokenizer:
         return [Encoding(peer=row) for row in rows]
 
     def encode_batch_fast(
-        self, input: Sequence[Any], is_pretokenized: bool = False, add_special_tokens: bool = True  # noqa: A002
+        self,
+        input: Sequence[Any],
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Encode many texts or pairs; offsets need not be asked for."""
         return self.encode_batch(input, is_pretokenized, add_special_tokens)
