@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnknownId,
         UnsupportedTokenizer,
     )
+    from tokenmill._patch import patch_transformers
     from tokenmill._tokenizer import Tokenizer
 
 __version__ = "0.1.0"
@@ -55,12 +56,14 @@ __all__ = [
     "UnknownId",
     "UnsupportedTokenizer",
     "__version__",
+    "patch_transformers",
 ]
 
 _HOMES = {
     "Description": "tokenmill._describe",
     "TokenBatch": "tokenmill._batch",
     "Tokenizer": "tokenmill._tokenizer",
+    "patch_transformers": "tokenmill._patch",
 }
 
 

@@ -1,5 +1,6 @@
 """patch_transformers: `AutoTokenizer` and its kin return tokenizers that run on tokenmill."""
 
+# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import threading
@@ -63,14 +64,14 @@ def patch_transformers() -> Patch:
         return Patch(is_first=is_first)
 
 
-def _target() -> Any:  # noqa: ANN401 -- a class of the library
+def _target() -> Any:
     library("transformers")
     from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: PLC0415
 
     return TokenizersBackend
 
 
-def _install(target: Any) -> None:  # noqa: ANN401
+def _install(target: Any) -> None:
     from tokenmill.compat.hf._fast import accelerate_in_place  # noqa: PLC0415
 
     from_pretrained, init = target.from_pretrained.__func__, target.__init__
@@ -78,11 +79,11 @@ def _install(target: Any) -> None:  # noqa: ANN401
         _originals[name] = target.__dict__.get(name, _MISSING)
 
     @wraps(from_pretrained)
-    def load(cls: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def load(cls: Any, *args: Any, **kwargs: Any) -> Any:
         return accelerate_in_place(from_pretrained(cls, *args, **kwargs))
 
     @wraps(init)
-    def make(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401
+    def make(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
         if type(self) is target:  # a class of its own goes on after this
             accelerate_in_place(self, lazily=True)
@@ -91,7 +92,7 @@ def _install(target: Any) -> None:  # noqa: ANN401
     target.__init__ = make
 
 
-def _restore(target: Any) -> None:  # noqa: ANN401
+def _restore(target: Any) -> None:
     for name, value in _originals.items():
         if value is _MISSING:
             delattr(target, name)

@@ -34,7 +34,7 @@ def kind_of(error: BaseException) -> str:
 
 def view(encoding: Any, depth: int = 0) -> Any:  # noqa: ANN401 -- of either library
     """Show all of an encoding."""
-    shown = {name: getattr(encoding, name) for name in LISTS}
+    shown: dict[Any, Any] = {name: getattr(encoding, name) for name in LISTS}
     shown["length"] = len(encoding)
     if depth == 0:
         shown["overflowing"] = [view(part, 1) for part in encoding.overflowing]

@@ -6,18 +6,18 @@ Encodings are those that `tiktoken` knows: its registry and its files are asked 
 
 from __future__ import annotations
 
-import re
 import threading
-from functools import cached_property, lru_cache
+from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from tokenmill._errors import InvalidUtf8, MissingDependency
 from tokenmill._threads import available
 from tokenmill._tokenizer import Tokenizer
+from tokenmill.compat._special_text import index_of, pattern_of, refuse, repaired, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -84,7 +84,7 @@ class Encoding:
         try:
             return self._encode(text, allowed).tolist()  # type: ignore[no-any-return]
         except InvalidUtf8:
-            return self._encode(_repaired(text), allowed).tolist()  # type: ignore[no-any-return]
+            return self._encode(repaired(text), allowed).tolist()  # type: ignore[no-any-return]
 
     def encode_to_numpy(
         self,
@@ -98,14 +98,14 @@ class Encoding:
         try:
             return self._encode(text, allowed)
         except (InvalidUtf8, TypeError):
-            _text(text).encode()  # raises what the peer raises
+            text_of(text).encode()  # raises what the peer raises
             raise
 
     def encode_ordinary_batch(
         self, text: Iterable[str], *, num_threads: int = 8
     ) -> list[list[int]]:
         """Encode many texts as `encode_ordinary` does."""
-        texts = [_text(one) for one in text]
+        texts = [text_of(one) for one in text]
         return self._batch(texts, "text", num_threads)
 
     def encode_batch(
@@ -121,9 +121,9 @@ class Encoding:
         refused = frozenset(self._refused(allowed, disallowed_special))
         texts, mode = list(text), None
         for one in texts:  # the first error is that of the first text
-            _refuse(one, refused)
+            refuse(one, refused)
             mode = self._mode(allowed)
-            _text(one)
+            text_of(one)
         if mode is None:
             return [self.encode(t, allowed_special=allowed, disallowed_special=()) for t in texts]
         return self._batch(texts, mode, num_threads)
@@ -164,7 +164,7 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """Return the bytes of one id; KeyError if there is no such id."""
-        number = np.uint32(_index(token))  # OverflowError for what cannot be an id
+        number = np.uint32(index_of(token))  # OverflowError for what cannot be an id
         data = self._bytes.get(int(number))
         if data is None:
             raise KeyError(token)
@@ -239,7 +239,7 @@ class Encoding:
         """Return the set that is allowed; ValueError where the text has what is disallowed."""
         chosen = self.special_tokens_set if allowed == "all" else allowed
         refused = self._refused(chosen, disallowed)
-        _refuse(text, frozenset(refused) if refused else _NOTHING)
+        refuse(text, frozenset(refused) if refused else _NOTHING)
         return chosen
 
     def _refused(self, allowed: AbstractSet[str], disallowed: Disallowed) -> Collection[str]:
@@ -257,15 +257,15 @@ class Encoding:
     def _encode(self, text: str, allowed: AbstractSet[str]) -> NDArray[np.uint32]:
         mode = self._mode(allowed)
         if mode is not None:
-            return self._tokenizer.encode(_text(text), special_in_text=mode)
+            return self._tokenizer.encode(text_of(text), special_in_text=mode)
         if self._ambiguous:
             ids = self._peer.encode(text, allowed_special=allowed, disallowed_special=())
             return np.array(ids, dtype=np.uint32)
-        return self._between(_text(text), frozenset(self.special_tokens_set & allowed))
+        return self._between(text_of(text), frozenset(self.special_tokens_set & allowed))
 
     def _between(self, text: str, allowed: frozenset[str]) -> NDArray[np.uint32]:
         """Encode what lies between the special tokens that are allowed."""
-        pieces = _pattern(allowed).split(text)  # text, special, text, ..., text
+        pieces = pattern_of(allowed).split(text)  # text, special, text, ..., text
         rows = [
             np.array([self._special_tokens[piece]], dtype=np.uint32)
             if n % 2
@@ -276,9 +276,9 @@ class Encoding:
 
     def _ordinary(self, text: str) -> NDArray[np.uint32]:
         try:
-            return self._tokenizer.encode(_text(text), special_in_text="text")
+            return self._tokenizer.encode(text_of(text), special_in_text="text")
         except InvalidUtf8:
-            return self._tokenizer.encode(_repaired(text), special_in_text="text")
+            return self._tokenizer.encode(repaired(text), special_in_text="text")
 
     def _batch(
         self, texts: list[str], mode: Literal["encode", "text"], threads: int
@@ -287,7 +287,7 @@ class Encoding:
         try:
             batch = self._tokenizer.encode_batch(texts, special_in_text=mode, threads=threads)
         except InvalidUtf8:
-            texts = [_repaired(text) for text in texts]
+            texts = [repaired(text) for text in texts]
             batch = self._tokenizer.encode_batch(texts, special_in_text=mode, threads=threads)
         return batch.tolist()
 
@@ -384,39 +384,4 @@ def _check_size(encoding: Encoding, expected: int) -> None:
         raise AssertionError(
             f"explicit_n_vocab: expected {expected} tokens, got {count}, the largest id being "
             f"{encoding.max_token_value}"
-        )
-
-
-def _text(text: object) -> str:
-    """Refuse bytes, which the engine would take."""
-    if not isinstance(text, str):
-        raise TypeError(f"text: expected str, got {type(text).__name__}")
-    return text
-
-
-def _index(token: Any) -> int:  # noqa: ANN401 -- anything
-    return int(token.__index__()) if hasattr(token, "__index__") else _no_number(token)
-
-
-def _no_number(token: object) -> NoReturn:
-    raise TypeError(f"token: expected a whole number, got {type(token).__name__}")
-
-
-def _repaired(text: str) -> str:
-    """Join pairs of surrogates, and write U+FFFD for those that are alone."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-@lru_cache(maxsize=128)
-def _pattern(tokens: frozenset[str]) -> re.Pattern[str]:
-    return re.compile(f"({'|'.join(map(re.escape, tokens))})")
-
-
-def _refuse(text: str, tokens: frozenset[str]) -> None:
-    if tokens and (match := _pattern(tokens).search(text)):
-        token = match.group()
-        raise ValueError(
-            f"Encountered text corresponding to disallowed special token {token!r}.\n"
-            f"hint: allowed_special={{{token!r}}} makes it the token, disallowed_special=() "
-            "leaves all such text as text"
         )

@@ -5,6 +5,7 @@ know (offsets, words, odd arguments and their errors). A change goes to the peer
 then made anew of it.
 """
 
+# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import threading
@@ -73,7 +74,7 @@ class Backend:
         )
 
     @property
-    def peer(self) -> Any:  # noqa: ANN401 -- a class of the library
+    def peer(self) -> Any:
         """The library's tokenizer. Its options may be those of any earlier call."""
         if self._peer is None:
             with self.lock:
@@ -84,7 +85,7 @@ class Backend:
         return self._peer
 
     def engine(self) -> Engine | None:
-        """The engine, None where it would only run the library."""
+        """Return the engine, None where it would only run the library."""
         if self._exposed:
             self._notice()
         if self._engine is _UNSET:
@@ -93,14 +94,14 @@ class Backend:
         engine: Engine | None = self._engine
         return engine
 
-    def synced_peer(self) -> Any:  # noqa: ANN401
+    def synced_peer(self) -> Any:
         """Return the peer with the options that are set now."""
         with self.lock:
             copy_options(self.probe, self.peer)
             self.peer.encode_special_tokens = self.as_text
             return self.peer
 
-    def changing(self) -> Any:  # noqa: ANN401
+    def changing(self) -> Any:
         """Return the peer to be changed; what was promised for the state before is done first."""
         for run in list(self._pending):
             run.encodings()
@@ -115,7 +116,7 @@ class Backend:
         self.probe = probe_of_peer(self.peer)
         copy_options(options, self.probe)
 
-    def expose(self, name: str) -> Any:  # noqa: ANN401
+    def expose(self, name: str) -> Any:
         """Hand out a component; from now on it is watched, for it can be changed in place."""
         component = getattr(self.peer, name)
         self._exposed.setdefault(name, _state(name, component))
@@ -211,7 +212,7 @@ class PeerRun:
         return encodings
 
 
-def _native_engine(peer: Any) -> Engine | None:  # noqa: ANN401
+def _native_engine(peer: Any) -> Engine | None:
     try:
         engine = Engine.load(peer)
     except TokenmillError as error:
@@ -228,7 +229,7 @@ def _is_native(engine: Engine) -> bool:
     return engine.describe().path != "reference"
 
 
-def _state(name: str, component: Any) -> object:  # noqa: ANN401
+def _state(name: str, component: Any) -> object:
     """Return what tells whether a component was changed in place."""
     if name == "model":
         return type(component).__name__, [getattr(component, s, None) for s in _MODEL_SETTINGS]
@@ -255,7 +256,7 @@ def _is_words(item: object) -> bool:
     return isinstance(item, (list, tuple)) and all(map(_is_str, item))
 
 
-def _texts(engine: Engine, texts: list[str], mode: Any) -> Side:  # noqa: ANN401
+def _texts(engine: Engine, texts: list[str], mode: Any) -> Side:
     if len(texts) == 1:
         ids = engine.encode(texts[0], special_in_text=mode)
         return Side(ids, np.array([0, len(ids)], dtype=np.int64))
@@ -263,7 +264,7 @@ def _texts(engine: Engine, texts: list[str], mode: Any) -> Side:  # noqa: ANN401
     return Side(batch.ids, batch.offsets)
 
 
-def _words(engine: Engine, texts: list[list[str]], mode: Any) -> Side:  # noqa: ANN401
+def _words(engine: Engine, texts: list[list[str]], mode: Any) -> Side:
     """Encode every word by itself, as the library does."""
     batch = engine.encode_batch([w for words in texts for w in words], special_in_text=mode)
     bounds = np.zeros(len(texts) + 1, dtype=np.int64)
@@ -271,7 +272,7 @@ def _words(engine: Engine, texts: list[list[str]], mode: Any) -> Side:  # noqa: 
     return Side(batch.ids, batch.offsets[bounds])
 
 
-def decodable(ids: Any, size: int) -> NDArray[Any] | None:  # noqa: ANN401 -- anything
+def decodable(ids: Any, size: int) -> NDArray[Any] | None:
     """Return ids as an array if the engine has all of them."""
     array = np.asarray(ids)
     if array.size == 0 and isinstance(ids, (list, tuple)):

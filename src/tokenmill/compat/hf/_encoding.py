@@ -1,5 +1,6 @@
 """Encoding: the tokens of one row, as `tokenizers.Encoding` shows them."""
 
+# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -43,7 +44,7 @@ class Encoding:
 
     __slots__ = ("_batch", "_peer", "_row")
 
-    def __init__(self, batch: Batch | None = None, row: int = 0, peer: Any = None) -> None:  # noqa: ANN401
+    def __init__(self, batch: Batch | None = None, row: int = 0, peer: Any = None) -> None:
         self._batch = batch
         self._row = row
         self._peer = (
@@ -87,8 +88,8 @@ class Encoding:
             found += [part] * size
         # A text with nothing around it owns its padding too, if it is alone: ask.
         if batch is None or (len(found) < len(self) and not batch.template.added):
-            found = self._real().sequence_ids
-            return found
+            asked: list[int | None] = self._real().sequence_ids
+            return asked
         return self._padded(batch, found, None)
 
     @property
@@ -106,7 +107,7 @@ class Encoding:
         """What truncation cut off, as encodings."""
         return [Encoding(peer=peer) for peer in self._real().overflowing]
 
-    def pad(self, length: int, **options: Any) -> None:  # noqa: ANN401 -- the library's
+    def pad(self, length: int, **options: Any) -> None:
         """Pad in place: direction, pad_id, pad_type_id, pad_token."""
         self._taken_over().pad(length, **options)
 
@@ -121,7 +122,7 @@ class Encoding:
     @staticmethod
     def merge(encodings: Sequence[Any], growing_offsets: bool = True) -> Encoding:
         """Join encodings into one."""
-        peers = [e._real() if isinstance(e, Encoding) else e for e in encodings]
+        peers = [e._real() if isinstance(e, Encoding) else e for e in encodings]  # noqa: SLF001
         merged = library("tokenizers").Encoding.merge(peers, growing_offsets)
         return Encoding(peer=merged)
 
@@ -137,7 +138,7 @@ class Encoding:
             "attention_mask, special_tokens_mask, overflowing])"
         )
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 -- what the library has
+    def __getattr__(self, name: str) -> Any:
         if name in _FROM_PEER:
             return getattr(self._real(), name)
         raise AttributeError(f"'Encoding' object has no attribute {name!r}")
@@ -151,10 +152,10 @@ class Encoding:
             return values
         rows = self._batch.rows
         begin, end = rows.bounds[self._row], rows.bounds[self._row + 1]
-        values = rows.fields[name][begin:end].tolist()
-        return values
+        found: list[int] = rows.fields[name][begin:end].tolist()
+        return found
 
-    def _real(self) -> Any:  # noqa: ANN401 -- a class of the library
+    def _real(self) -> Any:
         if self._peer is None:
             assert self._batch is not None  # noqa: S101 -- for the type checker
             windows = self._batch.rows.windows
@@ -163,7 +164,7 @@ class Encoding:
             self._peer = peer if number == 0 else peer.overflowing[number - 1]
         return self._peer
 
-    def _taken_over(self) -> Any:  # noqa: ANN401
+    def _taken_over(self) -> Any:
         peer = self._real()
         self._batch = None
         return peer
@@ -194,8 +195,8 @@ class Encoding:
         return [pad] * before + values + [pad] * after
 
 
-def spelled(ids: Any, risky: Any, id_to_token: Callable[[int], str | None]) -> list[str] | None:  # noqa: ANN401
-    """Write ids as tokens; None if one may be written in the text otherwise than in the vocabulary."""
+def spelled(ids: Any, risky: Any, id_to_token: Callable[[int], str | None]) -> list[str] | None:
+    """Write ids as tokens; None if one may stand for text that is spelled otherwise."""
     if np.isin(ids, risky).any():
         return None
     tokens = [id_to_token(token_id) for token_id in ids.tolist()]

@@ -5,6 +5,8 @@ special tokens, files); only its backend becomes a `tokenmill.compat.hf.Tokenize
 ask for ids, masks and tensors go straight from the engine into arrays.
 """
 
+# ruff: noqa: ANN401, SLF001 -- objects of the library have no types here, and private members
+# are what has to be taken over
 from __future__ import annotations
 
 import copy
@@ -17,6 +19,7 @@ from transformers import BatchEncoding, TensorType
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
+from tokenmill.compat.hf._library import library
 from tokenmill.compat.hf._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -41,13 +44,13 @@ class FastTokenizer:
     _tokenizer: Any
 
     @classmethod
-    def from_pretrained(cls, name: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def from_pretrained(cls, name: Any, *args: Any, **kwargs: Any) -> Any:
         """Load a tokenizer as `transformers` does, and accelerate it."""
         base = _plain_class(cls)
-        loader = PeerAutoTokenizer if base is FastTokenizer else base
+        loader: Any = PeerAutoTokenizer if base is FastTokenizer else base
         return accelerate_in_place(loader.from_pretrained(name, *args, **kwargs))
 
-    def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:  # noqa: ANN401
+    def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
         return _blank, (_plain_class(type(self)),), self.__dict__
 
 
@@ -56,11 +59,11 @@ class _Encodes(FastTokenizer):
 
     def _encode_plus(
         self,
-        text: Any,  # noqa: ANN401
-        text_pair: Any = None,  # noqa: ANN401
-        *args: Any,  # noqa: ANN401
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        text: Any,
+        text_pair: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
         if not args:
             result = _fast_call(self, text, text_pair, **kwargs)
             if result is not None:
@@ -69,11 +72,11 @@ class _Encodes(FastTokenizer):
 
     def tokenize(
         self,
-        text: Any,  # noqa: ANN401
-        pair: Any = None,  # noqa: ANN401
+        text: Any,
+        pair: Any = None,
         add_special_tokens: bool = False,
-        **kwargs: Any,  # noqa: ANN401
-    ) -> Any:  # noqa: ANN401
+        **kwargs: Any,
+    ) -> Any:
         if kwargs or not isinstance(text, str) or not isinstance(pair, (str, type(None))):
             return super().tokenize(text, pair, add_special_tokens, **kwargs)  # type: ignore[misc]
         _set_options(self, {})
@@ -85,7 +88,7 @@ class _Encodes(FastTokenizer):
 class _Decodes(FastTokenizer):
     """Rows of ids are decoded together."""
 
-    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:  # noqa: ANN401
+    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
         rows = None if kwargs.keys() - {"clean_up_tokenization_spaces"} else _rows(token_ids)
         clean_up = kwargs.get("clean_up_tokenization_spaces")
         clean_up = self.clean_up_tokenization_spaces if clean_up is None else clean_up  # type: ignore[attr-defined]
@@ -101,20 +104,20 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
     _make: Any = None
 
     @property
-    def _encodings(self) -> Any:  # noqa: ANN401
+    def _encodings(self) -> Any:
         if self._made is None and self._make is not None:
             self.__dict__["_made"] = self._make()
         return self._made
 
     @_encodings.setter
-    def _encodings(self, value: Any) -> None:  # noqa: ANN401
+    def _encodings(self, value: Any) -> None:
         self.__dict__["_made"] = value
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _plain_batch, (self.data, self._encodings)
 
 
-def accelerate(tokenizer: Any) -> Any:  # noqa: ANN401
+def accelerate(tokenizer: Any) -> Any:
     """Return a copy of a fast tokenizer of `transformers` that runs on tokenmill.
 
     One that the engine has no native form for comes back as it is.
@@ -122,9 +125,9 @@ def accelerate(tokenizer: Any) -> Any:  # noqa: ANN401
     return accelerate_in_place(copy.deepcopy(tokenizer))
 
 
-def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:  # noqa: ANN401
+def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:
     """Accelerate a tokenizer that nobody else holds; `lazily` leaves the engine for later."""
-    kind = type(tokenizer)
+    kind: Any = type(tokenizer)
     if isinstance(tokenizer, FastTokenizer):
         return tokenizer if tokenizer._tokenizer.is_native else _slowed_down(tokenizer)
     if not isinstance(tokenizer, TokenizersBackend) or not _same(
@@ -139,7 +142,7 @@ def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:  # noqa
     return tokenizer
 
 
-def _slowed_down(tokenizer: Any) -> Any:  # noqa: ANN401
+def _slowed_down(tokenizer: Any) -> Any:
     """Undo the acceleration of a tokenizer that the engine turned out to have no form for."""
     tokenizer._tokenizer = tokenizer._tokenizer._backend.synced_peer()
     tokenizer.__class__ = _plain_class(type(tokenizer))
@@ -150,13 +153,13 @@ class AutoTokenizer(PeerAutoTokenizer):  # type: ignore[misc]
     """`transformers.AutoTokenizer`, whose tokenizers run on tokenmill where they can."""
 
     @classmethod
-    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
         """Load a tokenizer as `transformers` does, and accelerate it."""
         return accelerate_in_place(PeerAutoTokenizer.from_pretrained(*args, **kwargs))
 
 
 @cache
-def _accelerated_class(kind: type) -> type:
+def _accelerated_class(kind: Any) -> Any:
     """Derive a class; its name stays, for it is written into files."""
     mixins: list[type] = [_Encodes]
     if _same(kind, _DECODING, TokenizersBackend):
@@ -165,7 +168,7 @@ def _accelerated_class(kind: type) -> type:
     return type(kind.__name__, (*mixins, kind), {**members, "__doc__": kind.__doc__})
 
 
-def _plain_class(kind: type) -> type:
+def _plain_class(kind: type) -> Any:
     """Return the class that an accelerated one was derived from."""
     if not issubclass(kind, TokenizersBackend):
         return FastTokenizer
@@ -176,17 +179,17 @@ def _same(kind: type, names: Iterable[str], base: type) -> bool:
     return all(getattr(kind, name) is getattr(base, name) for name in names)
 
 
-def _blank(kind: type) -> Any:  # noqa: ANN401
+def _blank(kind: Any) -> Any:
     made = kind.__new__(kind)
     made.__class__ = _accelerated_class(kind)
     return made
 
 
-def _plain_batch(data: dict[str, Any], encodings: Any) -> BatchEncoding:  # noqa: ANN401
+def _plain_batch(data: dict[str, Any], encodings: Any) -> BatchEncoding:
     return BatchEncoding(data, encodings)
 
 
-def _rows(token_ids: Any) -> Any:  # noqa: ANN401 -- whatever holds ids
+def _rows(token_ids: Any) -> Any:
     """Return rows of ids, None if it is a single row."""
     if hasattr(token_ids, "numpy") and hasattr(token_ids, "detach"):
         token_ids = token_ids.detach().cpu().numpy()
@@ -199,7 +202,7 @@ def _rows(token_ids: Any) -> Any:  # noqa: ANN401 -- whatever holds ids
 class _Wanted:
     """The arguments of one call, as `_encode_plus` has them."""
 
-    def __init__(self, tokenizer: Any, options: dict[str, Any]) -> None:  # noqa: ANN401
+    def __init__(self, tokenizer: Any, options: dict[str, Any]) -> None:
         get, inputs = options.get, tokenizer.model_input_names
         types, attention = get("return_token_type_ids"), get("return_attention_mask")
         self.keys = ["input_ids"]
@@ -220,7 +223,7 @@ class _Wanted:
         self.as_text = tokenizer.split_special_tokens if split is None else split
 
 
-def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:  # noqa: ANN401
+def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:
     """Answer a call by arrays; None leaves it, and all errors, to `transformers`."""
     wanted = _Wanted(tokenizer, options)
     batched, inputs = _inputs(text, pair, words=wanted.words)
@@ -246,7 +249,7 @@ def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:  # 
     return made
 
 
-def _encodings_later(backend: Tokenizer, call: Any, *, overflow: bool) -> Any:  # noqa: ANN401
+def _encodings_later(backend: Tokenizer, call: Any, *, overflow: bool) -> Any:
     """Return what makes the encodings of a call, of the state that the tokenizer has now."""
     run = backend._backend.run(call)
 
@@ -257,7 +260,7 @@ def _encodings_later(backend: Tokenizer, call: Any, *, overflow: bool) -> Any:  
     return make
 
 
-def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:  # noqa: ANN401
+def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:
     get = options.get
     tokenizer.set_truncation_and_padding(
         padding_strategy=get("padding_strategy", PaddingStrategy.DO_NOT_PAD),
@@ -269,7 +272,7 @@ def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:  # noqa: ANN4
     )
 
 
-def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:  # noqa: ANN401
+def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:
     """Return whether it is a batch, and the inputs as the backend takes them, None if odd."""
     if words:
         batched = (
@@ -288,7 +291,7 @@ def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:  # noqa: 
     return True, list(text) if pair is None else list(zip(text, pair, strict=True))
 
 
-def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:  # noqa: ANN401
+def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:
     limit, verbose = options.get("max_length"), options.get("verbose", True)
     widths = np.diff(rows.bounds)
     if limit is None and verbose and (widths > tokenizer.model_max_length).any():
@@ -296,7 +299,7 @@ def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:
         tokenizer._eventual_warn_about_too_long_sequence(range(first), None, verbose)
 
 
-def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:  # noqa: ANN401
+def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
     shape = None if wanted.tensors is None else rows.shape
     data: dict[str, Any] = {}
     for key in wanted.keys:
@@ -313,10 +316,10 @@ def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:  # noq
     return data
 
 
-def _tensor(array: Any, kind: Any) -> Any:  # noqa: ANN401
+def _tensor(array: Any, kind: Any) -> Any:
     """Return an array as the tensor that was asked for; others are made of the array later."""
     if TensorType(kind) is TensorType.PYTORCH:
-        import torch  # noqa: PLC0415 -- transformers may be used without
+        torch = library("torch")
 
         return torch.from_numpy(array)
     return array if TensorType(kind) is TensorType.NUMPY else array.tolist()

@@ -5,6 +5,7 @@ question. So every post-processor counts as the library itself understands it, a
 truncation and padding are checked, and kept, by the library itself.
 """
 
+# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import json
@@ -43,21 +44,21 @@ class Template(NamedTuple):
         """Whether texts have type 0 and 1, as they have before anything is put around them."""
         return all(part.sequence in (None, part.type_id) for part in self.parts)
 
-    def lengths(self, texts: tuple[NDArray[Any], ...]) -> Any:  # noqa: ANN401 -- arrays or numbers
+    def lengths(self, texts: tuple[NDArray[Any], ...]) -> Any:
         """Return the length of the whole for the lengths of the texts."""
         used = [texts[part.sequence] for part in self.parts if part.sequence is not None]
         return self.added + sum(used)
 
 
-def probe_of_json(definition: dict[str, Any]) -> Any:  # noqa: ANN401 -- a class of the library
+def probe_of_json(definition: dict[str, Any]) -> Any:
     """Make the probe of a tokenizer.json, with its options of truncation and padding."""
     kept = {key: definition.get(key) for key in ("truncation", "padding", "post_processor")}
     model = {"type": "WordLevel", "vocab": _LETTERS, "unk_token": "a"}
-    small = {"version": "1.0", "added_tokens": [], **kept, "model": model}
+    small: dict[str, Any] = {"version": "1.0", "added_tokens": [], **kept, "model": model}
     return library("tokenizers").Tokenizer.from_str(json.dumps(small))
 
 
-def probe_of_peer(peer: Any) -> Any:  # noqa: ANN401
+def probe_of_peer(peer: Any) -> Any:
     """Make the probe of a loaded tokenizer; the post-processor is shared, not copied."""
     tokenizers = library("tokenizers")
     probe = tokenizers.Tokenizer(tokenizers.models.WordLevel(_LETTERS, unk_token="a"))  # noqa: S106
@@ -66,7 +67,7 @@ def probe_of_peer(peer: Any) -> Any:  # noqa: ANN401
     return probe
 
 
-def copy_options(source: Any, target: Any) -> None:  # noqa: ANN401
+def copy_options(source: Any, target: Any) -> None:
     """Give one tokenizer the truncation and the padding of another."""
     truncation, padding = source.truncation, source.padding
     if truncation != target.truncation:
@@ -75,7 +76,7 @@ def copy_options(source: Any, target: Any) -> None:  # noqa: ANN401
         target.no_padding() if padding is None else target.enable_padding(**padding)
 
 
-def read_template(probe: Any, *, pair: bool, add_special_tokens: bool) -> Template | None:  # noqa: ANN401
+def read_template(probe: Any, *, pair: bool, add_special_tokens: bool) -> Template | None:
     """Ask the probe; None if what it does cannot be told from one letter a text."""
     plain = library("tokenizers").Tokenizer(probe.model)
     if probe.post_processor is not None:

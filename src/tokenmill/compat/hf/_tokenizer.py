@@ -1,5 +1,6 @@
 """Tokenizer: the surface of `tokenizers.Tokenizer`."""
 
+# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import asyncio
@@ -41,7 +42,7 @@ class Tokenizer:
 
     _backend: Backend
 
-    def __init__(self, model: Any) -> None:  # noqa: ANN401 -- a model of the library
+    def __init__(self, model: Any) -> None:
         tokenizers = library("tokenizers")
         is_whole = isinstance(model, tokenizers.Tokenizer)
         peer = copy.deepcopy(model) if is_whole else tokenizers.Tokenizer(model)
@@ -54,7 +55,7 @@ class Tokenizer:
         return made
 
     @classmethod
-    def wrap(cls, tokenizer: Any) -> Tokenizer:  # noqa: ANN401 -- a tokenizers.Tokenizer
+    def wrap(cls, tokenizer: Any) -> Tokenizer:
         """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone."""
         return cls._of(Backend(peer=tokenizer))
 
@@ -100,8 +101,8 @@ class Tokenizer:
 
     def encode(
         self,
-        sequence: Any,  # noqa: ANN401 -- a text, or its words
-        pair: Any = None,  # noqa: ANN401
+        sequence: Any,
+        pair: Any = None,
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> Encoding:
@@ -116,7 +117,7 @@ class Tokenizer:
 
     def encode_batch(
         self,
-        input: Sequence[Any],
+        input: Sequence[Any],  # noqa: A002 -- the library's name
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
@@ -133,24 +134,24 @@ class Tokenizer:
 
     def encode_batch_fast(
         self,
-        input: Sequence[Any],
+        input: Sequence[Any],  # noqa: A002 -- the library's name
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Encode many texts or pairs; offsets need not be asked for."""
         return self.encode_batch(input, is_pretokenized, add_special_tokens)
 
-    async def async_encode(self, *args: Any, **kwargs: Any) -> Encoding:  # noqa: ANN401
+    async def async_encode(self, *args: Any, **kwargs: Any) -> Encoding:
         """Run `encode` beside the event loop."""
         return await asyncio.to_thread(partial(self.encode, *args, **kwargs))
 
-    async def async_encode_batch(self, *args: Any, **kwargs: Any) -> list[Encoding]:  # noqa: ANN401
+    async def async_encode_batch(self, *args: Any, **kwargs: Any) -> list[Encoding]:
         """Run `encode_batch` beside the event loop."""
         return await asyncio.to_thread(partial(self.encode_batch, *args, **kwargs))
 
     async_encode_batch_fast = async_encode_batch
 
-    async def async_decode_batch(self, *args: Any, **kwargs: Any) -> list[str]:  # noqa: ANN401
+    async def async_decode_batch(self, *args: Any, **kwargs: Any) -> list[str]:
         """Run `decode_batch` beside the event loop."""
         return await asyncio.to_thread(partial(self.decode_batch, *args, **kwargs))
 
@@ -176,7 +177,7 @@ class Tokenizer:
             return texts
         return engine.decode_batch(shown)
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 -- what the library has
+    def __getattr__(self, name: str) -> Any:
         backend = self._backend
         if name in COMPONENTS:
             return backend.expose(name)
@@ -188,7 +189,7 @@ class Tokenizer:
             return partial(self._change, name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:  # noqa: ANN401
+    def __setattr__(self, name: str, value: Any) -> None:
         if name not in COMPONENTS:
             object.__setattr__(self, name, value)
             return
@@ -218,7 +219,7 @@ class Tokenizer:
         found = self._backend.rows(call, FIELDS)
         return None if found is None else self._encodings(call, *found)
 
-    def _encodings(self, call: Call, template: Any, rows: Any) -> list[Encoding]:  # noqa: ANN401
+    def _encodings(self, call: Call, template: Any, rows: Any) -> list[Encoding]:
         pad_token = call.padding["pad_token"] if call.padding is not None else ""
         batch = Batch(template, rows, self._backend.run(call), pad_token, self._spell)
         return [Encoding(batch, i) for i in range(len(rows.bounds) - 1)]
@@ -238,13 +239,13 @@ class Tokenizer:
         hidden = np.fromiter(engine.special_tokens.values(), dtype=np.int64)
         return ids[~np.isin(ids, hidden)]
 
-    def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+    def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:
         result = getattr(self._backend.changing(), name)(*args, **kwargs)
         self._backend.changed()
         return result
 
 
-def _revive(cls: type[Tokenizer], peer: Any, as_text: bool) -> Tokenizer:  # noqa: ANN401
+def _revive(cls: type[Tokenizer], peer: Any, as_text: bool) -> Tokenizer:
     made = cls.wrap(peer)
     made.encode_special_tokens = as_text
     return made
