@@ -65,7 +65,7 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
         return _resolve_model_file(path)
-    key = None if path is None else _file_key(request, path)
+    key = _object_key(request.source) if path is None else _file_key(request, path)
     ready = None if key is None else _cached(key)
     return ready or _build(request.spec(), key, stacklevel + 1)
 
@@ -179,6 +179,19 @@ def _file_key(request: Request, path: Path) -> str | None:
         "special_tokens": sorted((request.special_tokens or {}).items()),
     }
     return _cache.key_of(list(sources.values()), arguments) if sources else None
+
+
+def _object_key(source: Any) -> str | None:  # noqa: ANN401 -- an object of any library
+    """Hash what a loaded `tokenizers.Tokenizer` writes: faster than to read it again."""
+    if not hasattr(source, "to_str") or not hasattr(source, "get_added_tokens_decoder"):
+        return None
+    try:
+        text = source.to_str().encode()
+    except Exception:
+        return None
+    # Ids of added tokens may differ from those in the text; the loader then refuses.
+    added = {str(i): token.content for i, token in source.get_added_tokens_decoder().items()}
+    return _cache.key_of([text], {"form": "object", "kind": type(source).__name__, "added": added})
 
 
 def _bytes_of(path: Path) -> bytes | memoryview:
