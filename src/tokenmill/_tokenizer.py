@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
-
     from tokenmill._spec import TokenizerSpec
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap

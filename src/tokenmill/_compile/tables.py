@@ -50,9 +50,9 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
         reasons.append("BPE over whole texts without a token for every byte")
     if not is_split and model.ignore_merges:
         reasons.append("BPE over whole texts that ignores merges")
-    if model.byte_ids is not None and model.merges is not None:
-        if np.isin(model.merges, np.array(model.byte_ids, dtype=np.uint32)).any():
-            reasons.append("merges of the tokens of bytes")
+    byte_ids = np.array(model.byte_ids or (), dtype=np.uint32)
+    if model.merges is not None and np.isin(model.merges, byte_ids).any():
+        reasons.append("merges of the tokens of bytes")
     return reasons
 
 
