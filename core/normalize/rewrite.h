@@ -198,28 +198,14 @@ void replace_matches(const Step& step, Bytes text, Sink& sink) {
 
 template <typename Sink>
 void prepend(const Step& step, Bytes text, Sink& sink) {
-    if (!text.empty()) {
-        sink.write(step.to, text.data());
+    if (text.empty()) {
+        return;
     }
-    sink.copy(text.data(), text.data() + text.size());
-}
-
-// Every run of white space becomes one space, before each word; none stays at the end.
-template <typename Sink>
-void squeeze(Bytes text, Sink& sink) {
-    static constexpr std::uint8_t kSpace[1] = {' '};
-    const std::uint8_t* const end = text.data() + text.size();
-    const std::uint8_t* at = text.data();
-    while (at != end) {
-        at = skip_white(at, end);
-        if (at == end) {
-            return;
-        }
-        sink.write(kSpace, at);  // as if it were put in front of the word
-        const std::uint8_t* const word = at;
-        at = skip_black(at, end);
-        sink.copy(word, at);
-    }
+    // The reference inserts the first character again, behind what it takes the place of.
+    const Bytes first(text.data(), unicode::size_of(text[0]));
+    sink.write(step.to, text.data());
+    sink.write(first, step.to.empty() ? nullptr : text.data());
+    sink.copy(text.data() + first.size(), text.data() + text.size());
 }
 
 // A character to write, and what it changes (see Cursor).
