@@ -25,6 +25,7 @@ from tokenmill._errors import (
     UnknownId,
     UnsupportedTokenizer,
 )
+from tokenmill._load.longest_match import LongestMatch
 from tokenmill._spec import NO_RANK, BpeModel
 
 if TYPE_CHECKING:
@@ -283,6 +284,7 @@ class _Tiktoken:
 _LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
     "tokenizers": _Tokenizers,
     "tiktoken": _Tiktoken,
+    "python": LongestMatch,
 }
 
 

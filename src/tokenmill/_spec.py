@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Dialect = Literal["onig", "fancy"]
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 PrependScheme = Literal["always", "first", "never"]
-Reference = Literal["tokenizers", "tiktoken"]
+Reference = Literal["tokenizers", "tiktoken", "python"]
 NormalizerKind = Literal[
     "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend"
 ]
@@ -210,6 +210,16 @@ class WordLevelModel:
     unk_id: int | None
 
 
+@dataclass(frozen=True, eq=False)
+class LongestMatchModel:
+    """At every place the longest token that the rest of the word begins with.
+
+    `tokens[id]`: its bytes, None for a hole; every single byte is a token.
+    """
+
+    tokens: tuple[bytes | None, ...]
+
+
 @dataclass(frozen=True)
 class OpaqueModel:
     """A model that only its reference library can run; `size` counts its ids."""
@@ -232,7 +242,9 @@ class TokenizerSpec:
 
     name: str
     kind: str
-    model: BpeModel | WordPieceModel | UnigramModel | WordLevelModel | OpaqueModel
+    model: (
+        BpeModel | WordPieceModel | UnigramModel | WordLevelModel | LongestMatchModel | OpaqueModel
+    )
     added_tokens: tuple[AddedToken, ...] = ()
     normalizer: tuple[NormalizerStep, ...] = ()
     split: tuple[SplitStep, ...] = ()

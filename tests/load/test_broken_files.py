@@ -123,7 +123,7 @@ def test_bytes_that_are_no_text_name_the_offset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"[PAD]\n[UNK]\n", b"\x89PNG\r\n\x1a\n", b"\x1f\x8b\x08", b"[" * 100_000]
+    "content", [b"", b"[PAD]\n[UNKNOWN]\n", b"\x89PNG\r\n\x1a\n", b"\x1f\x8b\x08", b"[" * 100_000]
 )
 def test_a_foreign_file_is_an_error(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "vocab.txt"
