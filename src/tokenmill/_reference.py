@@ -25,6 +25,7 @@ from tokenmill._errors import (
     UnknownId,
     UnsupportedTokenizer,
 )
+from tokenmill._load.longest_match import LongestMatch
 from tokenmill._spec import NO_RANK, BpeModel
 
 if TYPE_CHECKING:
@@ -311,6 +312,7 @@ _LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
     "tokenizers": _Tokenizers,
     "tiktoken": _Tiktoken,
     "sentencepiece": _SentencePiece,
+    "python": LongestMatch,
 }
 
 

@@ -149,7 +149,8 @@ def test_a_model_without_type_is_what_the_library_takes_it_for(
     ("section", "problem"),
     [
         ({"vocab": TWO}, "model: expected a type or members that tell it"),
-        ({"type": None, "vocab": PIECES}, "model.type: expected one of"),
+        ({"type": None, "vocab": PIECES}, "model.type: expected a string, got None"),
+        ({"type": [], "vocab": PIECES}, "model.type: expected a string"),
         ({"vocab": TWO, "merges": None}, "model: expected a type"),
         ({"type": "WordPiece", "unk_token": "a", "vocab": TWO}, "continuing_subword_prefix: exp"),
         ({**WORDPIECE, "type": "WordPiece", "max_input_chars_per_word": -1}, "from 0 on, got -1"),
