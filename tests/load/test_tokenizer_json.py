@@ -300,23 +300,6 @@ def test_truncation_and_padding_are_noted(tmp_path: Path) -> None:
     assert "truncation" in spec.notes[0]
 
 
-def test_decoders_become_steps_and_texts_only_where_bytes_will_not_do(tmp_path: Path) -> None:
-    spec = load(tmp_path, decoder=None)
-    assert (spec.unsupported, spec.unsupported_decode) == ((), ())
-    assert (spec.decoder, "".join(t or "" for t in spec.texts)) == (None, ALPHABET)
-    plain = load(tmp_path, decoder={"type": "Sequence", "decoders": [BYTE_LEVEL]})
-    assert (plain.decoder, plain.texts) == ((DecoderStep("byte_level"),), ())
-    chain = {"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}
-    fused = load(tmp_path, decoder=chain)
-    assert fused.decoder == (DecoderStep("byte_level"), DecoderStep("fuse"))
-    assert len(fused.texts) == 256
-
-
-def test_a_decoder_we_do_not_know_only_concerns_decoding(tmp_path: Path) -> None:
-    spec = load(tmp_path, decoder={"type": "Other"})
-    assert (spec.unsupported, spec.unsupported_decode) == ((), ("decoder Other",))
-
-
 def test_a_normalized_token_decodes_to_its_normalized_content(tmp_path: Path) -> None:
     lower = {"type": "Lowercase"}
     tokens = [added("<A>", 256, normalized=True, special=False), added("<B>", 257)]
