@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LISTS = (
-    "ids", "type_ids", "tokens", "offsets", "word_ids", "words", "sequence_ids",
+    "ids", "type_ids", "tokens", "offsets", "word_ids", "sequence_ids",
     "special_tokens_mask", "attention_mask", "n_sequences",
 )  # fmt: skip
 
@@ -18,7 +18,7 @@ def outcome(action: Callable[[], Any]) -> Any:  # noqa: ANN401
     try:
         return action()
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, (KeyboardInterrupt, Warning)):
             raise
         return kind_of(error)
 

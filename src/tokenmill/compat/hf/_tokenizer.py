@@ -108,9 +108,11 @@ class Tokenizer:
     ) -> Encoding:
         """Encode one text, or a pair of them."""
         inputs = [sequence if pair is None else (sequence, pair)]
-        found = self._native(self._call(inputs, is_pretokenized, add_special_tokens))
-        if found is not None and (pair is not None or _is_one(sequence, is_pretokenized)):
-            return found[0]
+        texts = [sequence] if pair is None else [sequence, pair]
+        if all(_is_one(text, is_pretokenized) for text in texts):
+            found = self._native(self._call(inputs, is_pretokenized, add_special_tokens))
+            if found is not None:
+                return found[0]
         with self._backend.lock:
             peer = self._backend.synced_peer()
             return Encoding(peer=peer.encode(sequence, pair, is_pretokenized, add_special_tokens))
