@@ -13,10 +13,10 @@ LISTS = (
 )  # fmt: skip
 
 
-def outcome(action: Callable[[], Any]) -> Any:  # noqa: ANN401
+def outcome(action: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
     """Return the result, or the kind of the error."""
     try:
-        return action()
+        return action(*arguments)
     except BaseException as error:
         if isinstance(error, (KeyboardInterrupt, Warning)):
             raise

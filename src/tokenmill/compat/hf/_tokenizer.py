@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_FROM_PEER = frozenset({
+_LOOKUPS = frozenset({
     "get_added_tokens_decoder", "get_vocab", "get_vocab_size", "id_to_token",
-    "num_special_tokens_to_add", "post_process", "save", "to_str", "token_to_id",
+    "num_special_tokens_to_add", "token_to_id",
 })  # fmt: skip
+_WITH_OPTIONS = frozenset({"post_process", "save", "to_str"})
 _CHANGES = frozenset({"add_special_tokens", "add_tokens", "train", "train_from_iterator"})
 _OPTIONS = frozenset({
     "enable_padding", "enable_truncation", "no_padding", "no_truncation", "padding", "truncation",
@@ -185,7 +186,9 @@ class Tokenizer:
             return backend.expose(name)
         if name in _OPTIONS:
             return getattr(backend.probe, name)
-        if name in _FROM_PEER:
+        if name in _LOOKUPS:
+            return getattr(backend.peer, name)
+        if name in _WITH_OPTIONS:
             return getattr(backend.synced_peer(), name)
         if name in _CHANGES:
             return partial(self._change, name)
@@ -199,7 +202,7 @@ class Tokenizer:
         self._backend.changed()
 
     def __dir__(self) -> list[str]:
-        names = {*COMPONENTS, *_OPTIONS, *_FROM_PEER, *_CHANGES}
+        names = {*COMPONENTS, *_OPTIONS, *_LOOKUPS, *_WITH_OPTIONS, *_CHANGES}
         return sorted(names.union(super().__dir__()))
 
     def __repr__(self) -> str:
