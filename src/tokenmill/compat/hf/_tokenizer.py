@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._backend import COMPONENTS, FIELDS, Backend, Call, decodable
+from tokenmill.compat.hf._backend import COMPONENTS, Backend, Call, decodable
 from tokenmill.compat.hf._encoding import Batch, Encoding, spelled
+from tokenmill.compat.hf._layout import FIELDS
 from tokenmill.compat.hf._library import library
 
 if TYPE_CHECKING:
@@ -232,17 +233,14 @@ class Tokenizer:
     def _spell(self, ids: NDArray[Any]) -> list[str] | None:
         """Write ids as tokens; added tokens and the unknown one may stand for other text."""
         peer = self._backend.peer
-        risky = [*peer.get_added_tokens_decoder()]
         if type(peer.model).__name__ == "Unigram":
             return None
-        return spelled(ids, np.array(risky, dtype=np.int64), peer.id_to_token)
+        return spelled(ids, self._backend.added_ids(), peer.id_to_token)
 
     def _shown(self, ids: NDArray[Any], skip_special_tokens: bool) -> NDArray[Any]:
-        engine = self._backend.engine()
-        if not skip_special_tokens or engine is None or not engine.special_tokens:
+        if not skip_special_tokens:
             return ids
-        hidden = np.fromiter(engine.special_tokens.values(), dtype=np.int64)
-        return ids[~np.isin(ids, hidden)]
+        return ids[~np.isin(ids, self._backend.special_ids())]
 
     def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:
         result = getattr(self._backend.changing(), name)(*args, **kwargs)
