@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._load.pre_tokenizer import BYTE_LEVEL_PATTERN
-from tokenmill._spec import BpeModel, DecoderStep, NormalizerStep, SplitStep
+from tokenmill._spec import BpeModel, NormalizerStep, SplitStep
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ import numpy as np
 from tokenmill._errors import ReferencePathWarning, TokenmillError
 from tokenmill._load.fields import parse_json
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._layout import Rows, Side, Windows, lay_out, truncated, whole
+from tokenmill.compat.hf._layout import FIELDS, Rows, Side, Windows, lay_out, truncated, whole
 from tokenmill.compat.hf._library import library
 from tokenmill.compat.hf._template import (
     Template,
@@ -29,12 +29,11 @@ from tokenmill.compat.hf._template import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from numpy.typing import NDArray
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
-FIELDS = ("ids", "type_ids", "special_tokens_mask", "attention_mask")
 _MODEL_SETTINGS = (
     "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
     "byte_fallback", "ignore_merges", "max_input_chars_per_word",
@@ -62,16 +61,16 @@ class Backend:
         self.lock = threading.RLock()
         self._source = source
         self._peer = peer
-        self._engine: Any = engine if engine is not None and _is_native(engine) else _UNSET
-        if engine is not None and not _is_native(engine):
-            self._engine = None
+        self._engine: Any = _UNSET if engine is None else _native(engine)
         self._templates: dict[tuple[bool, bool], Template | None] = {}
+        self._ids: dict[str, NDArray[np.int64]] = {}
         self._exposed: dict[str, object] = {}
         self._pending: weakref.WeakSet[PeerRun] = weakref.WeakSet()
-        self.as_text = bool(peer.encode_special_tokens) if peer is not None else False
-        self.probe = (
-            probe_of_json(parse_json(source or b"")) if peer is None else probe_of_peer(peer)
-        )
+        self.as_text = peer is not None and bool(peer.encode_special_tokens)
+        if peer is None:
+            self.probe = probe_of_json(parse_json(source or b""))
+        else:
+            self.probe = probe_of_peer(peer)
 
     @property
     def peer(self) -> Any:
@@ -105,13 +104,14 @@ class Backend:
         """Return the peer to be changed; what was promised for the state before is done first."""
         for run in list(self._pending):
             run.encodings()
-        peer = self.synced_peer()
-        self._engine = _UNSET
-        self._templates.clear()
-        return peer
+        return self.synced_peer()
 
     def changed(self) -> None:
-        """Follow a change of the post-processor."""
+        """Follow a change of the peer."""
+        self._engine = _UNSET
+        self._templates.clear()
+        self._ids.clear()
+        self._exposed = {name: _state(name, getattr(self.peer, name)) for name in self._exposed}
         options = self.probe
         self.probe = probe_of_peer(self.peer)
         copy_options(options, self.probe)
@@ -123,14 +123,22 @@ class Backend:
         return component
 
     def _notice(self) -> None:
-        for name, before in self._exposed.items():
-            now = _state(name, getattr(self.peer, name))
-            if now != before:
-                self._exposed = {n: _state(n, getattr(self.peer, n)) for n in self._exposed}
-                self._engine = _UNSET
-                self._templates.clear()
-                self.changed()
-                return
+        if any(_state(n, getattr(self.peer, n)) != state for n, state in self._exposed.items()):
+            self.changed()
+
+    def special_ids(self) -> NDArray[np.int64]:
+        """Return the ids that decoding may leave out."""
+        return self._kept("special", lambda token: token.special)
+
+    def added_ids(self) -> NDArray[np.int64]:
+        """Return the ids of all added tokens."""
+        return self._kept("added", lambda _token: True)
+
+    def _kept(self, name: str, is_wanted: Callable[[Any], bool]) -> NDArray[np.int64]:
+        if name not in self._ids:
+            added = self.peer.get_added_tokens_decoder().items()
+            self._ids[name] = np.array([i for i, t in added if is_wanted(t)], dtype=np.int64)
+        return self._ids[name]
 
     def template(self, *, pair: bool, add_special_tokens: bool) -> Template | None:
         """Return what is put around one text or two."""
@@ -222,11 +230,11 @@ def _native_engine(peer: Any) -> Engine | None:
             stacklevel=2,
         )
         return None
-    return engine if _is_native(engine) else None
+    return _native(engine)
 
 
-def _is_native(engine: Engine) -> bool:
-    return engine.describe().path != "reference"
+def _native(engine: Engine) -> Engine | None:
+    return engine if engine.describe().path != "reference" else None
 
 
 def _state(name: str, component: Any) -> object:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
+FIELDS = ("ids", "type_ids", "special_tokens_mask", "attention_mask")
 _LONG = 48  # ids a row from which one copy a row is faster than one gather for all
 
 
@@ -174,9 +175,12 @@ def lay_out(
     names: Iterable[str],
 ) -> Rows:
     """Put the cuts into the template and pad the rows."""
+    if len(windows.sample) == 1:
+        return _one_row(template, sides, windows, padding, names)
     lengths = tuple(cut.end - cut.begin for cut in windows.cuts)
     sizes = template.lengths(lengths) + np.zeros_like(windows.sample)
-    widths = sizes if padding is None else np.maximum(sizes, _target(sizes, padding))
+    longest = int(sizes.max(initial=0))
+    widths = sizes if padding is None else np.maximum(sizes, _target(longest, padding))
     bounds = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(widths, out=bounds[1:])
     at_left = padding is not None and padding["direction"] == "left"
@@ -193,6 +197,45 @@ def lay_out(
     return Rows({name: makers[name]() for name in names}, bounds, windows, begin)
 
 
+def _one_row(
+    template: Template,
+    sides: Sequence[Side],
+    windows: Windows,
+    padding: dict[str, Any] | None,
+    names: Iterable[str],
+) -> Rows:
+    """Do the same for a single row, without what many rows cost."""
+    cuts = [(int(cut.begin[0]), int(cut.end[0])) for cut in windows.cuts]
+    size = template.added + sum(
+        cuts[part.sequence][1] - cuts[part.sequence][0]
+        for part in template.parts
+        if part.sequence is not None
+    )
+    width = size if padding is None else max(size, _target(size, padding))
+    pad = padding or {"direction": "right", "pad_id": 0, "pad_type_id": 0}
+    begin = width - size if pad["direction"] == "left" else 0
+    ids = np.full(width, pad["pad_id"], dtype=np.int64)
+    types = np.full(width, pad["pad_type_id"], dtype=np.int64)
+    special = np.ones(width, dtype=np.int64)
+    attention = np.zeros(width, dtype=np.int64)
+    attention[begin : begin + size] = 1
+    place = begin
+    for part in template.parts:
+        if part.sequence is None:
+            ids[place], types[place] = part.id, part.type_id
+            place += 1
+            continue
+        side, (first, last) = sides[part.sequence], cuts[part.sequence]
+        start, end = int(side.offsets[windows.sample[0]]), place + last - first
+        ids[place:end] = side.ids[start + first : start + last]
+        types[place:end] = part.type_id
+        special[place:end] = 0
+        place = end
+    fields = dict(zip(FIELDS, (ids, types, special, attention), strict=True))
+    found = {name: fields[name] for name in names}
+    return Rows(found, np.array([0, width]), windows, np.array([begin]))
+
+
 class _Pads(NamedTuple):
     """Where padding goes, and what it is."""
 
@@ -207,13 +250,13 @@ class _Pads(NamedTuple):
     def mask(self, total: int, inside: int) -> Ints:
         """Return `inside` for tokens and the other of 0 and 1 for padding."""
         flat = np.full(total, inside, dtype=np.int64)
-        _fill(flat, self.begin, self.lengths, 1 - inside)
+        if self.options:
+            _fill(flat, self.begin, self.lengths, 1 - inside)
         return flat
 
 
-def _target(sizes: Ints, padding: dict[str, Any]) -> int:
-    width = padding["length"]
-    width = int(sizes.max(initial=0)) if width is None else int(width)
+def _target(longest: int, padding: dict[str, Any]) -> int:
+    width = longest if padding["length"] is None else int(padding["length"])
     multiple = padding["pad_to_multiple_of"] or 1
     return -(-width // multiple) * multiple
 
