@@ -290,9 +290,7 @@ class OpaqueModel:
     size: int
 
 
-Model = (
-    BpeModel | WordPieceModel | UnigramModel | WordLevelModel | LongestMatchModel | OpaqueModel
-)
+Model = BpeModel | WordPieceModel | UnigramModel | WordLevelModel | LongestMatchModel | OpaqueModel
 
 
 @dataclass(frozen=True, eq=False)

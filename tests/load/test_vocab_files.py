@@ -166,7 +166,7 @@ def test_a_wrong_merge_names_its_line(tmp_path: Path, merges: str, line: int, pr
         ({"vocab.json": {"a": 0}}, "expected merges.txt beside it"),
         ({"vocab.json": {"a": 0}, "merges.txt": ""}, "token for every byte, 242 are missing"),
         ({"vocab.json": {**BYTES, "x": -1}, "merges.txt": ""}, "whole number, got -1"),
-        ({"vocab.txt": "a\nb\n"}, "expected JSON or lines"),
+        ({"vocab.txt": "a\nb\n"}, "expected JSON, lines"),
         ({"vocab.txt": "[UNK]\n", "special_tokens_map.json": {"unk_token": "?"}}, "a line '[?]'"),
         (
             {"vocab.txt": "[UNK]\n", "tokenizer_config.json": {"tokenizer_class": "MPNet"}},

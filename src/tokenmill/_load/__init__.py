@@ -110,9 +110,10 @@ def _read(
     text = path.read_bytes()
     if is_rank_file(text):
         return read_rank_file(text, name, pattern, special_tokens)
-    _refuse_options(pattern, special_tokens, "a file of this kind")
     if is_sentencepiece(text):
+        _refuse_options(pattern, special_tokens, "a SentencePiece model")
         return read_sentencepiece(text, name)
+    _refuse_options(pattern, special_tokens, "a file of this kind")
     if is_world_vocabulary(text):
         return read_world_vocabulary(text, name)
     if path.name in PAIRS.values() and (other := _vocabulary_of(path)) is not None:

@@ -29,8 +29,8 @@ class LongestMatch:
         """Encode; there are no special tokens, so the options change nothing."""
         return [self._encode(text.encode()) for text in texts]
 
-    def decode(self, ids: list[int]) -> bytes:
-        """Join the bytes of tokens."""
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        """Join the bytes of tokens; none of them is special."""
         found = [self._tokens[token_id] for token_id in ids]
         if None in found:
             hole = ids[found.index(None)]
