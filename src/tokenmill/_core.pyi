@@ -59,5 +59,10 @@ def targets() -> list[str]:
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
 
+def normalize_aligned(program: bytes, text: bytes) -> tuple:
+    """
+    Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of uint32.
+    """
+
 def is_normalized(program: bytes, text: bytes) -> bool:
     """True only if the normalizer certainly leaves the text alone."""

@@ -154,10 +154,8 @@ def test_normalizers_become_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
-        ({"type": "Replace", "pattern": {"Regex": " +"}, "content": ""}, "regular expression"),
         ({"type": "Replace", "pattern": {"String": ""}, "content": "x"}, "empty string"),
-        ({"type": "BertNormalizer"}, "BertNormalizer"),
-        ({"type": "Precompiled", "precompiled_charsmap": ""}, "Precompiled"),
+        ({"type": "NoSuch"}, "NoSuch"),
     ],
 )
 def test_a_normalizer_we_cannot_express_is_a_reason(
