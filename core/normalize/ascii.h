@@ -48,9 +48,8 @@ public:
 private:
     // 0x20, which a capital has not, in every byte that is to be lowered.
     [[nodiscard]] __m128i case_bits() const {
-        const __m128i is_capital =
-            _mm_and_si128(_mm_cmpgt_epi8(block_, _mm_set1_epi8('A' - 1)),
-                          _mm_cmplt_epi8(block_, _mm_set1_epi8('Z' + 1)));
+        const __m128i is_capital = _mm_and_si128(_mm_cmpgt_epi8(block_, _mm_set1_epi8('A' - 1)),
+                                                 _mm_cmplt_epi8(block_, _mm_set1_epi8('Z' + 1)));
         return _mm_and_si128(is_capital, lowered_);
     }
 
@@ -92,8 +91,8 @@ public:
         unsigned found = 0;
         for (int index = 0; index < kBlock; ++index) {
             const std::uint8_t byte = at_[index];
-            const bool is_plain = byte >= 0x20 && byte < 0x7F && byte != shape_.odd[0] &&
-                                  byte != shape_.odd[1];
+            const bool is_plain =
+                byte >= 0x20 && byte < 0x7F && byte != shape_.odd[0] && byte != shape_.odd[1];
             found |= (is_plain ? 0U : 1U) << index;
         }
         return found;

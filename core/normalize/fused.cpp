@@ -53,8 +53,8 @@ public:
     }
 
 private:
-    // Blocks of printable ASCII at once, other characters one by one. Returns where a slow character
-    // stands, or where less than two blocks are left to `stop`.
+    // Blocks of printable ASCII at once, other characters one by one. Returns where a slow
+    // character stands, or where less than two blocks are left to `stop`.
     const std::uint8_t* write_blocks(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
         BlockReader block(memo_.shape());
         while (stop - at >= 2 * kBlock) {

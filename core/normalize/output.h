@@ -19,7 +19,7 @@ inline constexpr std::size_t kSlack = 64;
 
 class TextOutput {
 public:
-    static constexpr std::ptrdiff_t kPart = 512;  // bytes of input between two looks at the room
+    static constexpr std::ptrdiff_t kPart = 256;  // bytes of input between two looks at the room
 
     // Where to write next. A copy of its own in a loop stays in registers, which a member does not:
     // a byte that is written might be part of it.

@@ -34,8 +34,8 @@ public:
     }
 
     [[noreturn]] void fail(const char* problem) const {
-        throw Error(ErrorCode::CorruptModel, std::string("normalizer: the table of a pattern ") + problem,
-                    offset_);
+        throw Error(ErrorCode::CorruptModel,
+                    std::string("normalizer: the table of a pattern ") + problem, offset_);
     }
 
     [[nodiscard]] std::size_t left() const { return rest_.size(); }
@@ -89,7 +89,8 @@ Pattern::Pattern(Bytes table, std::size_t offset) {
         numbers.fail("contradicts itself");
     }
     width_ = n_classes + 1;
-    if (numbers.left() / width_ / 2 != n_states || numbers.left() != std::size_t{2} * width_ * n_states) {
+    if (numbers.left() / width_ / 2 != n_states ||
+        numbers.left() != std::size_t{2} * width_ * n_states) {
         numbers.fail("has another size than its states and classes need");
     }
     next_.resize(std::size_t{width_} * n_states);
@@ -111,8 +112,8 @@ Pattern::Pattern(Bytes table, std::size_t offset) {
 void Pattern::find_starts() {
     for (char32_t point = 0; point < 0x80; ++point) {
         const auto row = std::upper_bound(firsts_.begin(), firsts_.end(), point) - 1;
-        ascii_[point] = static_cast<std::uint8_t>(
-            classes_[static_cast<std::size_t>(row - firsts_.begin())]);
+        ascii_[point] =
+            static_cast<std::uint8_t>(classes_[static_cast<std::size_t>(row - firsts_.begin())]);
     }
     for (std::size_t index = 0; index < firsts_.size(); ++index) {
         const std::uint32_t end = index + 1 < firsts_.size() ? firsts_[index + 1] : 0x110000;

@@ -32,7 +32,7 @@ private:
     std::vector<std::uint32_t> firsts_;
     std::vector<std::uint32_t> classes_;
     std::array<std::uint8_t, 128> ascii_{};
-    std::array<bool, 256> may_start_{};  // by the first byte of a character
+    std::array<bool, 256> may_start_{};   // by the first byte of a character
     std::array<std::uint8_t, 2> pair_{};  // what every match begins with, where that is so
     bool has_pair_ = false;
     std::uint32_t width_ = 0;  // classes and the end of the text

@@ -130,8 +130,7 @@ void rewrite_nmt(Bytes text, Sink& sink) {
 
 // Bytes that are printable in Latin-1 stand for themselves, the others for U+0100 on, in order.
 [[nodiscard]] inline char32_t stand_in(std::uint8_t byte) noexcept {
-    const bool is_printable =
-        (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
+    const bool is_printable = (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
     if (is_printable) {
         return byte;
     }
@@ -239,8 +238,8 @@ void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
     std::vector<Change> changes;
     const auto write = [&changes, &sink](Bytes content, Bytes key) {
         if constexpr (Sink::kAligned) {
-            const auto n_old = std::count_if(key.begin(), key.end(),
-                                             [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
+            const auto n_old = std::count_if(
+                key.begin(), key.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
             note_replacement(content, static_cast<int>(n_old), changes);
         } else {
             sink.write(content, key.data());

@@ -39,7 +39,8 @@ public:
         while (at_ != end_) {
             // A blank for every character at the most, and one more than that.
             Tip tip = output_.tip(2 * Output::kPart + kSlack);
-            const std::uint8_t* const stop = end_ - at_ > Output::kPart ? at_ + Output::kPart : end_;
+            const std::uint8_t* const stop =
+                end_ - at_ > Output::kPart ? at_ + Output::kPart : end_;
             const std::uint8_t* at = write_blocks(at_, stop, tip);
             at_ = write_characters(at, stop, tip);
             output_.settle(tip);
@@ -64,8 +65,8 @@ private:
             const auto [blanks, suspects] = white_masks(at);
             const unsigned pairs = blanks & blanks >> 1;
             const bool ends_blank = blanks >> (kBlock - 1) != 0;
-            const bool is_plain = suspects == blanks && pairs == 0 &&
-                                  (!ends_blank || is_printable(at[kBlock]));
+            const bool is_plain =
+                suspects == blanks && pairs == 0 && (!ends_blank || is_printable(at[kBlock]));
             block.load(at);
             if (is_plain) {
                 begin_word(at, tip);

@@ -155,7 +155,7 @@ def test_normalizers_become_steps(tmp_path: Path) -> None:
     ("section", "reason"),
     [
         ({"type": "Replace", "pattern": {"String": ""}, "content": "x"}, "empty string"),
-        ({"type": "Later"}, "Later"),
+        ({"type": "NoSuch"}, "NoSuch"),
     ],
 )
 def test_a_normalizer_we_cannot_express_is_a_reason(
