@@ -21,7 +21,7 @@ from tokenmill import (
     Tokenizer,
     UnknownId,
     UnsupportedTokenizer,
-    _reference,
+    _libraries,
 )
 from tokenmill._resolve import compile_file
 
