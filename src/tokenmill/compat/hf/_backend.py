@@ -20,6 +20,7 @@ from tokenmill._load.fields import parse_json
 from tokenmill._tokenizer import Tokenizer as Engine
 from tokenmill.compat.hf._layout import FIELDS, Rows, Side, Windows, lay_out, truncated, whole
 from tokenmill.compat.hf._library import library
+from tokenmill.compat.hf._one_row import OneRow, one_row
 from tokenmill.compat.hf._template import (
     Template,
     copy_options,
@@ -29,7 +30,7 @@ from tokenmill.compat.hf._template import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -63,7 +64,8 @@ class Backend:
         self._peer = peer
         self._engine: Any = _UNSET if engine is None else _native(engine)
         self._templates: dict[tuple[bool, bool], Template | None] = {}
-        self._ids: dict[str, NDArray[np.int64]] = {}
+        self._special: NDArray[np.int64] | None = None
+        self._added: frozenset[int] | None = None
         self._exposed: dict[str, object] = {}
         self._pending: weakref.WeakSet[PeerRun] = weakref.WeakSet()
         self.as_text = peer is not None and bool(peer.encode_special_tokens)
@@ -110,7 +112,7 @@ class Backend:
         """Follow a change of the peer."""
         self._engine = _UNSET
         self._templates.clear()
-        self._ids.clear()
+        self._special = self._added = None
         self._exposed = {name: _state(name, getattr(self.peer, name)) for name in self._exposed}
         options = self.probe
         self.probe = probe_of_peer(self.peer)
@@ -128,17 +130,16 @@ class Backend:
 
     def special_ids(self) -> NDArray[np.int64]:
         """Return the ids that decoding may leave out."""
-        return self._kept("special", lambda token: token.special)
-
-    def added_ids(self) -> NDArray[np.int64]:
-        """Return the ids of all added tokens."""
-        return self._kept("added", lambda _token: True)
-
-    def _kept(self, name: str, is_wanted: Callable[[Any], bool]) -> NDArray[np.int64]:
-        if name not in self._ids:
+        if self._special is None:
             added = self.peer.get_added_tokens_decoder().items()
-            self._ids[name] = np.array([i for i, t in added if is_wanted(t)], dtype=np.int64)
-        return self._ids[name]
+            self._special = np.array([i for i, token in added if token.special], dtype=np.int64)
+        return self._special
+
+    def added_ids(self) -> frozenset[int]:
+        """Return the ids of all added tokens."""
+        if self._added is None:
+            self._added = frozenset(self.peer.get_added_tokens_decoder())
+        return self._added
 
     def template(self, *, pair: bool, add_special_tokens: bool) -> Template | None:
         """Return what is put around one text or two."""
@@ -151,7 +152,7 @@ class Backend:
 
     def rows(
         self, call: Call, names: Collection[str] = FIELDS, *, overflow: bool = False
-    ) -> tuple[Template, Rows] | None:
+    ) -> tuple[Template, Rows | OneRow] | None:
         """Run a call on the engine; None where the library must be asked."""
         sides = self._sides(call)
         if sides is None:
@@ -159,6 +160,9 @@ class Backend:
         template = self.template(pair=len(sides) > 1, add_special_tokens=call.add_special_tokens)
         if template is None:
             return None
+        if len(call.inputs) == 1 and not overflow:
+            row = one_row(template, sides, call.truncation, call.padding)
+            return None if row is None else (template, row)
         windows: Windows | None = whole(sides)
         if call.truncation is not None:
             windows = truncated(sides, call.truncation, template.added, overflow=overflow)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokenmill.compat.hf._layout import Rows
+    from tokenmill.compat.hf._one_row import OneRow
 
 # Methods that a class may have of its own; then they are left to it.
 _ENCODING = ("_encode_plus", "_convert_encoding", "set_truncation_and_padding")
@@ -300,28 +301,29 @@ def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:
     return True, list(text) if pair is None else list(zip(text, pair, strict=True))
 
 
-def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:
+def _warn_too_long(tokenizer: Any, rows: Rows | OneRow, options: dict[str, Any]) -> None:
     limit, verbose = options.get("max_length"), options.get("verbose", True)
-    widths = np.diff(rows.bounds)
-    if limit is None and verbose and (widths > tokenizer.model_max_length).any():
-        first = int(widths[widths > tokenizer.model_max_length][0])
+    if limit is not None or not verbose:
+        return
+    first = next((w for w in rows.widths() if w > tokenizer.model_max_length), None)
+    if first is not None:
         tokenizer._eventual_warn_about_too_long_sequence(range(first), None, verbose)
 
 
-def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
-    shape = None if wanted.tensors is None else rows.shape
+def _data(rows: Rows | OneRow, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for key in wanted.keys:
-        if shape is not None:
-            data[key] = _tensor(rows.fields[_KEYS[key]].reshape(shape), wanted.tensors)
+        matrix = None if wanted.tensors is None else rows.matrix(_KEYS[key])
+        if matrix is not None:
+            data[key] = _tensor(matrix, wanted.tensors)
         else:
             data[key] = rows.lists(_KEYS[key])
     if encodings is not None:
         data["offset_mapping"] = [encoding.offsets for encoding in encodings]
     if wanted.length:
-        data["length"] = np.diff(rows.bounds).tolist()
+        data["length"] = rows.widths()
     if wanted.overflow:
-        data["overflow_to_sample_mapping"] = rows.windows.sample.tolist()
+        data["overflow_to_sample_mapping"] = rows.samples()
     return data
 
 

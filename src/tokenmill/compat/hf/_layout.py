@@ -6,6 +6,7 @@ padded last. What has no plain answer here returns None, and the library itself 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,17 +63,49 @@ class Rows(NamedTuple):
     windows: Windows
     begin: Ints
 
-    @property
-    def shape(self) -> tuple[int, int] | None:
-        """Rows and width, None where widths differ."""
-        widths = np.diff(self.bounds)
-        same = len(widths) > 0 and bool((widths == widths[0]).all())
-        return (len(widths), int(widths[0])) if same else None
+    def widths(self) -> list[int]:
+        """Return the length of each row."""
+        widths: list[int] = np.diff(self.bounds).tolist()
+        return widths
+
+    def samples(self) -> list[int]:
+        """Return which sample each row is of."""
+        samples: list[int] = self.windows.sample.tolist()
+        return samples
 
     def lists(self, name: str) -> list[list[int]]:
         """Return a field as lists."""
         flat, bounds = self.fields[name].tolist(), self.bounds.tolist()
-        return [flat[bounds[i] : bounds[i + 1]] for i in range(len(bounds) - 1)]
+        return [flat[begin:end] for begin, end in pairwise(bounds)]
+
+    def matrix(self, name: str) -> Ints | None:
+        """Return a field as rows of one width, None where widths differ."""
+        widths = np.diff(self.bounds)
+        if not len(widths) or (widths != widths[0]).any():
+            return None
+        return self.fields[name].reshape(len(widths), int(widths[0]))
+
+    def row(self, name: str, index: int) -> list[int]:
+        """Return a field of one row."""
+        begin, end = self.bounds[index], self.bounds[index + 1]
+        found: list[int] = self.fields[name][begin:end].tolist()
+        return found
+
+    def width(self, index: int) -> int:
+        """Return the length of one row."""
+        return int(self.bounds[index + 1] - self.bounds[index])
+
+    def lead(self, index: int) -> int:
+        """Count the padding in front of one row."""
+        return int(self.begin[index])
+
+    def sizes(self, index: int) -> list[int]:
+        """Return how much of each text is in one row."""
+        return [int(cut.end[index] - cut.begin[index]) for cut in self.windows.cuts]
+
+    def origin(self, index: int) -> tuple[int, int]:
+        """Return the sample of a row, and the row's number there."""
+        return int(self.windows.sample[index]), int(self.windows.number[index])
 
 
 def whole(sides: Sequence[Side]) -> Windows:
@@ -175,12 +208,10 @@ def lay_out(
     names: Iterable[str],
 ) -> Rows:
     """Put the cuts into the template and pad the rows."""
-    if len(windows.sample) == 1:
-        return _one_row(template, sides, windows, padding, names)
     lengths = tuple(cut.end - cut.begin for cut in windows.cuts)
     sizes = template.lengths(lengths) + np.zeros_like(windows.sample)
     longest = int(sizes.max(initial=0))
-    widths = sizes if padding is None else np.maximum(sizes, _target(longest, padding))
+    widths = sizes if padding is None else np.maximum(sizes, target_width(longest, padding))
     bounds = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(widths, out=bounds[1:])
     at_left = padding is not None and padding["direction"] == "left"
@@ -195,45 +226,6 @@ def lay_out(
         "attention_mask": lambda: pads.mask(total, 1),
     }
     return Rows({name: makers[name]() for name in names}, bounds, windows, begin)
-
-
-def _one_row(
-    template: Template,
-    sides: Sequence[Side],
-    windows: Windows,
-    padding: dict[str, Any] | None,
-    names: Iterable[str],
-) -> Rows:
-    """Do the same for a single row, without what many rows cost."""
-    cuts = [(int(cut.begin[0]), int(cut.end[0])) for cut in windows.cuts]
-    size = template.added + sum(
-        cuts[part.sequence][1] - cuts[part.sequence][0]
-        for part in template.parts
-        if part.sequence is not None
-    )
-    width = size if padding is None else max(size, _target(size, padding))
-    pad = padding or {"direction": "right", "pad_id": 0, "pad_type_id": 0}
-    begin = width - size if pad["direction"] == "left" else 0
-    ids = np.full(width, pad["pad_id"], dtype=np.int64)
-    types = np.full(width, pad["pad_type_id"], dtype=np.int64)
-    special = np.ones(width, dtype=np.int64)
-    attention = np.zeros(width, dtype=np.int64)
-    attention[begin : begin + size] = 1
-    place = begin
-    for part in template.parts:
-        if part.sequence is None:
-            ids[place], types[place] = part.id, part.type_id
-            place += 1
-            continue
-        side, (first, last) = sides[part.sequence], cuts[part.sequence]
-        start, end = int(side.offsets[windows.sample[0]]), place + last - first
-        ids[place:end] = side.ids[start + first : start + last]
-        types[place:end] = part.type_id
-        special[place:end] = 0
-        place = end
-    fields = dict(zip(FIELDS, (ids, types, special, attention), strict=True))
-    found = {name: fields[name] for name in names}
-    return Rows(found, np.array([0, width]), windows, np.array([begin]))
 
 
 class _Pads(NamedTuple):
@@ -255,7 +247,8 @@ class _Pads(NamedTuple):
         return flat
 
 
-def _target(longest: int, padding: dict[str, Any]) -> int:
+def target_width(longest: int, padding: dict[str, Any]) -> int:
+    """Return the width that rows are padded to."""
     width = longest if padding["length"] is None else int(padding["length"])
     multiple = padding["pad_to_multiple_of"] or 1
     return -(-width // multiple) * multiple

@@ -228,9 +228,9 @@ class Tokenizer:
     def _encodings(self, call: Call, template: Any, rows: Any) -> list[Encoding]:
         pad_token = call.padding["pad_token"] if call.padding is not None else ""
         batch = Batch(template, rows, self._backend.run(call), pad_token, self._spell)
-        return [Encoding(batch, i) for i in range(len(rows.bounds) - 1)]
+        return [Encoding(batch, i) for i in range(len(rows.widths()))]
 
-    def _spell(self, ids: NDArray[Any]) -> list[str] | None:
+    def _spell(self, ids: list[int]) -> list[str] | None:
         """Write ids as tokens; added tokens and the unknown one may stand for other text."""
         peer = self._backend.peer
         if type(peer.model).__name__ == "Unigram":
