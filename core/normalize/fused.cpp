@@ -14,17 +14,28 @@ const Entry& entry_at(const Memo& memo, const std::uint8_t* at) {
     return *at < 0x80 ? memo.ascii(*at) : memo.entry(unicode::read_character(at).point);
 }
 
-// Behind the slow characters from `at` on: where the next two are not slow, between those. The
+// Where the stretch of slow characters from `at` on ends: behind the first of `n_calm` + 1 that are
+// not slow, so that the next stretch can begin `n_calm` characters before its first slow one. The
 // steps can be done on both sides of such a place on their own.
-const std::uint8_t* stretch_end(const Memo& memo, const std::uint8_t* at, const std::uint8_t* end) {
-    for (bool was_slow = true; at != end; at += unicode::size_of(*at)) {
-        const bool is_slow = entry_at(memo, at).is_slow != 0;
-        if (!is_slow && !was_slow) {
-            break;
+const std::uint8_t* stretch_end(const Memo& memo, const std::uint8_t* at, const std::uint8_t* end,
+                                int n_calm) {
+    const std::uint8_t* behind_first = at;
+    for (int n_seen = 0; at != end;) {
+        n_seen = entry_at(memo, at).is_slow != 0 ? 0 : n_seen + 1;
+        if (n_seen > n_calm) {
+            return behind_first;
         }
-        was_slow = is_slow;
+        at += unicode::size_of(*at);
+        behind_first = n_seen <= 1 ? at : behind_first;
     }
-    return at;
+    return end;
+}
+
+// Whether the first or the second character is slow.
+bool begins_slow(const Memo& memo, Bytes text) {
+    const std::uint8_t* const second = text.data() + unicode::size_of(text[0]);
+    return entry_at(memo, text.data()).is_slow != 0 ||
+           (second != text.data() + text.size() && entry_at(memo, second).is_slow != 0);
 }
 
 template <typename Output>
@@ -124,14 +135,16 @@ private:
         return at;
     }
 
-    // What stands before a slow character may depend on it, so it is taken back.
+    // What stands before a slow character may depend on it, so it is taken back. Both may vanish in
+    // one cluster, which the reference aligns with what it wrote before, so that is taken back too.
     const std::uint8_t* write_stretch(const std::uint8_t* at) {
+        const int n_calm = Output::kAligned && memo_.may_lag() ? 2 : 1;
         const std::uint8_t* begin = at;
-        if (begin != floor_) {
+        for (int count = 0; count < n_calm && begin != floor_; ++count) {
             begin = unicode::previous_character(begin);
             output_.unwrite(entry_at(memo_, begin).size);
         }
-        floor_ = stretch_end(memo_, at, end_);
+        floor_ = stretch_end(memo_, at, end_, n_calm);
         output_.write_slowly(memo_.steps(), {begin, floor_});
         return floor_;
     }
@@ -179,7 +192,7 @@ void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out) {
 
 void run_fused(const Memo& memo, Bytes text, const Span* spans, AlignedText& out) {
     AlignedOutput output(out, text.data(), spans);
-    if (!text.empty() && memo.may_lag() && entry_at(memo, text.data()).is_slow != 0) {
+    if (!text.empty() && memo.may_lag() && begins_slow(memo, text)) {
         output.write_slowly(memo.steps(), text);
         output.finish();
         return;

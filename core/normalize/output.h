@@ -19,6 +19,7 @@ inline constexpr std::size_t kSlack = 64;
 
 class TextOutput {
 public:
+    static constexpr bool kAligned = false;
     static constexpr std::ptrdiff_t kPart = 256;  // bytes of input between two looks at the room
 
     // Where to write next. A copy of its own in a loop stays in registers, which a member does not:
@@ -77,6 +78,7 @@ private:
 
 class AlignedOutput {
 public:
+    static constexpr bool kAligned = true;
     static constexpr std::ptrdiff_t kPart = 128;
 
     struct Tip {

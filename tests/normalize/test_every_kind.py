@@ -80,6 +80,7 @@ SECTIONS: dict[str, Section] = {
     "byte level": {"type": "ByteLevel"},
     "map": MIXED,
     "map between": sequence({"type": "NFKD"}, MIXED, {"type": "Lowercase"}, {"type": "NFC"}),
+    "vanishing clusters": charsmap({" \u0301": "", "\r\n": "", "a\u0308": "", "\u00bd": "1/2"}),
     "runs of blanks": regex(" {2,}", " "),
     "white space": sequence({"type": "NFC"}, regex(r"\s+", " "), {"type": "Lowercase"}),
     "newlines": regex(r"[\n\r]+", "\u2581"),
@@ -147,6 +148,16 @@ def test_random_text_and_its_origin_are_those_of_the_reference(pair: Pair) -> No
         pair.check(text)
         if number % 2:
             pair.check_spans(text)
+
+
+@pytest.mark.parametrize("vanishing", [" \u0301", "\r\n"])
+@pytest.mark.parametrize(
+    "before", ["", "b", "bc", "\u00bd", "b\u00bd", "\u0301b", "b\u0301c", "\x01b"]
+)
+def test_a_cluster_that_vanishes_is_aligned_like_the_reference(before: str, vanishing: str) -> None:
+    for behind in ("", "x", "\u00bd14" * 9):
+        PAIRS["vanishing clusters"].check_spans(before + vanishing + behind)
+        PAIRS["vanishing clusters"].check_spans(before + vanishing * 2 + behind)
 
 
 @given(text=st.text(max_size=60), name=st.sampled_from(sorted(PAIRS)))
