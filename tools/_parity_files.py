@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import lzma
 import sys
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MODES = ("documents", "whole")
-_NAMES = ("tokenizer.json", "tekken.json", "tiktoken.model", "*.tiktoken")
+_NAMES = ("tokenizer.json", "tekken.json", "tiktoken.model", "*.tiktoken", "*.model", "*.model.v*")
 _BLOCK = 1 << 20
 
 
@@ -45,7 +44,7 @@ def find_tokenizers(folder: Path, names: list[str] | None, cache: Path) -> Itera
             yield TokenizerFile(home.name, home, "", "no file of a known kind")
             continue
         path = unpacked(found[0], cache / "tokenizers" / home.name)
-        yield TokenizerFile(home.name, path, file_digest(path), reason_to_skip(path))
+        yield TokenizerFile(home.name, path, file_digest(path), "")
 
 
 def find_corpora(folder: Path, names: list[str] | None) -> Iterator[Corpus]:
@@ -73,18 +72,9 @@ def unpacked(path: Path, folder: Path) -> Path:
     return target
 
 
-def reason_to_skip(path: Path) -> str:
-    """Say why a file is no byte-level BPE; empty when it is one."""
-    if path.name != "tokenizer.json":
-        return ""
-    data = json.loads(path.read_text())
-    model = data["model"]
-    kind = model.get("type") or ("Unigram" if isinstance(model["vocab"], list) else "BPE")
-    if kind != "BPE":
-        return f"the model is {kind}"
-    if "ByteLevel" not in json.dumps(data["pre_tokenizer"]):
-        return "BPE over characters, not bytes"
-    return ""
+def is_sentencepiece(path: Path) -> bool:
+    """Tell a SentencePiece model from the rank file that is called tiktoken.model."""
+    return ".model" in path.name and path.name != "tiktoken.model"
 
 
 def file_digest(path: Path) -> str:

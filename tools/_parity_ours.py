@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _parity_files import ids_path, offsets_path
+from _parity_files import ids_path, is_sentencepiece, offsets_path
 from _patterns import pattern_of
 from _texts import read_documents, read_text
 
@@ -47,7 +47,7 @@ def main() -> None:
 
 def load(path: Path) -> tokenmill.Tokenizer:
     """Load the file; rank files need their pattern."""
-    if path.suffix == ".json":
+    if path.suffix == ".json" or is_sentencepiece(path):
         return tokenmill.Tokenizer.load(path)
     return tokenmill.Tokenizer.load(path, pattern=pattern_of(path))
 

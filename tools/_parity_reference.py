@@ -1,6 +1,7 @@
 """Reference ids of one tokenizer and one corpus, computed in a process of their own.
 
-`tokenizers` answers for tokenizer.json, `tiktoken` for rank files and tekken.json. One document of
+`tokenizers` answers for tokenizer.json, `tiktoken` for rank files and tekken.json, `sentencepiece`
+for its own models. One document of
 28 MB makes `tokenizers` need several GB, which the end of this process gives back.
 """
 
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tiktoken
-from _parity_files import ids_path, offsets_path
+from _parity_files import ids_path, is_sentencepiece, offsets_path
 from _patterns import pattern_of
 from _texts import read_documents, read_text
+from sentencepiece import SentencePieceProcessor
 from tiktoken.load import load_tiktoken_bpe
 from tokenizers import Tokenizer
 
@@ -49,6 +51,9 @@ def load(path: Path) -> Encode:
         return load_tokenizer_json(path)
     if path.name == "tekken.json":
         return load_tekken(path)
+    if is_sentencepiece(path):
+        processor = SentencePieceProcessor(model_file=str(path))
+        return lambda texts: list(processor.encode(texts))
     encoding = tiktoken.Encoding(
         name=path.stem,
         pat_str=pattern_of(path),
