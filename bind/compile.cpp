@@ -111,14 +111,15 @@ struct ModelArgument {
     nb::bytes prefix;
 
     void put(const nb::dict& model, vocab::VocabInput& out) {
-        out.kind = static_cast<vocab::Kind>(choice(
-            model, "kind", {"bytes", "characters", "wordpiece", "unigram", "wordlevel"}));
+        out.kind = static_cast<vocab::Kind>(
+            choice(model, "kind", {"bytes", "characters", "wordpiece", "unigram", "wordlevel"}));
         set_array(model, "byte_ids", byte_ids, out.byte_ids);
         set_array(model, "scores", scores, out.scores);
         if (!model["unk_id"].is_none()) {
             out.unk_id = nb::cast<std::uint32_t>(model["unk_id"]);
         }
         out.fuse_unk = nb::cast<bool>(model["fuse_unk"]);
+        out.drop_white = nb::cast<bool>(model["drop_white"]);
         prefix = nb::cast<nb::bytes>(model["prefix"]);
         out.prefix = view_of(prefix);
         out.max_characters = nb::cast<std::uint32_t>(model["max_characters"]);
@@ -130,19 +131,16 @@ struct ModelArgument {
     }
 };
 
-nb::bytes compile_model(const nb::bytes& token_bytes, const Array<std::uint64_t>& token_offsets,
-                        const Array<std::uint8_t>& matchable, const nb::bytes& decode_bytes,
-                        const Array<std::uint64_t>& decode_offsets,
-                        const std::optional<Matrix<std::uint32_t>>& merges,
-                        const std::optional<Array<std::uint32_t>>& ranks, bool ignore_merges,
-                        const nb::dict& model, bool cut_by_tokens,
-                        const std::vector<StageArgument>& stages,
-                        const std::optional<nb::dict>& native_rule,
-                        const std::vector<AddedArgument>& added_tokens, const nb::bytes& normalizer,
-                        std::uint32_t prefix_space, const Array<std::uint32_t>& prefix_ids,
-                        const Array<std::uint32_t>& suffix_ids,
-                        const Matrix<std::uint32_t>& whitespace_ranges,
-                        const Matrix<std::uint32_t>& word_ranges, const nb::bytes& meta) {
+nb::bytes compile_model(
+    const nb::bytes& token_bytes, const Array<std::uint64_t>& token_offsets,
+    const Array<std::uint8_t>& matchable, const nb::bytes& decode_bytes,
+    const Array<std::uint64_t>& decode_offsets, const std::optional<Matrix<std::uint32_t>>& merges,
+    const std::optional<Array<std::uint32_t>>& ranks, bool ignore_merges, const nb::dict& model,
+    bool cut_by_tokens, const std::vector<StageArgument>& stages,
+    const std::optional<nb::dict>& native_rule, const std::vector<AddedArgument>& added_tokens,
+    const nb::bytes& normalizer, std::uint32_t prefix_space, const Array<std::uint32_t>& prefix_ids,
+    const Array<std::uint32_t>& suffix_ids, const Matrix<std::uint32_t>& whitespace_ranges,
+    const Matrix<std::uint32_t>& word_ranges, const nb::bytes& meta) {
     pipeline::ModelInput input;
     input.vocab.token_bytes = view_of(token_bytes);
     input.vocab.token_offsets = span_of(token_offsets);
@@ -195,10 +193,11 @@ void register_compile(nb::module_& m) {
     m.def("compile_model", &compile_model, nb::kw_only(), nb::arg("token_bytes"),
           nb::arg("token_offsets"), nb::arg("matchable"), nb::arg("decode_bytes"),
           nb::arg("decode_offsets"), nb::arg("merges").none(), nb::arg("ranks").none(),
-          nb::arg("ignore_merges"), nb::arg("model"), nb::arg("cut_by_tokens"), nb::arg("stages"), nb::arg("native_rule").none(),
-          nb::arg("added_tokens"), nb::arg("normalizer"), nb::arg("prefix_space"),
-          nb::arg("prefix_ids"), nb::arg("suffix_ids"), nb::arg("whitespace_ranges"),
-          nb::arg("word_ranges"), nb::arg("meta"), "Compile a tokenizer definition.");
+          nb::arg("ignore_merges"), nb::arg("model"), nb::arg("cut_by_tokens"), nb::arg("stages"),
+          nb::arg("native_rule").none(), nb::arg("added_tokens"), nb::arg("normalizer"),
+          nb::arg("prefix_space"), nb::arg("prefix_ids"), nb::arg("suffix_ids"),
+          nb::arg("whitespace_ranges"), nb::arg("word_ranges"), nb::arg("meta"),
+          "Compile a tokenizer definition.");
 }
 
 }  // namespace tokenmill::bind

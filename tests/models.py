@@ -13,6 +13,7 @@ import pytest
 
 from tokenmill import _core
 from tokenmill._compile import model as compiler
+from tokenmill._compile import split_plan
 from tokenmill._spec import AddedToken, BpeModel, SplitStep, TokenizerSpec
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ def compile_payload(spec: TokenizerSpec, *, native: bool = True) -> bytes:
     """Compile a spec; with `native` off the automaton runs even where a rule is known."""
     if native:
         return compiler.compile_spec(spec)
-    with patch.object(compiler, "recognise", lambda _: None):
+    with (
+        patch.object(split_plan, "recognise", lambda _: None),
+        patch.object(split_plan, "is_bert", lambda _: False),
+    ):
         return compiler.compile_spec(spec)
 
 

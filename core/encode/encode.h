@@ -67,10 +67,10 @@ struct WordEncoder {
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
 
-    std::vector<std::uint32_t> side;       // ids of this batch that fit nowhere else
-    std::vector<std::uint32_t> long_ids;   // scratch
-    std::vector<std::uint32_t> symbols;    // scratch
-    std::uint64_t merged_words = 0;        // for statistics: words that no table knew
+    std::vector<std::uint32_t> side;      // ids of this batch that fit nowhere else
+    std::vector<std::uint32_t> long_ids;  // scratch
+    std::vector<std::uint32_t> symbols;   // scratch
+    std::uint64_t merged_words = 0;       // for statistics: words that no table knew
 
 private:
     void encode_word(Bytes word);  // external ids to long_ids

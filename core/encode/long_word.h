@@ -21,7 +21,7 @@ public:
     void merge(Symbols word, std::vector<std::uint32_t>& ids);
 
     static constexpr std::size_t kWindow = 512;  // symbols
-    static constexpr std::size_t kMargin = 64;  // the last tokens of a window may still change
+    static constexpr std::size_t kMargin = 64;   // the last tokens of a window may still change
 
 private:
     void merge_window(Symbols window);  // fills window_ids_

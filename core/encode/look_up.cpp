@@ -16,9 +16,8 @@ std::size_t char_bytes(std::uint8_t lead) noexcept {
 }
 
 bool is_blank(Bytes word) noexcept {
-    return std::all_of(word.begin(), word.end(), [](std::uint8_t byte) {
-        return byte == ' ' || (byte >= 9 && byte <= 13);
-    });
+    return std::all_of(word.begin(), word.end(),
+                       [](std::uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13); });
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
     if (vocab_->kind() == vocab::Kind::Unigram) {
         best_pieces(word, ids);
-    } else if (is_blank(word)) {
+    } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
         return;
     } else if (vocab_->kind() == vocab::Kind::WordPiece) {
         longest_pieces(word, ids);
@@ -40,8 +39,8 @@ void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
 // The longest token, then the longest that continues it, and so on; all or nothing.
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) const {
     const Trie& trie = vocab_->trie;
-    const auto characters = std::count_if(
-        word.begin(), word.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
+    const auto characters = std::count_if(word.begin(), word.end(),
+                                          [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
     bool is_covered = static_cast<std::uint64_t>(characters) <= vocab_->scalars().max_characters;
     for (std::size_t at = 0; is_covered && at < word.size();) {
         std::uint32_t node = at == 0 ? Trie::kRoot : trie.step(Trie::kRoot, Trie::kContinues);

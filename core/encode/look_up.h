@@ -12,8 +12,8 @@ class WordLookUp {
 public:
     explicit WordLookUp(const vocab::VocabView& vocab) : vocab_(&vocab) {}
 
-    // Ids of `word`, replacing what `ids` held. White space alone has none: splits leave it to us
-    // to drop it.
+    // Ids of `word`, replacing what `ids` held. White space alone has none where the split leaves
+    // it to us to drop it.
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
 
 private:

@@ -14,7 +14,8 @@ constexpr std::uint32_t kUnknown = vocab::kIdMask;  // a symbol that merges with
 void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols);
 
 // How many symbols a token is made of.
-[[nodiscard]] std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) noexcept;
+[[nodiscard]] std::size_t symbol_count(const vocab::VocabView& vocab,
+                                       std::uint32_t internal) noexcept;
 
 // The symbols a token is made of, appended.
 void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,

@@ -1,3 +1,4 @@
+#include "normalize/literal.h"
 #include "normalize/fused.h"
 #include "normalize/normalize.h"
 #include "normalize/pattern.h"
@@ -105,7 +106,7 @@ bool keeps_text(const Step& step, Bytes text) {
             return keeps_ends(step, text);
         case Kind::Replace:
             return step.from == step.to ||
-                   view(text).find(view(step.from)) == std::string_view::npos;
+                   find_literal(view(text), view(step.from), 0) == std::string_view::npos;
         case Kind::ReplacePattern:
             return step.pattern->find(text, 0).begin == text.size();
         case Kind::Prepend:

@@ -1,6 +1,7 @@
 // One function per kind of step, for text with and without spans.
 #pragma once
 
+#include "normalize/literal.h"
 #include "normalize/charsmap.h"
 #include "normalize/forms.h"
 #include "normalize/normalize.h"
@@ -183,7 +184,7 @@ void replace_literal(const Step& step, Bytes text, Sink& sink) {
     const std::string_view all(reinterpret_cast<const char*>(text.data()), text.size());
     const std::string_view from(reinterpret_cast<const char*>(step.from.data()), step.from.size());
     replace_all(step, text, sink, [all, from](std::size_t done) -> ByteRange {
-        const std::size_t at = all.find(from, done);
+        const std::size_t at = find_literal(all, from, done);
         return at == std::string_view::npos ? ByteRange{} : ByteRange{at, at + from.size()};
     });
 }

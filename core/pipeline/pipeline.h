@@ -135,7 +135,7 @@ private:
 struct ModelInput {
     vocab::VocabInput vocab;
     split::SplitInput split;
-    bool cut_by_tokens = false;  // no split: words end where no token reaches over
+    bool cut_by_tokens = false;           // no split: words end where no token reaches over
     std::vector<split::AddedText> added;  // contents as the definition has them
     std::span<const std::uint32_t> white_ranges;
     std::span<const std::uint32_t> word_ranges;

@@ -61,7 +61,8 @@ inline std::uint64_t exceptions_mask(const split::SplitView& split, const Block&
     for (std::uint32_t i = 0; i < split.adjacency.exception_count; ++i) {
         const std::uint8_t* pair = split.adjacency.exceptions[i];
         const std::uint64_t carry = has_before && block.at[-1] == pair[0] ? 1U : 0U;
-        joined |= (equal_mask(block.bytes, pair[0]) << 1 | carry) & equal_mask(block.bytes, pair[1]);
+        joined |=
+            (equal_mask(block.bytes, pair[0]) << 1 | carry) & equal_mask(block.bytes, pair[1]);
     }
     return joined;
 }

@@ -223,8 +223,9 @@ bool SplitView::is_cut(std::uint32_t left, std::uint32_t right) const noexcept {
         return !adjacency.joined(static_cast<std::uint8_t>(left), static_cast<std::uint8_t>(right));
     }
     const auto class_of = [&](std::uint32_t code) {
-        return code < 0x80 ? static_cast<std::size_t>(class_of_byte(static_cast<std::uint8_t>(code)))
-                           : std::size_t{rule_classes.of(code)};
+        return code < 0x80
+                   ? static_cast<std::size_t>(class_of_byte(static_cast<std::uint8_t>(code)))
+                   : std::size_t{rule_classes.of(code)};
     };
     return (adjacency.joins[class_of(right)] >> class_of(left) & 1U) == 0;
 }

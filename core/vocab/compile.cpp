@@ -217,6 +217,7 @@ Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& n
     scalars.unk_id = input.unk_id;
     scalars.fuse_unk = input.fuse_unk ? 1U : 0U;
     scalars.max_characters = input.max_characters;
+    scalars.drop_white = input.drop_white ? 1U : 0U;
     scalars.first_byte_id = input.byte_ids.empty() ? 0U : numbers.first_byte_id;
     scalars.first_merged = numbers.first_merged;
     return scalars;

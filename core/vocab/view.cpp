@@ -158,7 +158,7 @@ void VocabView::walk_characters(std::uint32_t node, std::uint32_t code, unsigned
         }
         const unsigned size = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : 3;
         const unsigned left = is_first ? size - 1 : more - 1;
-        const std::uint32_t bits = !is_first    ? code << 6 | (byte & 63U)
+        const std::uint32_t bits = !is_first   ? code << 6 | (byte & 63U)
                                    : size == 1 ? byte
                                                : byte & (size == 2 ? 31U : 15U);
         if (left == 0) {

@@ -60,12 +60,13 @@ struct VocabInput {
     std::span<const std::uint32_t> ranks;           // n, instead of merges: rank of each token
     bool ignore_merges = false;                     // a word that is a token is that token
     Kind kind = Kind::Bytes;
-    std::span<const std::uint32_t> byte_ids;  // 256, or none: what unknown characters become
-    std::uint32_t unk_id = 0xFFFFFFFFU;       // and what they become without byte_ids
-    bool fuse_unk = false;                    // neighbouring unknown characters are one
-    Bytes prefix;                             // WordPiece: what begins a token inside a word
+    std::span<const std::uint32_t> byte_ids;     // 256, or none: what unknown characters become
+    std::uint32_t unk_id = 0xFFFFFFFFU;          // and what they become without byte_ids
+    bool fuse_unk = false;                       // neighbouring unknown characters are one
+    Bytes prefix;                                // WordPiece: what begins a token inside a word
     std::uint32_t max_characters = 0xFFFFFFFFU;  // WordPiece: a longer word is unknown
-    std::span<const double> scores;           // Unigram: n
+    std::span<const double> scores;              // Unigram: n
+    bool drop_white = false;                     // WordPiece, WordLevel: white space has no ids
 };
 
 struct Scalars {
@@ -77,9 +78,10 @@ struct Scalars {
     std::uint32_t unk_id;
     std::uint32_t fuse_unk;
     std::uint32_t max_characters;
-    std::uint32_t first_byte_id;   // internal id of byte 0 among what unknown characters become
-    std::uint32_t first_merged;    // internal ids from here on are made by merges
-    double unknown_score;          // Unigram: of a character that no token covers
+    std::uint32_t drop_white;
+    std::uint32_t first_byte_id;  // internal id of byte 0 among what unknown characters become
+    std::uint32_t first_merged;   // internal ids from here on are made by merges
+    double unknown_score;         // Unigram: of a character that no token covers
 };
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from tokenmill._spec import NormalizerStep, OpaqueModel
+from tokenmill._spec import BpeModel, NormalizerStep, OpaqueModel, UnigramModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def spell_blanks(spec: TokenizerSpec) -> Spelled:
     spelled = replace(
         spec, normalizer=tuple(steps), split=(), model=_spell_model(spec.model, marker)
     )
-    return Spelled(spelled)
+    return Spelled(spelled, reasons=tuple(_unknown_marker(spec.model, marker)))
 
 
 def _marker_of(steps: Sequence[NormalizerStep]) -> str | None:
@@ -83,6 +83,7 @@ def _spell_metaspace(spec: TokenizerSpec, space: Metaspace) -> Spelled:
         metaspace=None,
         model=_spell_model(spec.model, space.replacement),
     )
+    reasons += _unknown_marker(spec.model, space.replacement)
     prefix = "never" if before else space.prepend
     return Spelled(spelled, space.split, prefix, tuple(reasons))
 
@@ -97,6 +98,14 @@ def _squeeze_reasons(
     if any(token.normalized for token in spec.added_tokens):
         return ["Metaspace at white space, with normalized added tokens"]
     return []
+
+
+def _unknown_marker(model: Model, marker: str) -> list[str]:
+    """Report a marker that would become the tokens of its bytes, which are not those of a blank."""
+    if not isinstance(model, (BpeModel, UnigramModel)) or model.byte_ids is None:
+        return []
+    is_known = marker.encode() in model.tokens
+    return [] if is_known else [f"bytes for {marker!r}, which is no token"]
 
 
 def _to_blanks(marker: str) -> NormalizerStep:

@@ -43,7 +43,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     meta = _meta(spec, "native" if split.is_native else "dfa", split.lines)
     meta["reasons"] = [] if split.is_native else ["the split is none of the built-in rules"]
     return _core.compile_model(
-        **model_tables(spelled.spec.model, decode_table(spec)),
+        **model_tables(spelled.spec.model, decode_table(spec), drop_white=split.keeps_white),
         cut_by_tokens=split.cut_by_tokens,
         stages=split.stages,
         native_rule=split.rule,

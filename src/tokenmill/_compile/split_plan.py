@@ -38,6 +38,7 @@ class SplitPlan:
     stages: list[tuple[Any, ...]] = field(default_factory=list)
     rule: dict[str, object] | None = None
     cut_by_tokens: bool = False
+    keeps_white: bool = False  # white space that is to be dropped comes as words
     is_native: bool = True
 
 
@@ -50,8 +51,9 @@ def compile_split(spelled: Spelled) -> SplitPlan:
         return SplitPlan(["words begin at blanks"], rule=_adjacent(joins))
     if not spec.split:
         return _plan_whole(spelled)
-    if _is_bert(spec):
-        return SplitPlan(["built-in rule: white space dropped, punctuation alone"], rule=_bert())
+    if is_bert(spec):
+        lines = ["built-in rule: white space dropped, punctuation alone"]
+        return SplitPlan(lines, rule=_bert(), keeps_white=True)
     stages = [_compile_step(step) for step in spec.split]
     steps = tuple((s.pattern, s.dialect, s.behavior, s.invert) for s in spec.split)
     is_plain = not any(step.on_bytes for step in spec.split)
@@ -72,7 +74,7 @@ def _plan_whole(spelled: Spelled) -> SplitPlan:
     return SplitPlan(["none"])
 
 
-def _is_bert(spec: TokenizerSpec) -> bool:
+def is_bert(spec: TokenizerSpec) -> bool:
     """Tell whether it is the split that drops white space and isolates punctuation.
 
     The rule takes ASCII controls for punctuation, so the text must have none; and white space is

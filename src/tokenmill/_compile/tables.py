@@ -59,7 +59,9 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
     return reasons
 
 
-def model_tables(model: Model, decoded: Sequence[bytes | None]) -> dict[str, Any]:
+def model_tables(
+    model: Model, decoded: Sequence[bytes | None], *, drop_white: bool
+) -> dict[str, Any]:
     """Return the arguments of the core that describe a model; `decoded` is what ids decode to."""
     assert not isinstance(model, OpaqueModel)  # noqa: S101
     size = max(len(decoded), len(model.tokens))
@@ -73,7 +75,7 @@ def model_tables(model: Model, decoded: Sequence[bytes | None]) -> dict[str, Any
         "decode_bytes": decode_bytes,
         "decode_offsets": decode_offsets,
         **_merge_tables(model, size),
-        "model": _details(model, size),
+        "model": {**_details(model, size), "drop_white": drop_white},
     }
 
 
@@ -102,7 +104,8 @@ def _details(model: Model, size: int) -> dict[str, Any]:
     elif isinstance(model, WordPieceModel):
         details.update(kind="wordpiece", prefix=model.prefix, max_characters=model.max_characters)
     elif isinstance(model, UnigramModel):
-        scores = np.zeros(size, dtype=np.float64)
+        # Ids beyond the model have no score; none of theirs may be the least.
+        scores = np.full(size, model.scores.max(initial=0.0), dtype=np.float64)
         scores[: len(model.scores)] = model.scores
         details.update(kind="unigram", scores=scores)
     if isinstance(model, (BpeModel, UnigramModel)) and model.byte_ids is not None:

@@ -1,0 +1,143 @@
+"""The engine on models other than byte-level BPE, every way it can run, against `tokenizers`."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.encode.test_reference_models import (
+    BAR,
+    BYTE_TOKENS,
+    character_bpe,
+    texts,
+    unigram,
+    wordlevel,
+    wordpiece,
+)
+from tests.load.sources import added, write_json
+from tests.models import compile_payload, make_model, run_batch, ways
+from tests.strategies import hostile_texts
+from tokenizers import Tokenizer
+
+from tokenmill._errors import UnsupportedTokenizer
+from tokenmill._load import load_source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BLANKS = {"type": "Replace", "pattern": {"String": " "}, "content": BAR}
+MARKED = {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": BAR}, BLANKS]}
+SPACE = {"type": "Metaspace", "replacement": BAR}
+WHITE = {"type": "WhitespaceSplit"}
+WORDS_AND_SPACE = {"type": "Sequence", "pretokenizers": [WHITE, SPACE]}
+BERT = {"type": "BertPreTokenizer"}
+CLEAN = {
+    "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+    "strip_accents": None, "lowercase": True,
+}  # fmt: skip
+# Normalizer and pre-tokenizer, as the families of models have them.
+SETTINGS: dict[str, tuple[Any, Any]] = {
+    "marked": (MARKED, None),
+    "replaced": (
+        BLANKS,
+        {"type": "Split", "pattern": {"String": " "}, "behavior": "Isolated", "invert": False},
+    ),
+    "metaspace": (None, SPACE),
+    "first": (None, {**SPACE, "prepend_scheme": "first"}),
+    "never": (None, {**SPACE, "prepend_scheme": "never"}),
+    "words": (None, WORDS_AND_SPACE),
+    "bert": (CLEAN, BERT),
+    "bert as it is": (None, BERT),
+    "white": ({"type": "NFKC"}, WHITE),
+}
+MODELS: dict[str, Callable[[random.Random], dict[str, Any]]] = {
+    "bpe": character_bpe,
+    "wordpiece": wordpiece,
+    "wordlevel": wordlevel,
+    "unigram": unigram,
+}
+FRAGMENTS = [
+    "a",
+    "bc",
+    "abc",
+    "<s>",
+    "\u4e2d\u6587",
+    "\u201cab\u201d",
+    "\u2014",
+    "A",
+    "...",
+    "\r\n",
+]
+
+
+def with_bytes(generator: random.Random) -> dict[str, Any]:
+    """BPE over characters with a token for every byte and merges that reach over everything."""
+    letters = list(f"abcd{BAR}.,\n1\u00e9\u4e2d\u6587\u672c")
+    tokens = ["<unk>", *BYTE_TOKENS, *letters]
+    merges = []
+    for _ in range(40):
+        left, right = generator.choice(tokens[257:]), generator.choice(tokens[257:])
+        if len(left + right) <= 9:
+            merges.append([left, right])
+            tokens.append(left + right)
+    vocab = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
+    return {
+        "type": "BPE", "vocab": vocab, "merges": merges, "byte_fallback": True,
+        "unk_token": "<unk>", "fuse_unk": True,
+    }  # fmt: skip
+
+
+def check(path: Path, data: dict[str, Any], generator: random.Random) -> bool:
+    """Compare every way of running a tokenizer; False if it is left to the library."""
+    file = write_json(path, data)
+    try:
+        payload = compile_payload(load_source(file))
+    except UnsupportedTokenizer:
+        return False
+    cases = texts(generator, FRAGMENTS, 40)
+    cases += [text[:700] for text in hostile_texts(700).values()]
+    library = Tokenizer.from_file(str(file))
+    right = [found.ids for found in library.encode_batch(cases, add_special_tokens=False)]
+    for way in ways((1, 2)):
+        ids, offsets = run_batch(make_model(payload, way), cases, way.threads)
+        rows = [ids[a:b].tolist() for a, b in pairwise(offsets)]
+        wrong = [n for n, row in enumerate(rows) if row != right[n]]
+        assert not wrong, (way, cases[wrong[0]], rows[wrong[0]], right[wrong[0]], data["model"])
+    return True
+
+
+def tokenizer_of(model: dict[str, Any], setting: str) -> dict[str, Any]:
+    normalizer, pre_tokenizer = SETTINGS[setting]
+    size = len(model["vocab"])
+    return {
+        "added_tokens": [added("<s>", size), added("[A]", size + 1, rstrip=True, special=False)],
+        "normalizer": normalizer, "pre_tokenizer": pre_tokenizer, "post_processor": None,
+        "decoder": None, "model": model,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("kind", MODELS)
+def test_small_models_in_every_way(tmp_path: Path, kind: str, setting: str) -> None:
+    generator = random.Random(f"{kind} {setting}")  # noqa: S311
+    for _ in range(3):
+        check(tmp_path, tokenizer_of(MODELS[kind](generator), setting), generator)
+
+
+@pytest.mark.parametrize("setting", ["marked", "replaced", "metaspace", "first", "words"])
+def test_bytes_for_what_is_unknown(tmp_path: Path, setting: str) -> None:
+    generator = random.Random(setting)  # noqa: S311
+    for _ in range(4):
+        assert check(tmp_path, tokenizer_of(with_bytes(generator), setting), generator)
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting"),
+    [("unigram", "metaspace"), ("unigram", "words"), ("wordpiece", "bert"), ("wordlevel", "white")],
+)
+def test_the_usual_families_are_native(tmp_path: Path, kind: str, setting: str) -> None:
+    generator = random.Random(kind)  # noqa: S311
+    assert check(tmp_path, tokenizer_of(MODELS[kind](generator), setting), generator)
