@@ -104,8 +104,11 @@ def _unknown_marker(model: Model, marker: str) -> list[str]:
     """Report a marker that would become the tokens of its bytes, which are not those of a blank."""
     if not isinstance(model, (BpeModel, UnigramModel)) or model.byte_ids is None:
         return []
-    is_known = marker.encode() in model.tokens
-    return [] if is_known else [f"bytes for {marker!r}, which is no token"]
+    written = marker.encode()
+    unknown = model.tokens[model.unk_id] if model.unk_id is not None else None
+    if written in model.tokens and written not in (unknown or b""):
+        return []
+    return [f"bytes for {marker!r}, which is no token of its own"]
 
 
 def _to_blanks(marker: str) -> NormalizerStep:
