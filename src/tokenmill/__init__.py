@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tokenmill._batch import TokenBatch
+    from tokenmill._batch import EncodedBatch, EncodedRow, TokenBatch
     from tokenmill._describe import Description
     from tokenmill._errors import (
         CorruptModel,
@@ -39,6 +39,8 @@ __all__ = [
     "Description",
     "DtypeError",
     "EncodeError",
+    "EncodedBatch",
+    "EncodedRow",
     "InvalidUtf8",
     "LoadError",
     "MissingDependency",
@@ -59,6 +61,8 @@ __all__ = [
 
 _HOMES = {
     "Description": "tokenmill._describe",
+    "EncodedBatch": "tokenmill._batch",
+    "EncodedRow": "tokenmill._batch",
     "TokenBatch": "tokenmill._batch",
     "Tokenizer": "tokenmill._tokenizer",
 }

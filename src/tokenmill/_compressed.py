@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from tokenmill._errors import CorruptModel, UnsupportedTokenizer
-from tokenmill._spec import AddedToken, BpeModel, NormalizerStep, SplitStep, TokenizerSpec
+from tokenmill._spec import (
+    AddedToken,
+    BpeModel,
+    NormalizerStep,
+    SplitStep,
+    TemplatePart,
+    TokenizerSpec,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +34,10 @@ if TYPE_CHECKING:
     Blocks = dict[str, bytes]
 
 _HEAD = struct.Struct("<I")
-_PLAIN = ("name", "kind", "add_prefix_space", "prefix_ids", "suffix_ids", "reference", "notes")
+_PLAIN = (
+    "name", "kind", "add_prefix_space", "prefix_ids", "suffix_ids", "trim_offsets", "reference",
+    "notes",
+)  # fmt: skip
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 # No vocabulary comes near; a forged file may not ask for all memory there is.
 _MAX_BYTES = 1 << 30
@@ -46,7 +56,7 @@ def pack_spec(spec: TokenizerSpec) -> bytes:
     head = {name: getattr(spec, name) for name in _PLAIN}
     head |= {
         name: [asdict(step) for step in getattr(spec, name)]
-        for name in ("added_tokens", "normalizer", "split")
+        for name in ("added_tokens", "normalizer", "split", "single", "pair")
     }
     head["ignore_merges"] = spec.model.ignore_merges
     head["blocks"] = [[name, len(block)] for name, block in blocks.items()]
@@ -110,8 +120,14 @@ def _unpack(data: bytes) -> TokenizerSpec:
         added_tokens=tuple(AddedToken(**item) for item in head["added_tokens"]),
         normalizer=tuple(NormalizerStep(**item) for item in head["normalizer"]),
         split=tuple(SplitStep(**item) for item in head["split"]),
+        single=_parts(head["single"]),
+        pair=_parts(head["pair"]),
         **{name: _frozen(head[name]) for name in _PLAIN},
     )
+
+
+def _parts(items: list[dict[str, Any]]) -> tuple[TemplatePart, ...]:
+    return tuple(TemplatePart(**{**item, "ids": tuple(item["ids"])}) for item in items)
 
 
 def _frozen(value: Any) -> Any:  # noqa: ANN401 -- whatever JSON holds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +20,7 @@ SPECIAL_MODES = {"encode": 0, "text": 1, "raise": 2}
 ERROR_MODES = {"strict": 0, "replace": 1}
 MAX_U16 = 0xFFFF
 _BITS = {np.dtype(np.uint16): 16, np.dtype(np.uint32): 32}
+_WIDE = (np.dtype(np.int64), np.dtype(np.int32))  # for rows: what models want
 _MAX_ID = 0xFFFF_FFFF
 
 
@@ -78,7 +80,16 @@ def bits_of(dtype: Any, max_id: int) -> int:  # noqa: ANN401 -- whatever numpy t
     return bits
 
 
-def texts_of(texts: Any) -> Any:  # noqa: ANN401 -- anything the core takes
+def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:  # noqa: ANN401
+    """Return the number type of a result in rows, and with how many bits the core makes ids."""
+    with suppress(TypeError):
+        if np.dtype(dtype) in _WIDE and max_id <= np.iinfo(dtype).max:
+            return np.dtype(dtype), 32
+    bits = bits_of(dtype, max_id)
+    return np.dtype(dtype), bits
+
+
+def texts_of(texts: Any, name: str = "texts") -> Any:  # noqa: ANN401 -- anything the core takes
     """Pass on lists and Arrow arrays, list other iterables, refuse a single text."""
     if isinstance(texts, (list, tuple)):
         return texts
@@ -86,7 +97,7 @@ def texts_of(texts: Any) -> Any:  # noqa: ANN401 -- anything the core takes
         return texts
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not hasattr(texts, "__iter__"):
         raise TextTypeError(
-            f"texts: expected many texts, got {type(texts).__name__}",
+            f"{name}: expected many texts, got {type(texts).__name__}",
             hint="put a single text into a list, or use encode",
         )
     return list(texts)

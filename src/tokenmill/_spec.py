@@ -131,11 +131,16 @@ class DecoderStep:
 
 @dataclass(frozen=True)
 class TemplatePart:
-    """A part of what goes to a model: the text A or B, or else fixed ids."""
+    """A part of what goes to a model: the text A or B, or else fixed ids.
+
+    `overflow_type_id`: the type of the windows of a text after its first, which need not be the
+    same.
+    """
 
     text: Literal["", "A", "B"] = ""
     ids: tuple[int, ...] = ()
     type_id: int = 0
+    overflow_type_id: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +233,10 @@ class TokenizerSpec:
     `unsupported_decode`: the same for decoding.
     `texts[id]`: the token as the vocabulary writes it, where `decoder` works on texts.
     `decoder`: the steps of decoding; None where the library puts a blank between texts.
-    `single`, `pair`: what is made of one text and of two; empty where nothing is put around them.
+    `single`, `pair`: what is made of one text and of two; empty where the source does not say, and
+    None where it says what parts cannot express.
+    `trim_offsets`: for each pass that takes blanks off the offsets of tokens, whether it takes the
+    blank in front of a text for one that was added.
     `notes`: what was in the source and is deliberately left out of the spec.
     `source`: the text of the tokenizer.json it came from, for the reference library.
     """
@@ -245,8 +253,9 @@ class TokenizerSpec:
     metaspace: Metaspace | None = None
     texts: tuple[str | None, ...] = field(default=(), repr=False)
     decoder: tuple[DecoderStep, ...] | None = None
-    single: tuple[TemplatePart, ...] = ()
-    pair: tuple[TemplatePart, ...] = ()
+    single: tuple[TemplatePart, ...] | None = ()
+    pair: tuple[TemplatePart, ...] | None = ()
+    trim_offsets: tuple[bool, ...] = ()
     reference: Reference = "tokenizers"
     unsupported: tuple[str, ...] = ()
     unsupported_decode: tuple[str, ...] = ()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import zlib
 from base64 import b85decode
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
-from tokenmill._batch import TokenBatch
+from tokenmill._batch import EncodedBatch, TokenBatch
 from tokenmill._describe import Description
 from tokenmill._options import (
     bits_of,
@@ -15,10 +15,12 @@ from tokenmill._options import (
     limit_of,
     modes,
     out_of,
+    row_dtype,
     rows_of,
     texts_of,
     thread_count,
 )
+from tokenmill._post import Encoded, Templates, assemble, templates_of, wanted_of
 from tokenmill._reference import ReferenceModel
 from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
 from tokenmill._spec import OpaqueModel, TokenizerSpec
@@ -31,10 +33,15 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
+    from typing_extensions import Unpack
+
+    from tokenmill._post import BatchOptions, ResultOptions, RowOptions
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
     SpecialInText: TypeAlias = Literal["encode", "text", "raise"]
     Errors: TypeAlias = Literal["strict", "replace"]
+    Truncation: TypeAlias = Literal["longest_first", "only_first", "only_second"]
+    RowDtype: TypeAlias = Literal["int64", "int32"] | type[np.int64] | type[np.int32]
     Dtype: TypeAlias = Literal["uint32", "uint16"] | type[np.uint32] | type[np.uint16]
 
 __all__ = ["Tokenizer", "compile_file"]
@@ -55,13 +62,16 @@ class Tokenizer:
     affinity, control-group quota and TOKENMILL_THREADS.
     """
 
-    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling")
+    __slots__ = (
+        "__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling", "_templates",
+    )  # fmt: skip
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
     _decoder: Any
     _ready: Ready
     _spelling: Spelling
+    _templates: Templates
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
@@ -69,6 +79,7 @@ class Tokenizer:
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
         put(self, "_decoder", _decoder_of(ready))
+        put(self, "_templates", templates_of(ready.meta))
         put(
             self,
             "_spelling",
@@ -99,30 +110,90 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
+        pair: Text | None = None,
+        truncation: Truncation | None = None,
+        max_length: int | None = None,
+        truncation_side: Literal["right", "left"] = "right",
     ) -> NDArray[np.uint32]:
-        """Return the ids of one text."""
-        # The common case by itself: a call on a short text costs less than a microsecond.
-        if special_in_text == "encode" and errors == "strict":
-            return self._encode(text, add_special_tokens, 0, 0)
-        return self._encode(text, add_special_tokens, *modes(special_in_text, errors))
+        """Return the ids of one text, or of a text and the `pair` that goes with it.
 
+        `truncation`, `max_length` and `truncation_side` are those of `encode_batch`.
+        """
+        if pair is None and truncation is None and max_length is None:
+            # The common case by itself: a call on a short text costs less than a microsecond.
+            if special_in_text == "encode" and errors == "strict":
+                return self._encode(text, add_special_tokens, 0, 0)
+            return self._encode(text, add_special_tokens, *modes(special_in_text, errors))
+        rows = self.encode_batch(
+            [text],
+            threads=1,
+            add_special_tokens=add_special_tokens,
+            special_in_text=special_in_text,
+            errors=errors,
+            pairs=None if pair is None else [pair],
+            truncation=truncation,
+            max_length=max_length,
+            truncation_side=truncation_side,
+        )
+        return rows.ids
+
+    @overload
     def encode_batch(
         self,
         texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        **options: Unpack[BatchOptions],
+    ) -> TokenBatch: ...
+    @overload
+    def encode_batch(
+        self,
+        texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        **options: Unpack[RowOptions],
+    ) -> EncodedBatch: ...
+    def encode_batch(
+        self,
+        texts: Iterable[Text] | Any,
         *,
         threads: int | None = None,
-        dtype: Dtype = "uint32",
+        dtype: Dtype | RowDtype = "uint32",
         add_special_tokens: bool = False,
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
-    ) -> TokenBatch:
-        """Return the ids of many texts: a list, or an Arrow array of strings (not copied)."""
-        special, policy = modes(special_in_text, errors)
-        bits = bits_of(dtype, self._model.max_id)
-        ids, offsets = self._model.encode_batch(
-            texts_of(texts), thread_count(threads), bits, add_special_tokens, special, policy
+        **results: Unpack[ResultOptions],
+    ) -> TokenBatch | EncodedBatch:
+        """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
+
+        Each of these options makes the result an EncodedBatch, the rows that a model wants:
+
+        `pairs`: as many second texts, each of which goes into the row of its text.
+        `truncation`: "longest_first", "only_first" or "only_second" is cut until a row has at most
+        `max_length` tokens, special ones counted; `truncation_side` is where, "right" or "left".
+        `return_overflowing`: what was cut off follows in rows of its own, windows that each share
+        `stride` tokens with the one before.
+        `padding`: "longest" or "max_length" fills rows up to one length, rounded up to
+        `pad_to_multiple_of`, with `pad_id` and `pad_type_id`, on the `padding_side`.
+        `return_type_ids`, `return_special_mask`, `return_attention_mask` (given with padding).
+
+        The `dtype` of such a result may also be "int64" or "int32".
+        """
+        wanted = wanted_of(results) if results else None
+        how = modes(special_in_text, errors)
+        count = thread_count(threads)
+        if wanted is None:
+            bits = bits_of(dtype, self._model.max_id)
+            ids, offsets = self._model.encode_batch(
+                texts_of(texts), count, bits, add_special_tokens, *how
+            )
+            return TokenBatch(ids, offsets)
+        kind, bits = row_dtype(dtype, self._model.max_id)
+        batches = [texts_of(texts)]
+        if wanted.pairs is not None:
+            batches.append(texts_of(wanted.pairs, "pairs"))
+        sides = [
+            Encoded(*self._model.encode_batch(batch, count, bits, False, *how)) for batch in batches
+        ]
+        return assemble(
+            sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )
-        return TokenBatch(ids, offsets)
 
     def encode_into(
         self,

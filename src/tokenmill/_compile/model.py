@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from dataclasses import astuple
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from tokenmill._compile.normalizer import serialize_normalizer
 from tokenmill._compile.split_plan import compile_split
 from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
 from tokenmill._errors import UnsupportedTokenizer
-from tokenmill._spec import OpaqueModel
+from tokenmill._spec import OpaqueModel, TemplatePart
 from tokenmill._unicode import code_points
 
 if TYPE_CHECKING:
@@ -88,12 +89,30 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "added_tokens": {token.content: token.id for token in spec.added_tokens},
         # tokenizer.json spells bytes as printable characters, rank files hold the bytes.
         "spelling": "alphabet" if spec.reference == "tokenizers" else "utf-8",
+        **_templates(spec),
     }
     if spec.unsupported_decode:
         meta["decoder"] = f"through {spec.reference!r}: {'; '.join(spec.unsupported_decode)}"
         meta["source"] = base64.b85encode(zlib.compress(spec.source or b"", 9)).decode()
         meta["reference"] = spec.reference
     return meta
+
+
+def _templates(spec: TokenizerSpec) -> dict[str, Any]:
+    """Write what is put around one text and around two; None where that is not known."""
+    text = TemplatePart("A")
+    around = [TemplatePart(ids=ids) for ids in (spec.prefix_ids, spec.suffix_ids)]
+    single, pair = spec.single, spec.pair
+    if single == ():
+        single = (around[0], text, around[1])
+    if pair == ():
+        is_bare = not (spec.prefix_ids or spec.suffix_ids)
+        pair = (text, TemplatePart("B", (), 1, 1)) if is_bare else None
+    return {
+        "single": None if single is None else [astuple(part) for part in single],
+        "pair": None if pair is None else [astuple(part) for part in pair],
+        "trim_offsets": list(spec.trim_offsets),
+    }
 
 
 def _refusal(spec: TokenizerSpec, reasons: tuple[str, ...]) -> UnsupportedTokenizer:

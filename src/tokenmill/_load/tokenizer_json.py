@@ -45,6 +45,9 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
         add_prefix_space=splitting.add_prefix_space,
         prefix_ids=frame.prefix_ids,
         suffix_ids=frame.suffix_ids,
+        single=frame.single,
+        pair=frame.pair,
+        trim_offsets=frame.trim_offsets,
         reference="tokenizers",
         unsupported=(
             *read.reasons,
