@@ -21,6 +21,19 @@ void register_normalize(nb::module_& m) {
         },
         nb::arg("program"), nb::arg("text"), "Rewrite UTF-8 by a serialized normalizer.");
     m.def(
+        "normalize_aligned",
+        [](const nb::bytes& program, const nb::bytes& text) {
+            normalize::AlignedText out;
+            normalize::run_aligned(normalize::parse_program(view_of(program)), view_of(text), out);
+            return nb::make_tuple(
+                nb::bytes(reinterpret_cast<const char*>(out.text.data()), out.text.size()),
+                nb::bytes(reinterpret_cast<const char*>(out.spans.data()),
+                          out.spans.size() * sizeof(normalize::Span)));
+        },
+        nb::arg("program"), nb::arg("text"),
+        "Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of "
+        "uint32.");
+    m.def(
         "is_normalized",
         [](const nb::bytes& program, const nb::bytes& text) {
             return normalize::is_identity(normalize::parse_program(view_of(program)),

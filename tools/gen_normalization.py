@@ -19,10 +19,17 @@ POINTS = [*range(1, 0xD800), *range(0xE000, 0x110000)]  # U+0000 separates, and 
 SYLLABLES = range(0xAC00, 0xD7A4)
 
 # Bits of a character, as in core/unicode/unicode.h.
-NOT_NFC, NOT_NFD, NOT_NFKC, NOT_NFKD, LOWERS, MARK, COMBINES, MAYBE, TAKES = (
-    1 << bit for bit in range(9)
-)
+(NOT_NFC, NOT_NFD, NOT_NFKC, NOT_NFKD, LOWERS, MARK, COMBINES, MAYBE, TAKES, NONSPACING, UNCLEAN,
+ CLEAN_SPACE, SPACED, WHITE) = (1 << bit for bit in range(14))  # fmt: skip
 
+# Table, flag, and what the character becomes where the flag is set; None: anything.
+REMOVALS = (
+    ("strip_nonspacing", NONSPACING, ""),
+    ("clean", UNCLEAN, ""),
+    ("clean", CLEAN_SPACE, " "),
+    ("space_ideographs", SPACED, None),
+    ("strip", WHITE, None),
+)
 PAIR_SLOTS = 2048
 MAX_BYTE = 0xFF
 MAX_ASCII = 0x7F
@@ -48,13 +55,16 @@ def probe_tables() -> dict[str, dict[int, str]]:
         "lowercase": normalizers.Lowercase(),
         "strip_accents": normalizers.StripAccents(),
         "strip": normalizers.Strip(),
+        "strip_nonspacing": bert(strip_accents=True),
+        "clean": bert(clean_text=True),
+        "space_ideographs": bert(handle_chinese_chars=True),
     }
     alone = [chr(point) for point in POINTS]
     tables = {}
     for name, normalizer in kinds.items():
         answers = (
             [normalizer.normalize_str(char) for char in alone]
-            if name == "strip"
+            if name in ("strip", "clean")  # this one strips, that one removes what separates
             else (normalize_all(normalizer, alone))
         )
         tables[name] = {
@@ -63,6 +73,12 @@ def probe_tables() -> dict[str, dict[int, str]]:
             if answer != char
         }
     return tables
+
+
+def bert(**options: bool) -> normalizers.Normalizer:
+    """The normalizer of BERT with all but these parts switched off."""
+    names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+    return normalizers.BertNormalizer(**{name: options.get(name, False) for name in names})
 
 
 def normalize_all(normalizer: normalizers.Normalizer, texts: list[str]) -> list[str]:
@@ -138,11 +154,16 @@ def flags_of(
     for name, bit in changes.items():
         for point in tables[name]:
             flags[point] |= bit
+    for name, bit, answer in REMOVALS:
+        for point, text in tables[name].items():
+            flags[point] |= bit if answer is None or text == answer else 0
     for point in classes:
         flags[point] |= COMBINES | TAKES
     vowels_and_tails = [*range(0x1161, 0x1176), *range(0x11A8, 0x11C3)]
     for point in [*(second for _, second in pairs), *vowels_and_tails]:
         flags[point] |= MAYBE
+    if bert(clean_text=True).normalize_str("\0") == "":  # not among POINTS
+        flags[0] |= UNCLEAN
     leads = range(0x1100, 0x1113)
     for point in [*(first for first, _ in pairs), *leads, *tables["nfd"]]:
         flags[point] |= TAKES
@@ -188,7 +209,6 @@ def render(tables: dict[str, dict[int, str]]) -> str:
         *render_sequences("Compatible", tables["nfkd"], pool),
         *render_sequences("Lower", tables["lowercase"], pool),
         render_array("kSequences", pool, "char32_t"),
-        render_array("kWhiteSpace", sorted(tables["strip"]), "char32_t"),
         *render_pairs(pairs),
     ]
     return "\n".join([INTRODUCTION.format(version=version("tokenizers")), *parts, ENDING])

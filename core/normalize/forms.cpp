@@ -12,18 +12,18 @@ namespace {
 // Insertion sort wins on the usual two or three marks, and is quadratic on a hostile million.
 constexpr std::ptrdiff_t kInsertionSortMax = 32;
 
-void append_part(char32_t point, std::vector<Part>& parts) {
-    parts.push_back({point, unicode::combining_class(point)});
+void append_part(char32_t point, int change, std::vector<Part>& parts) {
+    parts.push_back({point, unicode::combining_class(point), change});
 }
 
 void append_syllable(char32_t point, std::vector<Part>& parts) {
     const char32_t index = point - unicode::kFirstSyllable;
     const char32_t tail = index % unicode::kTails;
     const char32_t front = index / unicode::kTails;
-    parts.push_back({unicode::kFirstLead + front / unicode::kVowels, 0});
-    parts.push_back({unicode::kFirstVowel + front % unicode::kVowels, 0});
+    parts.push_back({unicode::kFirstLead + front / unicode::kVowels, 0, 0});
+    parts.push_back({unicode::kFirstVowel + front % unicode::kVowels, 0, 1});
     if (tail != 0) {
-        parts.push_back({unicode::kNoTail + tail, 0});
+        parts.push_back({unicode::kNoTail + tail, 0, 1});
     }
 }
 
@@ -40,11 +40,13 @@ void decompose(Bytes stretch, bool is_compatible, std::vector<Part>& parts) {
         }
         const std::span<const char32_t> pieces =
             is_compatible ? unicode::compatible_parts(point) : unicode::canonical_parts(point);
+        int change = 0;
         for (const char32_t piece : pieces) {
-            append_part(piece, parts);
+            append_part(piece, change, parts);
+            change = 1;
         }
         if (pieces.empty()) {
-            append_part(point, parts);
+            append_part(point, 0, parts);
         }
     }
 }
@@ -88,6 +90,7 @@ void compose_parts(std::vector<Part>& parts) {
             const char32_t composite = unicode::compose(parts[starter].point, part.point);
             if (composite != 0) {
                 parts[starter].point = composite;
+                parts[starter].change += part.change - 1;
                 continue;
             }
         }
@@ -101,23 +104,25 @@ void compose_parts(std::vector<Part>& parts) {
 
 }  // namespace
 
-void append_form(Kind kind, Bytes stretch, std::vector<Part>& parts,
-                 std::vector<std::uint8_t>& out) {
+void make_form(Kind kind, Bytes stretch, std::vector<Part>& parts) {
     parts.clear();
     decompose(stretch, kind == Kind::Nfkc || kind == Kind::Nfkd, parts);
     order_marks(parts);
     if (kind == Kind::Nfc || kind == Kind::Nfkc) {
         compose_parts(parts);
     }
-    for (const Part& part : parts) {
-        append_character(part.point, out);
-    }
 }
 
-void append_character(char32_t point, std::vector<std::uint8_t>& out) {
-    std::uint8_t bytes[4];
-    const std::uint32_t size = unicode::write_character(point, bytes);
-    out.insert(out.end(), bytes, bytes + size);
+bool joins_forms(char32_t point) noexcept {
+    constexpr unicode::Flags kJoins = unicode::kCombines | unicode::kMaybe;
+    if (unicode::is_syllable(point)) {
+        return false;
+    }
+    const std::span<const char32_t> parts = unicode::compatible_parts(point);
+    const std::span<const char32_t> same = unicode::canonical_parts(point);
+    const auto joins = [](char32_t one) { return (unicode::flags_of(one) & kJoins) != 0; };
+    return joins(point) || (!parts.empty() && joins(parts[0])) ||
+           (!same.empty() && joins(same[0]));
 }
 
 }  // namespace tokenmill::normalize

@@ -9,18 +9,18 @@
 
 namespace tokenmill::normalize {
 
-// A decomposed character and its combining class.
+// A decomposed character, its combining class, and what it changes (see Cursor).
 struct Part {
     char32_t point = 0;
     std::uint8_t combining_class = 0;
+    int change = 0;
 };
 
-// Appends the form of `stretch` to `out`; `parts` is scratch memory, kept between calls.
+// Replaces `parts` by the form of `stretch`.
 // Needs: neither end of the stretch can interact with its neighbours, kind is one of the forms.
-void append_form(Kind kind, Bytes stretch, std::vector<Part>& parts,
-                 std::vector<std::uint8_t>& out);
+void make_form(Kind kind, Bytes stretch, std::vector<Part>& parts);
 
-// Appends one character as UTF-8.
-void append_character(char32_t point, std::vector<std::uint8_t>& out);
+// Whether the character may move before what stands in front of it, or melt into it, in any form.
+[[nodiscard]] bool joins_forms(char32_t point) noexcept;
 
 }  // namespace tokenmill::normalize

@@ -1,5 +1,8 @@
+#include "normalize/fused.h"
 #include "normalize/normalize.h"
+#include "normalize/pattern.h"
 #include "normalize/scan.h"
+#include "normalize/steps.h"
 #include "unicode/unicode.h"
 
 #include <algorithm>
@@ -18,21 +21,6 @@ constexpr int kMaxMarks = 32;
 
 std::string_view view(Bytes bytes) noexcept {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-bool has_ascii_capital(Bytes text) noexcept {
-    // Without an early exit the loop is vectorized; a block at a time bounds the waste.
-    constexpr std::size_t kBlock = 4096;
-    for (std::size_t begin = 0; begin < text.size(); begin += kBlock) {
-        unsigned found = 0;
-        for (const std::uint8_t byte : text.subspan(begin, std::min(kBlock, text.size() - begin))) {
-            found |= static_cast<std::uint8_t>(byte - 'A') < 26 ? 1U : 0U;
-        }
-        if (found != 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 // Whether a character that composes with some others surely stays apart from the starter before it.
@@ -106,33 +94,34 @@ bool keeps_ends(const Step& step, Bytes text) noexcept {
     return !strips_left && !strips_right;
 }
 
-bool keeps_text(const Step& step, Bytes text) noexcept {
+bool keeps_text(const Step& step, Bytes text) {
     switch (step.kind) {
+        case Kind::Nfc:
+        case Kind::Nfd:
+        case Kind::Nfkc:
+        case Kind::Nfkd:
+            return keeps_characters(text, mask_of(step.kind));
         case Kind::Strip:
             return keeps_ends(step, text);
         case Kind::Replace:
             return step.from == step.to ||
                    view(text).find(view(step.from)) == std::string_view::npos;
+        case Kind::ReplacePattern:
+            return step.pattern->find(text, 0).begin == text.size();
         case Kind::Prepend:
             return text.empty() || step.to.empty();
-        case Kind::Lowercase:
-            return !has_ascii_capital(text);
-        case Kind::Nfc:
-        case Kind::Nfd:
-        case Kind::Nfkc:
-        case Kind::Nfkd:
-        case Kind::StripAccents:
-            return true;  // about characters alone: see char_mask
+        default:
+            return text.empty();
     }
-    return false;
 }
 
 }  // namespace
 
-bool is_identity(const Program& program, Bytes text) noexcept {
-    const auto keeps = [text](const Step& step) { return keeps_text(step, text); };
-    return std::all_of(program.steps.begin(), program.steps.end(), keeps) &&
-           (program.char_mask == 0 || keeps_characters(text, program.char_mask));
+bool is_identity(const Program& program, Bytes text) {
+    return std::all_of(program.stages.begin(), program.stages.end(), [&](const Stage& stage) {
+        return stage.memo != nullptr ? keeps_text(*stage.memo, text)
+                                     : keeps_text(program.steps[stage.begin], text);
+    });
 }
 
 }  // namespace tokenmill::normalize

@@ -1,8 +1,14 @@
 #include "base/error.h"
+#include "normalize/charsmap.h"
+#include "normalize/memo.h"
 #include "normalize/normalize.h"
+#include "normalize/pattern.h"
+#include "normalize/steps.h"
 #include "unicode/unicode.h"
 
+#include <span>
 #include <string>
+#include <utility>
 
 namespace tokenmill::normalize {
 
@@ -22,10 +28,14 @@ public:
 
     std::uint8_t byte() { return take(1)[0]; }
 
-    std::vector<std::uint8_t> text() {
+    Bytes table() {
         const Bytes size = take(4);
-        const Bytes content = take(size[0] | size[1] << 8U | size[2] << 16U |
-                                   static_cast<std::size_t>(size[3]) << 24U);
+        return take(size[0] | size[1] << 8U | size[2] << 16U |
+                    static_cast<std::size_t>(size[3]) << 24U);
+    }
+
+    std::vector<std::uint8_t> text() {
+        const Bytes content = table();
         const std::size_t valid = unicode::valid_prefix(content);
         if (valid != content.size()) {
             fail("a literal is not UTF-8", at_ - content.size() + valid);
@@ -69,7 +79,7 @@ void read_replacement(Reader& reader, Step& step) {
 Step read_step(Reader& reader) {
     const std::uint8_t kind = reader.byte();
     if (kind < static_cast<std::uint8_t>(Kind::Nfc) ||
-        kind > static_cast<std::uint8_t>(Kind::Prepend)) {
+        kind > static_cast<std::uint8_t>(Kind::Squeeze)) {
         fail("no such kind of step, got " + std::to_string(kind), reader.offset() - 1);
     }
     Step step;
@@ -80,8 +90,39 @@ Step read_step(Reader& reader) {
         read_replacement(reader, step);
     } else if (step.kind == Kind::Prepend) {
         step.to = reader.text();
+    } else if (step.kind == Kind::CharsMap) {
+        const std::size_t begin = reader.offset();
+        step.chars_map = std::make_shared<const CharsMap>(reader.table(), begin);
+    } else if (step.kind == Kind::ReplacePattern) {
+        step.to = reader.text();
+        const std::size_t begin = reader.offset();
+        step.pattern = std::make_shared<const Pattern>(reader.table(), begin);
     }
     return step;
+}
+
+// A form alone has a quicker way to know the texts that it leaves alone than a memo has.
+bool is_lone_form(const std::vector<Step>& steps, const Stage& stage) {
+    return stage.end - stage.begin == 1 && mask_of(steps[stage.begin].kind) != 0;
+}
+
+std::vector<Stage> join_steps(const std::vector<Step>& steps) {
+    std::vector<Stage> stages;
+    for (std::size_t begin = 0; begin < steps.size();) {
+        Stage stage{begin, begin, nullptr};
+        while (stage.end < steps.size() && is_local(steps[stage.end])) {
+            ++stage.end;
+        }
+        if (stage.end == begin) {
+            ++stage.end;
+        } else if (!is_lone_form(steps, stage)) {
+            const std::span<const Step> all(steps);
+            stage.memo = std::make_shared<const Memo>(all.subspan(begin, stage.end - begin));
+        }
+        begin = stage.end;
+        stages.push_back(std::move(stage));
+    }
+    return stages;
 }
 
 }  // namespace
@@ -91,32 +132,9 @@ Program parse_program(Bytes serialized) {
     Reader reader(serialized);
     while (!reader.at_end()) {
         program.steps.push_back(read_step(reader));
-        program.char_mask |= mask_of(program.steps.back().kind);
     }
+    program.stages = join_steps(program.steps);
     return program;
-}
-
-std::uint16_t mask_of(Kind kind) noexcept {
-    using namespace unicode;
-    switch (kind) {
-        case Kind::Nfc:
-            return kNotNfc | kCombines | kMaybe;
-        case Kind::Nfd:
-            return kNotNfd | kCombines;
-        case Kind::Nfkc:
-            return kNotNfkc | kCombines | kMaybe;
-        case Kind::Nfkd:
-            return kNotNfkd | kCombines;
-        case Kind::Lowercase:
-            return kLowers;
-        case Kind::StripAccents:
-            return kMark;
-        case Kind::Strip:
-        case Kind::Replace:
-        case Kind::Prepend:
-            return 0;
-    }
-    return 0;
 }
 
 }  // namespace tokenmill::normalize

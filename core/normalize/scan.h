@@ -163,4 +163,23 @@ struct Context {
     return at;
 }
 
+// Position behind the white space that starts at `at`.
+[[nodiscard]] inline const std::uint8_t* skip_white(const std::uint8_t* at,
+                                                    const std::uint8_t* end) noexcept {
+    return skip_flagged(at, end, unicode::kWhite);
+}
+
+// Position of the first white space from `at` on.
+[[nodiscard]] inline const std::uint8_t* skip_black(const std::uint8_t* at,
+                                                    const std::uint8_t* end) noexcept {
+    while (at != end) {
+        const unicode::Character character = unicode::read_character(at);
+        if (unicode::is_white_space(character.point)) {
+            break;
+        }
+        at += character.size;
+    }
+    return at;
+}
+
 }  // namespace tokenmill::normalize

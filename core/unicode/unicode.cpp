@@ -60,11 +60,6 @@ std::size_t valid_prefix(Bytes text) noexcept {
     return at;
 }
 
-bool is_white_space(char32_t point) noexcept {
-    return std::binary_search(std::begin(tables::kWhiteSpace), std::end(tables::kWhiteSpace),
-                              point);
-}
-
 char32_t compose(char32_t first, char32_t second) noexcept {
     // Empty slots hold composite 0, and no slot is full of all 2048: the loop ends.
     for (std::size_t slot = pair_slot(first, second); tables::kPairComposite[slot] != 0;

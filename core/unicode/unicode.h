@@ -3,6 +3,7 @@
 // newest Unicode says: characters that they do not know change nothing.
 #pragma once
 
+#include "unicode/clusters.h"
 #include "unicode/utf8.h"
 #include "base/types.h"
 #include "unicode/generated/normalization_tables.h"
@@ -26,6 +27,11 @@ inline constexpr Flags kMark = 1 << 5;      // a combining mark: general categor
 inline constexpr Flags kCombines = 1 << 6;  // its combining class is not zero
 inline constexpr Flags kMaybe = 1 << 7;     // composes with some character before it
 inline constexpr Flags kTakes = 1 << 8;     // what a kMaybe may react with when it comes next
+inline constexpr Flags kNonspacing = 1 << 9;   // a mark of no width: general category Mn
+inline constexpr Flags kUnclean = 1 << 10;     // controls and others that cleaning removes
+inline constexpr Flags kCleanSpace = 1 << 11;  // cleaning makes it U+0020
+inline constexpr Flags kSpaced = 1 << 12;      // an ideograph that gets spaces around it
+inline constexpr Flags kWhite = 1 << 13;       // White_Space
 
 inline constexpr char32_t kFirstSyllable = 0xAC00;
 inline constexpr char32_t kSyllables = 11172;
@@ -103,14 +109,6 @@ struct Character {
 // at a time: meant for short texts, such as the literals of a model.
 [[nodiscard]] std::size_t valid_prefix(Bytes text) noexcept;
 
-// Pages of 64 characters share all but the last byte of their UTF-8.
-template <typename Page, std::size_t kPages, typename Value, std::size_t kValues>
-[[nodiscard]] inline Value look_up(const Page (&pages)[kPages], const Value (&blocks)[kValues],
-                                   char32_t point) noexcept {
-    const std::size_t page = point >> 6 < kPages ? point >> 6 : kPages - 1;
-    return blocks[std::size_t{pages[page]} << 6 | (point & 0x3F)];
-}
-
 [[nodiscard]] inline Flags flags_of(char32_t point) noexcept {
     return look_up(tables::kFlagPages, tables::kFlagBlocks, point);
 }
@@ -154,7 +152,9 @@ template <typename Page, std::size_t kPages, typename Value, std::size_t kValues
     return point - kFirstSyllable < kSyllables;
 }
 
-[[nodiscard]] bool is_white_space(char32_t point) noexcept;
+[[nodiscard]] inline bool is_white_space(char32_t point) noexcept {
+    return (flags_of(point) & kWhite) != 0;
+}
 
 // The character that two characters compose to, or 0.
 //   compose('e', U+0301) -> U+00E9

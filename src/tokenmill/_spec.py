@@ -32,7 +32,8 @@ Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_n
 Reference = Literal["tokenizers", "tiktoken"]
 NormalizerKind = Literal[
     "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend",
-    "squeeze",
+    "clean", "space_ideographs", "strip_nonspacing", "nmt", "byte_level", "precompiled",
+    "replace_regex", "squeeze",
 ]  # fmt: skip
 DecoderKind = Literal[
     "byte_level", "byte_fallback", "fuse", "strip", "replace", "replace_regex", "metaspace",
@@ -83,7 +84,12 @@ class SplitStep:
 class NormalizerStep:
     """One rewrite of the text; "replace" turns `a` into `b`, "prepend" puts `a` in front.
 
-    "strip" removes white space on the sides named by `left` and `right`.
+    "replace_regex": `a` is a pattern in the dialect "onig". "strip" removes white space on the
+    sides named by `left` and `right`. "clean" removes controls and makes white space blanks,
+    "space_ideographs" puts blanks around ideographs, "strip_nonspacing" removes marks of category
+    Mn: with "nfd" and "lowercase" the parts of BertNormalizer. "precompiled": `a` is the map of
+    characters in base64, as tokenizer.json has it. "squeeze" puts one blank before every word and
+    drops all other white space; no file asks for it.
     """
 
     kind: NormalizerKind

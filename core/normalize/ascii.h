@@ -1,0 +1,106 @@
+// Sixteen bytes of printable ASCII at a time.
+#pragma once
+
+#include "normalize/memo.h"
+
+#include <cstdint>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace tokenmill::normalize {
+
+inline constexpr std::ptrdiff_t kBlock = 16;
+
+#if defined(__SSE2__)
+
+// A block and the shape it is read by, in registers.
+class BlockReader {
+public:
+    explicit BlockReader(const AsciiShape& shape)
+        : odd_{_mm_set1_epi8(static_cast<char>(shape.odd[0])),
+               _mm_set1_epi8(static_cast<char>(shape.odd[1]))},
+          lowered_(_mm_set1_epi8(shape.lowers ? 0x20 : 0)) {}
+
+    void load(const std::uint8_t* at) {
+        block_ = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    }
+
+    // Bit i: byte i is no printable ASCII, or an odd one. Bytes from 0x80 on are below zero.
+    [[nodiscard]] unsigned exceptions() const {
+        const __m128i low = _mm_cmplt_epi8(block_, _mm_set1_epi8(0x20));
+        const __m128i high = _mm_cmpeq_epi8(block_, _mm_set1_epi8(0x7F));
+        const __m128i odd =
+            _mm_or_si128(_mm_cmpeq_epi8(block_, odd_[0]), _mm_cmpeq_epi8(block_, odd_[1]));
+        return static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(low, high), odd)));
+    }
+
+    // Bit i: byte i is lowered by the shape.
+    [[nodiscard]] unsigned capitals() const {
+        return static_cast<unsigned>(_mm_movemask_epi8(_mm_slli_epi16(case_bits(), 2)));
+    }
+
+    void store(std::uint8_t* out) const {
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_or_si128(block_, case_bits()));
+    }
+
+private:
+    // 0x20, which a capital has not, in every byte that is to be lowered.
+    [[nodiscard]] __m128i case_bits() const {
+        const __m128i is_capital =
+            _mm_and_si128(_mm_cmpgt_epi8(block_, _mm_set1_epi8('A' - 1)),
+                          _mm_cmplt_epi8(block_, _mm_set1_epi8('Z' + 1)));
+        return _mm_and_si128(is_capital, lowered_);
+    }
+
+    __m128i odd_[2];
+    __m128i lowered_;
+    __m128i block_ = _mm_setzero_si128();
+};
+
+#else
+
+class BlockReader {
+public:
+    explicit BlockReader(const AsciiShape& shape) : shape_(shape) {}
+
+    void load(const std::uint8_t* at) { at_ = at; }
+
+    [[nodiscard]] unsigned exceptions() const {
+        unsigned found = 0;
+        for (int index = 0; index < kBlock; ++index) {
+            const std::uint8_t byte = at_[index];
+            const bool is_plain = byte >= 0x20 && byte < 0x7F && byte != shape_.odd[0] &&
+                                  byte != shape_.odd[1];
+            found |= (is_plain ? 0U : 1U) << index;
+        }
+        return found;
+    }
+
+    [[nodiscard]] unsigned capitals() const {
+        unsigned found = 0;
+        for (int index = 0; index < kBlock; ++index) {
+            found |= (case_bit(at_[index]) != 0 ? 1U : 0U) << index;
+        }
+        return found;
+    }
+
+    void store(std::uint8_t* out) const {
+        for (int index = 0; index < kBlock; ++index) {
+            out[index] = static_cast<std::uint8_t>(at_[index] | case_bit(at_[index]));
+        }
+    }
+
+private:
+    [[nodiscard]] unsigned case_bit(std::uint8_t byte) const {
+        return shape_.lowers && byte >= 'A' && byte <= 'Z' ? 0x20 : 0;
+    }
+
+    AsciiShape shape_;
+    const std::uint8_t* at_ = nullptr;
+};
+
+#endif
+
+}  // namespace tokenmill::normalize

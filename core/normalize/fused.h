@@ -1,0 +1,21 @@
+// A row of local steps in one pass over the text, by a memo.
+#pragma once
+
+#include "base/types.h"
+#include "normalize/memo.h"
+#include "normalize/normalize.h"
+
+#include <vector>
+
+namespace tokenmill::normalize {
+
+// Whether the steps certainly leave the text alone.
+[[nodiscard]] bool keeps_text(const Memo& memo, Bytes text);
+
+// Replaces the content of `out` by the rewritten text.
+void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out);
+
+// The same with spans; `spans` says what the bytes of `text` stand for.
+void run_fused(const Memo& memo, Bytes text, const Span* spans, AlignedText& out);
+
+}  // namespace tokenmill::normalize

@@ -1,0 +1,111 @@
+#include "normalize/memo.h"
+
+#include "normalize/steps.h"
+#include "unicode/unicode.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tokenmill::normalize {
+
+namespace {
+
+using Buffer = std::vector<std::uint8_t>;
+
+bool is_surrogate(char32_t point) noexcept {
+    return point >= 0xD800 && point < 0xE000;
+}
+
+// Whether a neighbour can have a say in what the step makes of `text`. A form looks only at what
+// stands before; a cluster may go on at both ends.
+bool depends_on_neighbours(const Step& step, const Buffer& text) {
+    const std::uint8_t* const last = unicode::previous_character(text.data() + text.size());
+    return joins(step, unicode::read_character(text.data()).point) ||
+           (step.kind == Kind::CharsMap && joins(step, unicode::read_character(last).point));
+}
+
+}  // namespace
+
+Memo::Memo(std::span<const Step> steps)
+    : steps_(steps.begin(), steps.end()), pages_(new std::atomic<const Page*>[kPages]()) {
+    may_lag_ = std::any_of(steps_.begin(), steps_.end(),
+                           [](const Step& step) { return step.kind == Kind::CharsMap; });
+    for (char32_t point = 0; point < ascii_.size(); ++point) {
+        ascii_[point] = make_entry(point);
+    }
+    find_shape();
+}
+
+Memo::~Memo() {
+    for (std::size_t page = 0; page < kPages; ++page) {
+        delete pages_[page].load(std::memory_order_relaxed);
+    }
+}
+
+const Memo::Page& Memo::fill(std::size_t page) const {
+    auto made = std::make_unique<Page>();
+    for (std::size_t index = 0; index < made->size(); ++index) {
+        (*made)[index] = make_entry(static_cast<char32_t>(page << 6 | index));
+    }
+    const Page* expected = nullptr;
+    if (pages_[page].compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
+        return *made.release();
+    }
+    return *expected;  // another thread was quicker, with the same answer
+}
+
+Entry Memo::make_entry(char32_t point) const {
+    Entry slow;
+    slow.is_slow = 1;
+    if (is_surrogate(point)) {
+        return slow;
+    }
+    std::uint8_t bytes[4];
+    const Bytes original(bytes, unicode::write_character(point, bytes));
+    Buffer text(original.begin(), original.end());
+    Buffer next;
+    // What vanishes lets its neighbours meet, which matters if a later step looks at neighbours.
+    std::size_t n_contextual = static_cast<std::size_t>(
+        std::count_if(steps_.begin(), steps_.end(), is_contextual));
+    for (const Step& step : steps_) {
+        if (text.empty() ? n_contextual != 0 : depends_on_neighbours(step, text)) {
+            return slow;
+        }
+        next.clear();
+        run_step(step, text, next);
+        // The reference aligns what is removed here with what was written before.
+        if (step.kind == Kind::CharsMap && next.empty()) {
+            return slow;
+        }
+        n_contextual -= is_contextual(step) ? 1 : 0;
+        std::swap(text, next);
+    }
+    if (text.size() > Entry::kMostBytes) {
+        return slow;
+    }
+    Entry entry;
+    std::copy(text.begin(), text.end(), entry.bytes);
+    entry.size = text.size() & 0x3F;
+    entry.is_same = std::equal(text.begin(), text.end(), original.begin(), original.end()) ? 1 : 0;
+    return entry;
+}
+
+void Memo::find_shape() {
+    const auto lowers = [this](char32_t point) {
+        return ascii_[point].size == 1 && ascii_[point].bytes[0] == (point | 0x20);
+    };
+    shape_.lowers = lowers('A');
+    std::size_t n_odd = 0;
+    for (std::uint8_t byte = 0x20; byte < 0x7F; ++byte) {
+        const bool is_capital = byte >= 'A' && byte <= 'Z';
+        const bool fits =
+            is_capital && shape_.lowers ? lowers(byte) : ascii_[byte].is_same != 0;
+        if (!fits) {
+            shape_.odd[n_odd & 1] = byte;
+            ++n_odd;
+        }
+    }
+    shape_.is_usable = n_odd <= 2;
+}
+
+}  // namespace tokenmill::normalize

@@ -1,0 +1,131 @@
+#include "normalize/pattern.h"
+
+#include "base/error.h"
+#include "unicode/unicode.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tokenmill::normalize {
+
+namespace {
+
+constexpr std::uint16_t kMatchHere = 0x8000;
+constexpr std::uint32_t kStart = 1;
+constexpr std::uint32_t kMostClasses = 255;
+
+class Numbers {
+public:
+    Numbers(Bytes table, std::size_t offset) : rest_(table), offset_(offset) {}
+
+    std::uint32_t number() {
+        std::uint32_t value;
+        std::memcpy(&value, take(4).data(), 4);
+        return value;
+    }
+
+    Bytes take(std::size_t size) {
+        if (rest_.size() < size) {
+            fail("cut short");
+        }
+        const Bytes front = rest_.first(size);
+        rest_ = rest_.subspan(size);
+        return front;
+    }
+
+    [[noreturn]] void fail(const char* problem) const {
+        throw Error(ErrorCode::CorruptModel, std::string("normalizer: the table of a pattern ") + problem,
+                    offset_);
+    }
+
+    [[nodiscard]] std::size_t left() const { return rest_.size(); }
+
+private:
+    Bytes rest_;
+    std::size_t offset_;
+};
+
+}  // namespace
+
+Pattern::Pattern(Bytes table, std::size_t offset) {
+    Numbers numbers(table, offset);
+    const std::uint32_t n_ranges = numbers.number();
+    if (n_ranges == 0 || n_ranges > numbers.left() / 8) {
+        numbers.fail("has an impossible number of ranges");
+    }
+    for (std::uint32_t index = 0; index < n_ranges; ++index) {
+        firsts_.push_back(numbers.number());
+        classes_.push_back(numbers.number());
+    }
+    const std::uint32_t n_classes = numbers.number();
+    const std::uint32_t n_states = numbers.number();
+    const bool is_ordered = firsts_[0] == 0 && std::is_sorted(firsts_.begin(), firsts_.end());
+    if (!is_ordered || n_classes == 0 || n_classes > kMostClasses || n_states < 2 ||
+        *std::max_element(classes_.begin(), classes_.end()) >= n_classes) {
+        numbers.fail("contradicts itself");
+    }
+    width_ = n_classes + 1;
+    if (numbers.left() / width_ / 2 != n_states || numbers.left() != std::size_t{2} * width_ * n_states) {
+        numbers.fail("has another size than its states and classes need");
+    }
+    next_.resize(std::size_t{width_} * n_states);
+    std::memcpy(next_.data(), numbers.take(next_.size() * 2).data(), next_.size() * 2);
+    for (const std::uint16_t step : next_) {
+        if ((step & ~kMatchHere) >= n_states) {
+            numbers.fail("leads to a state that is not there");
+        }
+    }
+    for (std::uint32_t symbol = 0; symbol < width_; ++symbol) {
+        if ((next_[kStart * width_ + symbol] & kMatchHere) != 0) {
+            numbers.fail("matches the empty text");
+        }
+    }
+    for (char32_t point = 0; point < 0x80; ++point) {
+        const auto row = std::upper_bound(firsts_.begin(), firsts_.end(), point) - 1;
+        ascii_[point] = static_cast<std::uint8_t>(classes_[static_cast<std::size_t>(row - firsts_.begin())]);
+        may_start_[point] = next_[kStart * width_ + ascii_[point]] != 0;
+    }
+    std::fill(may_start_.begin() + 0x80, may_start_.end(), true);
+}
+
+std::uint32_t Pattern::class_of(char32_t point) const noexcept {
+    if (point < 0x80) {
+        return ascii_[point];
+    }
+    const auto row = std::upper_bound(firsts_.begin(), firsts_.end(), point) - 1;
+    return classes_[static_cast<std::size_t>(row - firsts_.begin())];
+}
+
+const std::uint8_t* Pattern::match_end(const std::uint8_t* at,
+                                       const std::uint8_t* end) const noexcept {
+    const std::uint8_t* found = nullptr;
+    for (std::uint32_t state = kStart;;) {
+        const bool is_end = at == end;
+        const unicode::Character character =
+            is_end ? unicode::Character{} : unicode::read_character(at);
+        const std::uint32_t symbol = is_end ? width_ - 1 : class_of(character.point);
+        const std::uint16_t step = next_[state * width_ + symbol];
+        found = (step & kMatchHere) != 0 ? at : found;
+        state = step & ~kMatchHere & 0xFFFF;
+        if (state == 0 || is_end) {
+            return found;
+        }
+        at += character.size;
+    }
+}
+
+ByteRange Pattern::find(Bytes text, std::size_t from) const noexcept {
+    const std::uint8_t* const end = text.data() + text.size();
+    for (const std::uint8_t* at = text.data() + from; at != end; at += unicode::size_of(*at)) {
+        if (!may_start_[*at]) {
+            continue;
+        }
+        if (const std::uint8_t* const stop = match_end(at, end); stop != nullptr) {
+            return {static_cast<std::size_t>(at - text.data()),
+                    static_cast<std::size_t>(stop - text.data())};
+        }
+    }
+    return {text.size(), text.size()};
+}
+
+}  // namespace tokenmill::normalize

@@ -1,0 +1,84 @@
+// Where a step writes to. A step says for every character which byte of its input it stands for:
+// a sink of plain text does not care, one of aligned text looks up what that byte stands for.
+#pragma once
+
+#include "base/types.h"
+#include "normalize/normalize.h"
+#include "unicode/unicode.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tokenmill::normalize {
+
+using Buffer = std::vector<std::uint8_t>;
+
+struct TextSink {
+    static constexpr bool kAligned = false;
+
+    Buffer& out;
+
+    void write(Bytes content, const std::uint8_t* /*origin*/) {
+        out.insert(out.end(), content.begin(), content.end());
+    }
+
+    void copy(const std::uint8_t* begin, const std::uint8_t* end) {
+        out.insert(out.end(), begin, end);
+    }
+
+    void put(char32_t point, const std::uint8_t* /*origin*/) {
+        std::uint8_t bytes[4];
+        const std::uint32_t size = unicode::write_character(point, bytes);
+        out.insert(out.end(), bytes, bytes + size);
+    }
+};
+
+struct AlignedSink {
+    static constexpr bool kAligned = true;
+
+    const std::uint8_t* text;  // the input of the step
+    const Span* spans;         // what its bytes stand for
+    AlignedText& out;
+
+    // Null stands for what is inserted before all text.
+    void write(Bytes content, const std::uint8_t* origin) {
+        out.text.insert(out.text.end(), content.begin(), content.end());
+        out.spans.resize(out.text.size(), origin == nullptr ? Span{} : spans[origin - text]);
+    }
+
+    void copy(const std::uint8_t* begin, const std::uint8_t* end) {
+        out.text.insert(out.text.end(), begin, end);
+        out.spans.insert(out.spans.end(), spans + (begin - text), spans + (end - text));
+    }
+
+    void put(char32_t point, const std::uint8_t* origin) {
+        std::uint8_t bytes[4];
+        const std::uint32_t size = unicode::write_character(point, bytes);
+        write({bytes, size}, origin);
+    }
+};
+
+// A row of changes as the reference counts them: 0 replaces a character, 1 inserts one, and below
+// zero as many more characters are removed. Gives the byte that a written character stands for.
+class Cursor {
+public:
+    Cursor(const std::uint8_t* begin, const std::uint8_t* end) : begin_(begin), at_(begin), end_(end) {}
+
+    [[nodiscard]] const std::uint8_t* take(int change) noexcept {
+        if (change > 0) {
+            return at_ == begin_ ? nullptr : at_ - 1;
+        }
+        const std::uint8_t* const origin = at_ == end_ && at_ != begin_ ? at_ - 1 : at_;
+        for (int count = change; count <= 0 && at_ != end_; ++count) {
+            at_ += unicode::size_of(*at_);
+        }
+        return origin;
+    }
+
+private:
+    const std::uint8_t* begin_;
+    const std::uint8_t* at_;
+    const std::uint8_t* end_;
+};
+
+}  // namespace tokenmill::normalize

@@ -1,0 +1,31 @@
+// The work of single steps, each over a whole text.
+#pragma once
+
+#include "base/types.h"
+#include "normalize/normalize.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace tokenmill::normalize {
+
+// Appends the text as rewritten by one step.
+void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out);
+
+// The same with spans; `spans` says what the bytes of `text` stand for.
+void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out);
+
+// Flags of the characters that a form or a removal of marks may change.
+[[nodiscard]] std::uint16_t mask_of(Kind kind) noexcept;
+
+// Whether the step looks at one character, or at one and its neighbours.
+[[nodiscard]] bool is_local(const Step& step) noexcept;
+
+// Whether what the step makes of the character depends on its neighbours, or the other way round.
+// Needs: is_local(step).
+[[nodiscard]] bool joins(const Step& step, char32_t point) noexcept;
+
+// Whether joins() can be true.
+[[nodiscard]] bool is_contextual(const Step& step) noexcept;
+
+}  // namespace tokenmill::normalize

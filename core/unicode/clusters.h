@@ -1,0 +1,53 @@
+// unicode/clusters: where one character as a reader sees it ends. The classes are what the
+// reference's own segmentation shows (tools/gen_clusters.py), of Unicode 16 as it seems.
+#pragma once
+
+#include "unicode/generated/cluster_tables.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tokenmill::unicode {
+
+// Pages of 64 characters share all but the last byte of their UTF-8.
+template <typename Page, std::size_t kPages, typename Value, std::size_t kValues>
+[[nodiscard]] inline Value look_up(const Page (&pages)[kPages], const Value (&blocks)[kValues],
+                                   char32_t point) noexcept {
+    const std::size_t page = point >> 6 < kPages ? point >> 6 : kPages - 1;
+    return blocks[std::size_t{pages[page]} << 6 | (point & 0x3F)];
+}
+
+enum class ClusterClass : std::uint8_t {  // as in tools/gen_clusters.py
+    Other,
+    Control,
+    Return,
+    Newline,
+    Extend,    // joins what stands before it, and ends a conjunct
+    Conjoins,  // joins what stands before it, also within a conjunct
+    Linker,    // makes a conjunct of the consonants on both sides
+    Joiner,    // U+200D
+    Spacing,
+    Prepend,  // joins what follows
+    Lead,
+    Vowel,
+    Tail,
+    OpenSyllable,
+    ClosedSyllable,
+    Pictograph,
+    Consonant,
+};
+
+[[nodiscard]] inline ClusterClass cluster_class(char32_t point) noexcept {
+    return static_cast<ClusterClass>(
+        look_up(tables::kClusterPages, tables::kClusterBlocks, point));
+}
+
+// Whether the character may share a cluster with a neighbour. Between two characters of which this
+// is false there is always an end, whatever stands around them.
+[[nodiscard]] bool joins_clusters(char32_t point) noexcept;
+
+// End of the extended grapheme cluster that starts at `at`.  Needs: valid UTF-8, at != end.
+[[nodiscard]] const std::uint8_t* cluster_end(const std::uint8_t* at,
+                                              const std::uint8_t* end) noexcept;
+
+}  // namespace tokenmill::unicode
