@@ -139,7 +139,7 @@ nb::bytes compile_model(const nb::bytes& token_bytes, const Array<std::uint64_t>
                         const std::vector<StageArgument>& stages,
                         const std::optional<nb::dict>& native_rule,
                         const std::vector<AddedArgument>& added_tokens, const nb::bytes& normalizer,
-                        std::uint32_t prefix_space, const Array<std::uint32_t>& prefix_ids,
+                        std::uint32_t prefix_space, std::uint32_t trim, const Array<std::uint32_t>& prefix_ids,
                         const Array<std::uint32_t>& suffix_ids,
                         const Matrix<std::uint32_t>& whitespace_ranges,
                         const Matrix<std::uint32_t>& word_ranges, const nb::bytes& meta) {
@@ -176,6 +176,7 @@ nb::bytes compile_model(const nb::bytes& token_bytes, const Array<std::uint64_t>
     }
     input.normalizer = view_of(normalizer);
     input.prefix_space = static_cast<pipeline::PrefixSpace>(prefix_space);
+    input.trim = static_cast<pipeline::Trim>(trim);
     input.prefix_ids = span_of(prefix_ids);
     input.suffix_ids = span_of(suffix_ids);
     input.white_ranges = span_of(whitespace_ranges);
@@ -196,7 +197,7 @@ void register_compile(nb::module_& m) {
           nb::arg("token_offsets"), nb::arg("matchable"), nb::arg("decode_bytes"),
           nb::arg("decode_offsets"), nb::arg("merges").none(), nb::arg("ranks").none(),
           nb::arg("ignore_merges"), nb::arg("model"), nb::arg("cut_by_tokens"), nb::arg("stages"), nb::arg("native_rule").none(),
-          nb::arg("added_tokens"), nb::arg("normalizer"), nb::arg("prefix_space"),
+          nb::arg("added_tokens"), nb::arg("normalizer"), nb::arg("prefix_space"), nb::arg("trim"),
           nb::arg("prefix_ids"), nb::arg("suffix_ids"), nb::arg("whitespace_ranges"),
           nb::arg("word_ranges"), nb::arg("meta"), "Compile a tokenizer definition.");
 }

@@ -9,12 +9,22 @@ inline void flush_batch(pipeline::Worker& worker) {
     }
     std::uint32_t done = 0;
     std::uint32_t* out = worker.cursor;
+    const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
     for (const std::uint32_t mark : worker.marks) {
+        std::uint32_t* const from = out;
         out = write_ids(e, done, mark, out);
+        if (has_spans) {
+            write_spans(worker, done, mark, from);
+            worker.spans.text_ids = 0;
+        }
         done = mark;
         worker.doc_ends.push_back(static_cast<std::size_t>(out - worker.first()));
     }
     worker.cursor = write_ids(e, done, e.count, out);
+    if (has_spans) {
+        write_spans(worker, done, e.count, out);
+        worker.spans.end_batch();
+    }
     worker.fixed.clear();
     worker.marks.clear();
     e.side.clear();
@@ -115,7 +125,11 @@ private:
             flush_batch(worker_);
             e_.encode_giant({begin, size}, piece == 0);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
-            worker_.cursor += e_.long_ids.size();
+            const std::size_t count = e_.long_ids.size();
+            if (worker_.spans.unit != pipeline::SpanUnit::None) {
+                write_giant_spans(worker_, {begin, size}, count);
+            }
+            worker_.cursor += count;
             return;
         }
         const std::uint64_t first8 = load_short(begin, size < 8 ? size : 8);

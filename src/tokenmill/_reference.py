@@ -25,6 +25,7 @@ from tokenmill._errors import (
     UnknownId,
     UnsupportedTokenizer,
 )
+from tokenmill._reference_spans import Spans, covered, in_bytes
 from tokenmill._spec import NO_RANK, BpeModel
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ class Library(Protocol):
 
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         """Encode; `as_text` leaves the text of special tokens as text."""
+
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        """Encode; also say which characters of its text each id stands for."""
 
     def decode(self, ids: list[int]) -> bytes:
         """Decode ids that all are in the vocabulary."""
@@ -89,14 +95,28 @@ class ReferenceModel:
         errors: int,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encode many texts into one flat array and offsets; the library has its own threads."""
-        rows = self._rows(texts, add_special_tokens, special_mode, errors)
-        offsets = _offsets(rows)
-        flat = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
-        if bits == 16:  # noqa: PLR2004
-            if len(flat) and int(flat.max()) > _MAX_U16:
-                raise DtypeError(f"id {flat.max()} does not fit uint16", hint="use dtype='uint32'")
-            return flat.astype(np.uint16), offsets
-        return flat, offsets
+        return _flat(self._rows(texts, add_special_tokens, special_mode, errors), bits)
+
+    def encode_spans(  # noqa: PLR0917 -- the core's signature
+        self,
+        texts: Iterable[object],
+        threads: int,
+        bits: int,
+        add_special_tokens: bool,
+        special_mode: int,
+        errors: int,
+        in_characters: bool,
+    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+        """Encode many texts; the third array has two numbers for every id."""
+        plain = self._plain_texts(texts, special_mode, errors)
+        rows, spans = self.library.encode_spans(
+            plain, add_special_tokens, special_mode == _TEXT_MODE
+        )
+        if not in_characters:
+            spans = [in_bytes(text, row) for text, row in zip(plain, spans, strict=True)]
+        ids, offsets = _flat(rows, bits)
+        flat = np.array([place for row in spans for place in row], dtype=np.uint32)
+        return ids, offsets, flat.reshape(-1)
 
     def encode_into(  # noqa: PLR0917 -- the core's signature
         self,
@@ -158,10 +178,13 @@ class ReferenceModel:
     def _rows(
         self, texts: Iterable[object], add_special: bool, special_mode: int, errors: int
     ) -> list[list[int]]:
+        plain = self._plain_texts(texts, special_mode, errors)
+        return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
+
+    def _plain_texts(self, texts: Iterable[object], special_mode: int, errors: int) -> list[str]:
         # As in the core: what is no text is found before any text is read.
         raw = [_as_text(text, n) for n, text in enumerate(_as_list(texts))]
-        plain = [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
-        return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
+        return [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
 
     def _checked(
         self, text: str | bytes, document: int | None, special_mode: int, errors: int
@@ -218,6 +241,13 @@ class _Tokenizers:
         tokenizer = self._as_text if as_text else self._plain
         return [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=add_special)]
 
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        tokenizer = self._as_text if as_text else self._plain
+        encodings = tokenizer.encode_batch(texts, add_special_tokens=add_special)
+        return [e.ids for e in encodings], [e.offsets for e in encodings]
+
     def decode(self, ids: list[int]) -> bytes:
         text: str = self._plain.decode(ids, skip_special_tokens=False)
         return text.encode()
@@ -261,6 +291,21 @@ class _Tiktoken:
             for text in texts
         ]
         return [[*before, *(self._ids[rank] for rank in row), *after] for row in rows]
+
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        rows = self.encode_all(texts, add_special, as_text)
+        before, after = map(len, self._around if add_special else ([], []))
+        spans = [
+            [
+                *[(0, 0)] * before,
+                *covered(text, [self.decode([i]) for i in row[before : len(row) - after]]),
+                *[(0, 0)] * after,
+            ]
+            for text, row in zip(texts, rows, strict=True)
+        ]
+        return rows, spans
 
     def decode(self, ids: list[int]) -> bytes:
         try:
@@ -366,6 +411,16 @@ def _checked_str(text: str, document: int | None, errors: int) -> str:
             hint="errors='replace' puts U+FFFD there",
         ) from error
     return text
+
+
+def _flat(rows: Sequence[Sequence[int]], bits: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    offsets = _offsets(rows)
+    flat = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
+    if bits == 16:  # noqa: PLR2004
+        if len(flat) and int(flat.max()) > _MAX_U16:
+            raise DtypeError(f"id {flat.max()} does not fit uint16", hint="use dtype='uint32'")
+        return flat.astype(np.uint16), offsets
+    return flat, offsets
 
 
 def _offsets(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:

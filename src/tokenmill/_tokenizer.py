@@ -17,6 +17,7 @@ from tokenmill._options import (
     out_of,
     row_dtype,
     rows_of,
+    span_unit,
     texts_of,
     thread_count,
 )
@@ -158,9 +159,13 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
+        offsets: Literal["char", "byte"] | None = None,
         **results: Unpack[ResultOptions],
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
+
+        `offsets`: "char" or "byte" adds `spans`, the (begin, end) of what every id stands for in
+        its text, in characters or in bytes of UTF-8; what is put around texts has (0, 0).
 
         Each of these options makes the result an EncodedBatch, the rows that a model wants:
 
@@ -178,22 +183,31 @@ class Tokenizer:
         wanted = wanted_of(results) if results else None
         how = modes(special_in_text, errors)
         count = thread_count(threads)
+        unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
         if wanted is None:
             bits = bits_of(dtype, self._model.max_id)
-            ids, offsets = self._model.encode_batch(
-                texts_of(texts), count, bits, add_special_tokens, *how
-            )
-            return TokenBatch(ids, offsets)
+            given = (texts_of(texts), count, bits, add_special_tokens, *how)
+            if unit is None:
+                return TokenBatch(*self._model.encode_batch(*given))
+            ids, starts, spans = self._model.encode_spans(*given, unit)
+            return TokenBatch(ids, starts, spans.reshape(-1, 2))
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [texts_of(texts)]
         if wanted.pairs is not None:
             batches.append(texts_of(wanted.pairs, "pairs"))
-        sides = [
-            Encoded(*self._model.encode_batch(batch, count, bits, False, *how)) for batch in batches
-        ]
+        if unit is not None:
+            self._templates.check_offsets(wanted)
+        sides = [self._side((batch, count, bits, False, *how), unit) for batch in batches]
         return assemble(
             sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )
+
+    def _side(self, given: tuple[Any, ...], unit: bool | None) -> Encoded:
+        """Encode the texts of one side of rows."""
+        if unit is None:
+            return Encoded(*self._model.encode_batch(*given))
+        ids, starts, spans = self._model.encode_spans(*given, unit)
+        return Encoded(ids, starts, {"spans": spans.reshape(-1, 2)})
 
     def encode_into(
         self,

@@ -1,0 +1,39 @@
+"""What the core needs to know about offsets, and when it cannot give them exactly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenmill._spec import BpeModel
+
+if TYPE_CHECKING:
+    from tokenmill._spec import TokenizerSpec
+
+_UTF8_BYTES = [*range(0xC0), *range(0xC2, 0xF5)]
+
+
+def trim_mode(spec: TokenizerSpec) -> int:
+    """Return the core's number: 0 trims nothing, 1 blanks, 2 all but one that may be added."""
+    return 0 if not spec.trim_offsets else 2 if spec.trim_offsets[0] else 1
+
+
+def offset_reasons(spec: TokenizerSpec) -> list[str]:
+    """Say why offsets cannot be exact; `spec` has its blanks spelled."""
+    reasons = []
+    model = spec.model
+    if len(spec.trim_offsets) > 1:
+        reasons.append("offsets that are trimmed more than once")
+    is_over_bytes = isinstance(model, BpeModel) and model.symbols == "bytes"
+    if spec.trim_offsets and not is_over_bytes:
+        reasons.append("trimmed offsets of a model that is not over bytes")
+    if isinstance(model, BpeModel) and _drops_text(model):
+        # What is dropped moves everything behind it in the word.
+        reasons.append("a vocabulary that drops characters it does not know")
+    return reasons
+
+
+def _drops_text(model: BpeModel) -> bool:
+    if model.symbols == "characters":
+        return model.byte_ids is None and model.unk_id is None
+    known = {token for token in model.tokens if token is not None and len(token) == 1}
+    return any(bytes([byte]) not in known for byte in _UTF8_BYTES)
