@@ -10,6 +10,7 @@ import json
 import sys
 import zlib
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ import tiktoken
 from tokenizers import AddedToken, Regex, Tokenizer, models, normalizers, pre_tokenizers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -64,6 +65,7 @@ def main() -> None:
     """Write the sets, their index and the versions they were probed from."""
     engines = {"onig": probe_regexes(match_onig), "fancy": probe_regexes(match_fancy)}
     engines["hf"] = {name: probe() for name, probe in PREDICATES.items()}
+    engines["hf"] |= probe_scripts()
     unique = sorted({ranges for sets in engines.values() for ranges in sets.values()})
     number = {ranges: position for position, ranges in enumerate(unique)}
     index = {
@@ -169,6 +171,30 @@ def probe_spaced() -> Ranges:
     return ranges_of(
         point for point, piece in zip(ALL_CODE_POINTS, pieces, strict=True) if len(piece) > 1
     )
+
+
+def probe_scripts() -> dict[str, Ranges]:
+    """Sets of characters that UnicodeScripts keeps together; Script0 goes with any other."""
+    goes_with_any = joined_to("a", ALL_TEXT) & joined_to("\u0431", ALL_TEXT)
+    sets = [ranges_of(ALL_CODE_POINTS[goes_with_any])]
+    others = ALL_CODE_POINTS[~goes_with_any].tobytes().decode("utf-32-le")
+    cuts = [begin for _, (begin, _) in pre_tokenizers.UnicodeScripts().pre_tokenize_str(others)]
+    runs = [others[i:j] for i, j in pairwise([*cuts, len(others)])]
+    while runs:
+        alike = joined_to(runs[0][0], [run[0] for run in runs])
+        members = "".join(run for run, is_alike in zip(runs, alike, strict=True) if is_alike)
+        sets.append(ranges_of(points_of(members)))
+        runs = [run for run, is_alike in zip(runs, alike, strict=True) if not is_alike]
+    return {f"Script{number}": ranges for number, ranges in enumerate(sets)}
+
+
+def joined_to(first: str, characters: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """For each character whether UnicodeScripts puts it into one piece with `first`."""
+    text = "".join(first + character for character in characters)
+    begins = [begin for _, (begin, _) in pre_tokenizers.UnicodeScripts().pre_tokenize_str(text)]
+    is_cut = np.zeros(len(text), dtype=bool)
+    is_cut[begins] = True
+    return ~is_cut[1::2]
 
 
 PREDICATES: dict[str, Callable[[], Ranges]] = {

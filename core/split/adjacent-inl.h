@@ -86,9 +86,11 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         const ByteMasks m = byte_masks(block.bytes);
         NeighbourMasks masks = neighbour_masks(block, m);
         std::uint64_t cuts = 0;
+        std::uint64_t inside = 0;  // bytes that begin no character
         if ((m.non_ascii & low_bits(block.size)) != 0) {
             Classes c{};
             const WideMasks wide = wide_masks(block.bytes);
+            inside = wide.continuation;
             const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
             const std::uint64_t leads3 = leads & wide.lead3;
             if (leads3 != 0) {
@@ -111,7 +113,7 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         for (std::size_t k = 0; k < kByteClasses; ++k) {
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;
         }
-        const std::uint64_t starts = ~joined & valid;
+        const std::uint64_t starts = ~(joined | inside) & valid;
         sink.add_block(block.at, starts, cuts & ~starts, (m.nul & valid) != 0);
         at += block.size;
     }

@@ -73,11 +73,18 @@ private:
         }
     }
 
+    // Nodes with one child fill the holes that the others leave; those look from where the last
+    // one of them found room after a long search, so that no crowded part is searched for ever.
     TmU32 find_base(const std::vector<TmU8>& bytes) {
+        const bool is_single = bytes.size() == 1;
         std::size_t tries = 0;
-        for (std::size_t place = first_free_;; ++place) {
+        for (std::size_t place = is_single ? first_free_ : std::max(first_free_, search_from_);;
+             ++place) {
             reserve(place + 256);
-            if (nodes_[place].parent != Trie::kNoNode || place < std::size_t{bytes[0]} + 1) {
+            if (!is_single && ++tries > kPatience) {
+                search_from_ = place;
+            }
+            if (nodes_[place].parent != Trie::kNoNode) {
                 continue;
             }
             const std::size_t base = place - bytes[0];
@@ -86,9 +93,6 @@ private:
             });
             if (fits) {
                 return static_cast<TmU32>(base);
-            }
-            if (++tries == kPatience) {  // crowded: what lies before is given up
-                first_free_ = std::max(first_free_, place - kPatience / 4);
             }
         }
     }
@@ -99,12 +103,13 @@ private:
         }
     }
 
-    static constexpr std::size_t kPatience = 4096;
+    static constexpr std::size_t kPatience = 64;
 
     const Keys& keys_;
     std::vector<TrieNode> nodes_;
     std::size_t used_ = 1;
-    std::size_t first_free_ = 1;
+    std::size_t first_free_ = 257;  // below it, base would be negative for some byte
+    std::size_t search_from_ = 257;
 };
 
 }  // namespace

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         UnknownId,
         UnsupportedTokenizer,
     )
+    from tokenmill._patch import patch_transformers
     from tokenmill._tokenizer import Tokenizer
 
 __version__ = "0.1.0"
@@ -57,6 +58,7 @@ __all__ = [
     "UnknownId",
     "UnsupportedTokenizer",
     "__version__",
+    "patch_transformers",
 ]
 
 _HOMES = {
@@ -65,6 +67,7 @@ _HOMES = {
     "EncodedRow": "tokenmill._batch",
     "TokenBatch": "tokenmill._batch",
     "Tokenizer": "tokenmill._tokenizer",
+    "patch_transformers": "tokenmill._patch",
 }
 
 

@@ -19,6 +19,7 @@ from tokenmill._errors import CorruptModel, UnsupportedTokenizer
 from tokenmill._spec import (
     AddedToken,
     BpeModel,
+    DecoderStep,
     NormalizerStep,
     SplitStep,
     TemplatePart,
@@ -53,11 +54,16 @@ def pack_spec(spec: TokenizerSpec) -> bytes:
             hint="ship the file it was loaded from",
         )
     blocks = _model_blocks(spec.model)
+    if spec.texts:
+        texts = [None if text is None else text.encode() for text in spec.texts]
+        blocks |= {"text_lengths": _lengths(texts), "texts": _joined(texts)}
     head = {name: getattr(spec, name) for name in _PLAIN}
     head |= {
         name: [asdict(step) for step in getattr(spec, name)]
         for name in ("added_tokens", "normalizer", "split", "single", "pair")
     }
+    steps = spec.decoder
+    head["decoder"] = None if steps is None else [asdict(step) for step in steps]
     head["ignore_merges"] = spec.model.ignore_merges
     head["blocks"] = [[name, len(block)] for name, block in blocks.items()]
     text = json.dumps(head, separators=(",", ":")).encode()
@@ -120,10 +126,23 @@ def _unpack(data: bytes) -> TokenizerSpec:
         added_tokens=tuple(AddedToken(**item) for item in head["added_tokens"]),
         normalizer=tuple(NormalizerStep(**item) for item in head["normalizer"]),
         split=tuple(SplitStep(**item) for item in head["split"]),
+        texts=_unpack_texts(blocks),
+        decoder=_unpack_decoder(head["decoder"]),
         single=_parts(head["single"]),
         pair=_parts(head["pair"]),
         **{name: _frozen(head[name]) for name in _PLAIN},
     )
+
+
+def _unpack_texts(blocks: Blocks) -> tuple[str | None, ...]:
+    if "texts" not in blocks:
+        return ()
+    table = _table(blocks["text_lengths"], blocks["texts"])
+    return tuple(None if entry is None else entry.decode() for entry in table)
+
+
+def _unpack_decoder(steps: list[dict[str, Any]] | None) -> tuple[DecoderStep, ...] | None:
+    return None if steps is None else tuple(DecoderStep(**step) for step in steps)
 
 
 def _parts(items: list[dict[str, Any]]) -> tuple[TemplatePart, ...]:

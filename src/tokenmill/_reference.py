@@ -53,8 +53,8 @@ class Library(Protocol):
     ) -> tuple[list[list[int]], list[Spans]]:
         """Encode; also say which characters of its text each id stands for."""
 
-    def decode(self, ids: list[int]) -> bytes:
-        """Decode ids that all are in the vocabulary."""
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        """Decode ids that all are in the vocabulary, without the special ones if asked."""
 
     def id_to_token(self, token_id: int) -> str | None:
         """Return the vocabulary's own spelling."""
@@ -74,7 +74,8 @@ class ReferenceModel:
         self._special = spec.special_tokens
         self.library = _LIBRARIES[spec.reference](spec)
         self._decode_bytes: tuple[bytes | None, ...] | None = None
-        if isinstance(spec.model, BpeModel) and not spec.unsupported_decode:
+        own_decoder = spec.texts or spec.unsupported_decode or spec.sentencepiece_decoder
+        if isinstance(spec.model, BpeModel) and not own_decoder:
             self._decode_bytes = spec.model.decode_bytes
 
     def encode(
@@ -248,8 +249,8 @@ class _Tokenizers:
         encodings = tokenizer.encode_batch(texts, add_special_tokens=add_special)
         return [e.ids for e in encodings], [e.offsets for e in encodings]
 
-    def decode(self, ids: list[int]) -> bytes:
-        text: str = self._plain.decode(ids, skip_special_tokens=False)
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        text: str = self._plain.decode(ids, skip_special_tokens=skip_special)
         return text.encode()
 
     def id_to_token(self, token_id: int) -> str | None:
@@ -276,6 +277,7 @@ class _Tiktoken:
         self._ids |= {special[token]: i for token, i in spec.special_tokens.items()}
         self._ranks = {i: rank for rank, i in self._ids.items()}
         self._around = list(spec.prefix_ids), list(spec.suffix_ids)
+        self._special_ids = frozenset(spec.special_tokens.values())
         self._encoding = _import("tiktoken", spec).Encoding(
             name=spec.name,
             pat_str=spec.split[0].pattern,
@@ -307,7 +309,9 @@ class _Tiktoken:
         ]
         return rows, spans
 
-    def decode(self, ids: list[int]) -> bytes:
+    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
+        if skip_special:
+            ids = [token_id for token_id in ids if token_id not in self._special_ids]
         try:
             data: bytes = self._encoding.decode_bytes([self._ranks[i] for i in ids])
         except KeyError as error:
@@ -324,9 +328,34 @@ class _Tiktoken:
             return None
 
 
+class _SentencePiece:
+    """`sentencepiece`; control pieces are no text to it, and it puts nothing around a text."""
+
+    def __init__(self, spec: TokenizerSpec) -> None:
+        library = _import("sentencepiece", spec)
+        try:
+            self._processor = library.SentencePieceProcessor(model_proto=spec.source)
+        except (RuntimeError, ValueError) as error:
+            raise UnsupportedTokenizer(f"cannot be run: {error}", where=spec.name) from error
+
+    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
+        return [self._processor.encode(text) for text in texts]
+
+    def decode(self, ids: list[int]) -> bytes:
+        return str(self._processor.decode(ids)).encode()
+
+    def id_to_token(self, token_id: int) -> str | None:
+        return str(self._processor.id_to_piece(token_id))
+
+    def token_to_id(self, token: str) -> int | None:
+        found: int = self._processor.piece_to_id(token)  # the unknown piece for a stranger
+        return found if self.id_to_token(found) == token else None
+
+
 _LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
     "tokenizers": _Tokenizers,
     "tiktoken": _Tiktoken,
+    "sentencepiece": _SentencePiece,
 }
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import _cache, _core, _reference
-from tokenmill._compile import compile_spec, describe_reference
+from tokenmill._compile import compile_spec, describe_reference, unpack_meta, unpack_source
 from tokenmill._errors import CorruptModel, LoadError, UnsupportedTokenizer
 from tokenmill._load import load_source
-from tokenmill._load.hub import HUB_FILES, fetch_from_hub, is_repository_name
+from tokenmill._load.hub import HUB_FILES, OTHER_FILES, fetch_from_hub, is_repository_name
 from tokenmill._load.tokenizer_json import read_tokenizer_json
 from tokenmill._model_file import is_model_file, open_model, write_compressed, write_model
 
@@ -36,6 +36,12 @@ class Ready:
     meta: dict[str, Any]
     payload: bytes | memoryview | None
     spec: TokenizerSpec | None = None
+
+    def source(self) -> bytes | None:
+        """Return the text of the tokenizer.json that it came from, if it came from one."""
+        if isinstance(self.model, _core.Model):
+            return unpack_source(self.model.meta)
+        return None if self.spec is None else self.spec.source
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
         return _resolve_model_file(path)
-    key = None if path is None else _file_key(request, path)
+    key = _object_key(request.source) if path is None else _file_key(request, path)
     ready = None if key is None else _cached(key)
     return ready or _build(request.spec(), key, stacklevel + 1)
 
@@ -92,7 +98,7 @@ def compile_file(
 def from_payload(payload: bytes | memoryview) -> Ready:
     """Use a compiled model in place."""
     model = _core.Model(payload)
-    return Ready(model, json.loads(model.meta), payload)
+    return Ready(model, unpack_meta(model.meta), payload)
 
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
@@ -161,7 +167,8 @@ def _file_key(request: Request, path: Path) -> str | None:
     """Hash the bytes of all files that the loader may read, so that a hit needs no parsing."""
     files = [path]
     if path.is_dir():
-        files = [path / name for name in HUB_FILES] + sorted(path.glob("*.tiktoken"))
+        files = [path / name for name in HUB_FILES]
+        files += [file for pattern in OTHER_FILES for file in sorted(path.glob(pattern))]
     sources = {file.name: _bytes_of(file) for file in files if file.is_file()}
     arguments = {
         "files": list(sources),
@@ -172,6 +179,19 @@ def _file_key(request: Request, path: Path) -> str | None:
         "special_tokens": sorted((request.special_tokens or {}).items()),
     }
     return _cache.key_of(list(sources.values()), arguments) if sources else None
+
+
+def _object_key(source: Any) -> str | None:  # noqa: ANN401 -- an object of any library
+    """Hash what a loaded `tokenizers.Tokenizer` writes: faster than to read it again."""
+    if not hasattr(source, "to_str") or not hasattr(source, "get_added_tokens_decoder"):
+        return None
+    try:
+        text = source.to_str().encode()
+    except Exception:
+        return None
+    # Ids of added tokens may differ from those in the text; the loader then refuses.
+    added = {str(i): token.content for i, token in source.get_added_tokens_decoder().items()}
+    return _cache.key_of([text], {"form": "object", "kind": type(source).__name__, "added": added})
 
 
 def _bytes_of(path: Path) -> bytes | memoryview:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 Dialect = Literal["onig", "fancy"]
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
-Reference = Literal["tokenizers", "tiktoken"]
+PrependScheme = Literal["always", "first", "never"]
+Reference = Literal["tokenizers", "tiktoken", "sentencepiece"]
 NormalizerKind = Literal[
     "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend",
     "clean", "space_ideographs", "strip_nonspacing", "nmt", "byte_level", "precompiled",
@@ -110,9 +111,59 @@ class Metaspace:
     """
 
     replacement: str
-    prepend: Literal["always", "first", "never"]
+    prepend: PrependScheme
     split: bool
     after: int = 0
+
+
+@dataclass(frozen=True)
+class SentencePieceNormalizer:
+    """The whole way from a text to what a SentencePiece model sees; it stands alone.
+
+    From left to right, at each place: the longest of the `protected` texts stands for itself; else
+    the longest key of `charsmap` gives its value; else the character itself. All that follows is
+    about the blanks (U+0020) in the outcomes, from `protected` too, never about other white space:
+
+    1. With `remove_extra_whitespaces`, outcomes that are exactly " " are dropped as long as there
+       is nothing else before them. If nothing is left of the text, the result is empty.
+    2. With `add_dummy_prefix` and not `whitespace_as_suffix`, a blank is put in front.
+    3. With `remove_extra_whitespaces`, blanks at the beginning of an outcome are dropped if the
+       last outcome that was not empty then ended with a blank, or if there was none yet. (The one
+       put in front by 2 is no outcome.)
+    4. With `escape_whitespaces`, each blank becomes U+2581, the one of 2 too.
+    5. With `remove_extra_whitespaces`, all blanks at the end (U+2581 if 4 is on, whether it was a
+       blank or not) are dropped, the one of 2 too.
+    6. With `add_dummy_prefix` and `whitespace_as_suffix`, a blank (or U+2581) is put behind.
+
+    An empty text stays empty. `charsmap` is the compiled table of the file, empty where there is
+    none: the size of a double-array trie (little-endian uint32), the trie, and the values, each
+    ended by a zero byte; a key's number is where its value begins. Its bounds have been checked.
+    """
+
+    charsmap: bytes = field(default=b"", repr=False)
+    protected: tuple[str, ...] = ()
+    add_dummy_prefix: bool = True
+    remove_extra_whitespaces: bool = True
+    escape_whitespaces: bool = True
+    whitespace_as_suffix: bool = False
+
+
+@dataclass(frozen=True)
+class SentencePieceDecoder:
+    """Decoding as `sentencepiece` has it, from the pieces in `TokenizerSpec.texts`.
+
+    A run of ids out of `byte_ids` (the id of each byte) is its bytes, with U+FFFD for each byte
+    that is not part of a well-formed character. Of the others, `control_ids` write nothing,
+    `unk_id` writes `unk_surface`, and a piece writes itself with blanks for U+2581.
+    `strip`: one U+2581 at the beginning of a piece is dropped while nothing has been written;
+    "first" does so for no further piece once it has been done, "all" for every one.
+    """
+
+    control_ids: tuple[int, ...]
+    unk_id: int
+    unk_surface: str
+    byte_ids: tuple[int, ...] | None
+    strip: Literal["none", "first", "all"]
 
 
 @dataclass(frozen=True)
@@ -159,7 +210,8 @@ class BpeModel:
     Its length is the vocabulary size.
     `merges`: pairs of ids, best first; the merged token is the one with the joined bytes.
     `ranks`: instead of merges, the priority of every token; a pair may merge when its joined bytes
-    are a token, the lowest rank first.  Exactly one of `merges` and `ranks` is given.
+    are a token, the lowest rank first, of equal ranks (tokens may share one) the leftmost pair.
+    Exactly one of `merges` and `ranks` is given.
     `ignore_merges`: a word that is itself a token becomes that token, whatever the merges say.
 
     `symbols`: what merging starts from. Under "characters", `tokens` hold UTF-8, and a character
@@ -239,12 +291,15 @@ class TokenizerSpec:
     `unsupported_decode`: the same for decoding.
     `texts[id]`: the token as the vocabulary writes it, where `decoder` works on texts.
     `decoder`: the steps of decoding; None where the library puts a blank between texts.
+    `sentencepiece`: instead of `normalizer`. The added tokens are then looked for after it, in what
+    it gives, as they are, the longest first.
+    `sentencepiece_decoder`: instead of `decoder`.
     `single`, `pair`: what is made of one text and of two; empty where the source does not say, and
     None where it says what parts cannot express.
     `trim_offsets`: for each pass that takes blanks off the offsets of tokens, whether it takes the
     blank in front of a text for one that was added.
     `notes`: what was in the source and is deliberately left out of the spec.
-    `source`: the text of the tokenizer.json it came from, for the reference library.
+    `source`: the content of the file it came from, for the reference library.
     """
 
     name: str
@@ -259,6 +314,8 @@ class TokenizerSpec:
     metaspace: Metaspace | None = None
     texts: tuple[str | None, ...] = field(default=(), repr=False)
     decoder: tuple[DecoderStep, ...] | None = None
+    sentencepiece: SentencePieceNormalizer | None = None
+    sentencepiece_decoder: SentencePieceDecoder | None = None
     single: tuple[TemplatePart, ...] | None = ()
     pair: tuple[TemplatePart, ...] | None = ()
     trim_offsets: tuple[bool, ...] = ()
@@ -299,6 +356,7 @@ class TokenizerSpec:
             if item.name not in ("name", "notes", "model", "source")
         ]
         yield repr(plain).encode()
+        yield self.sentencepiece.charsmap if self.sentencepiece else b""
         if isinstance(self.model, OpaqueModel):
             yield self.source or b""
             return

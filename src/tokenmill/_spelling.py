@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import UnknownId
 from tokenmill._load.byte_level import ALPHABET, bytes_of_tokens
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tokenmill._core import Model
+    from tokenmill._decode import Decoder
 
 
 class Spelling:
@@ -21,12 +23,14 @@ class Spelling:
     """
 
     def __init__(
-        self, model: Model | ReferenceModel, added: Mapping[str, int], spelling: str
+        self, model: Model | ReferenceModel, meta: Mapping[str, Any], decoder: Decoder
     ) -> None:
         self._model = model
-        self._added = dict(added)
-        self._content = {token_id: content for content, token_id in added.items()}
-        self._uses_alphabet = spelling == "alphabet"
+        self._decoder = decoder
+        self._added: dict[str, int] = dict(meta["added_tokens"])
+        self._content = {token_id: content for content, token_id in self._added.items()}
+        self._uses_alphabet = meta["spelling"] == "alphabet"
+        self._uses_texts = meta["spelling"] == "texts"
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """Find a token by its string, or by its bytes; None if there is no such token."""
@@ -37,6 +41,8 @@ class Spelling:
             return self._model.library.token_to_id(text)
         if isinstance(token, bytes):
             return self._find(token)
+        if self._uses_texts:
+            return self._ids.get(token)
         return self._find_text(token)
 
     def id_to_token(self, token_id: int) -> str:
@@ -48,6 +54,8 @@ class Spelling:
             if token is None:
                 raise _unknown(token_id)
             return token
+        if self._uses_texts:
+            return self._text_of(token_id)
         data = self.token_bytes(token_id)
         # An entry that the alphabet cannot write is held as its own UTF-8 and found by no bytes.
         if self._uses_alphabet and self._model.token_id(data) == token_id:
@@ -58,10 +66,24 @@ class Spelling:
         """Return the bytes that an id decodes to; UnknownId for a hole as well."""
         if not 0 <= token_id < self._model.vocab_size:
             raise _unknown(token_id)
-        data: bytes = self._model.token_bytes(token_id)
-        if not data:
+        data = self._decoder.token_bytes(token_id)
+        if not data and not self._uses_texts:
             raise _unknown(token_id)
         return data
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        """Ids by text, where the core's table holds texts; made when first asked for."""
+        texts = ((self._model.token_bytes(i).decode(), i) for i in range(self._model.vocab_size))
+        return {text: token_id for text, token_id in texts if text}
+
+    def _text_of(self, token_id: int) -> str:
+        if not 0 <= token_id < self._model.vocab_size:
+            raise _unknown(token_id)
+        text: str = self._model.token_bytes(token_id).decode()
+        if not text:
+            raise _unknown(token_id)
+        return text
 
     def _find(self, data: bytes) -> int | None:
         assert not isinstance(self._model, ReferenceModel)  # noqa: S101 -- for the type checker

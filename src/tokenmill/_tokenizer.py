@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-import zlib
-from base64 import b85decode
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 from tokenmill._batch import EncodedBatch, TokenBatch
+from tokenmill._decode import (
+    BytesDecoder,
+    Decoder,
+    DecodeStream,
+    DecodeStreams,
+    clean_up_text,
+    make_decoder,
+)
 from tokenmill._describe import Description
 from tokenmill._options import (
     bits_of,
@@ -22,9 +29,8 @@ from tokenmill._options import (
     thread_count,
 )
 from tokenmill._post import Encoded, Templates, assemble, templates_of, wanted_of
-from tokenmill._reference import ReferenceModel
 from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._spec import OpaqueModel, TokenizerSpec
+from tokenmill._save import save
 from tokenmill._spelling import Spelling
 
 if TYPE_CHECKING:
@@ -37,6 +43,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
+
+    from tokenmill._spec import TokenizerSpec
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
     SpecialInText: TypeAlias = Literal["encode", "text", "raise"]
@@ -69,7 +77,7 @@ class Tokenizer:
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
-    _decoder: Any
+    _decoder: Decoder
     _ready: Ready
     _spelling: Spelling
     _templates: Templates
@@ -79,13 +87,10 @@ class Tokenizer:
         put(self, "_ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
-        put(self, "_decoder", _decoder_of(ready))
+        decoder = make_decoder(ready)
+        put(self, "_decoder", decoder)
+        put(self, "_spelling", Spelling(ready.model, ready.meta, decoder))
         put(self, "_templates", templates_of(ready.meta))
-        put(
-            self,
-            "_spelling",
-            Spelling(ready.model, ready.meta["added_tokens"], ready.meta["spelling"]),
-        )
 
     @classmethod
     def load(
@@ -268,21 +273,76 @@ class Tokenizer:
         )
         return counts if limit is None else counts.clip(max=limit + 1)
 
-    def decode(self, ids: ArrayLike, *, errors: str = "replace") -> str:
-        """Return the text of ids; `errors` is that of `bytes.decode`, for half a character."""
-        return self.decode_bytes(ids).decode("utf-8", errors)
+    def decode(
+        self,
+        ids: ArrayLike,
+        *,
+        skip_special_tokens: bool = False,
+        clean_up: bool = False,
+        errors: str = "replace",
+    ) -> str:
+        """Return the text of ids.
 
-    def decode_bytes(self, ids: ArrayLike) -> bytes:
-        """Return the bytes of ids."""
-        data: bytes = self._decoder.decode(ids_of(ids))
-        return data
+        `skip_special_tokens` leaves special tokens out. `clean_up` takes out the blanks before
+        punctuation and English endings, as `clean_up_tokenization_spaces` does. `errors` is that
+        of `bytes.decode`, for half a character, where ids stand for bytes; decoders that work on
+        text write U+FFFD themselves.
+        """
+        decoder = self._decoder
+        if isinstance(decoder, BytesDecoder):
+            text = decoder.decode(ids_of(ids), skip_special_tokens, errors)
+        else:
+            text = decoder.decode(ids_of(ids), skip_special_tokens)
+        return clean_up_text(text) if clean_up else text
+
+    def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
+        """Return the bytes of ids; where the decoder works on text, the UTF-8 of its text."""
+        return self._decoder.decode_bytes(ids_of(ids), skip_special_tokens)
 
     def decode_batch(
-        self, batch: TokenBatch | Iterable[ArrayLike], *, errors: str = "replace"
+        self,
+        batch: TokenBatch | Iterable[ArrayLike],
+        *,
+        skip_special_tokens: bool = False,
+        clean_up: bool = False,
+        errors: str = "replace",
     ) -> list[str]:
-        """Return the text of each row of ids."""
-        rows = self._decoder.decode_batch(*rows_of(batch))
-        return [row.decode("utf-8", errors) for row in rows]
+        """Return the text of each row of ids; the options are those of `decode`."""
+        ids, offsets = rows_of(batch)
+        decoder = self._decoder
+        if isinstance(decoder, BytesDecoder) and not skip_special_tokens:
+            rows = decoder.model.decode_batch(ids, offsets)
+            texts = [row.decode("utf-8", errors) for row in rows]
+            return list(map(clean_up_text, texts)) if clean_up else texts
+        return [
+            self.decode(
+                ids[begin:end],
+                skip_special_tokens=skip_special_tokens,
+                clean_up=clean_up,
+                errors=errors,
+            )
+            for begin, end in pairwise(offsets.tolist())
+        ]
+
+    def decode_stream(
+        self, *, skip_special_tokens: bool = False, clean_up: bool = False
+    ) -> DecodeStream:
+        """Return a stream that turns ids into text as they come."""
+        return DecodeStream(lambda: self._decoder.stream(skip_special_tokens, clean_up))
+
+    def decode_streams(
+        self, n: int, *, skip_special_tokens: bool = False, clean_up: bool = False
+    ) -> DecodeStreams:
+        """Return `n` streams that take an id each in one call."""
+        return DecodeStreams(lambda: self._decoder.stream(skip_special_tokens, clean_up), n)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
+
+        What was loaded from a tokenizer.json is written as it was; for rank files a new one is
+        made, whose merges say what the ranks say. In a directory it is called tokenizer.json.
+        """
+        save(self._ready, path)
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """Return the id of a token, as `id_to_token` writes it or as bytes; None if unknown."""
@@ -352,38 +412,3 @@ def _revive(payload: bytes) -> Tokenizer:
 
 def _revive_reference(spec: TokenizerSpec, reasons: tuple[str, ...]) -> Tokenizer:
     return Tokenizer(from_spec(spec, reasons))
-
-
-def _decoder_of(ready: Ready) -> Any:  # noqa: ANN401 -- the core's model or its look-alike
-    """Return what decodes: the model, or the reference library for a decoder it does not have."""
-    meta = ready.meta
-    if "source" not in meta or isinstance(ready.model, ReferenceModel):
-        return ready.model
-    return _LazyDecoder(
-        TokenizerSpec(
-            name=meta["name"],
-            kind=meta["kind"],
-            model=OpaqueModel(ready.model.vocab_size),
-            reference=meta["reference"],
-            source=zlib.decompress(b85decode(meta["source"])),
-        )
-    )
-
-
-class _LazyDecoder:
-    """Decodes through the reference library, which is imported only when it is needed."""
-
-    def __init__(self, spec: TokenizerSpec) -> None:
-        self._spec = spec
-        self._model: ReferenceModel | None = None
-
-    def decode(self, ids: NDArray[np.uint32]) -> bytes:
-        return self._reference().decode(ids)
-
-    def decode_batch(self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]) -> list[bytes]:
-        return self._reference().decode_batch(ids, offsets)
-
-    def _reference(self) -> ReferenceModel:
-        if self._model is None:
-            self._model = ReferenceModel(self._spec)
-        return self._model

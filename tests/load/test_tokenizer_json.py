@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._load.pre_tokenizer import BYTE_LEVEL_PATTERN
-from tokenmill._spec import BpeModel, NormalizerStep, OpaqueModel, SplitStep
+from tokenmill._spec import BpeModel, DecoderStep, NormalizerStep, SplitStep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -269,7 +269,7 @@ def test_a_frame_we_cannot_express_is_a_reason(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        ({"end_of_word_suffix": "</w>"}, "end_of_word_suffix"),
+        ({"end_of_word_suffix": "\u2581"}, "end_of_word_suffix"),
         ({"continuing_subword_prefix": "##"}, "continuing_subword_prefix"),
         ({"dropout": 0.1}, "dropout"),
         ({"vocab": {"a": 0, "b": 1}, "unk_token": "a"}, "bytes have no token"),
@@ -293,31 +293,6 @@ def test_the_unknown_token_does_not_matter_when_every_byte_is_known(tmp_path: Pa
     assert load(tmp_path, model={"unk_token": "a", "fuse_unk": True}).unsupported == ()
 
 
-@pytest.mark.parametrize(
-    ("model", "kind"),
-    [
-        ({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["a", -1.0]]}, "unigram"),
-        ({"vocab": [["<unk>", 0.0], ["a", -1.0]]}, "unigram"),
-        ({"type": "WordPiece", "unk_token": "a", "vocab": {"a": 0, "b": 1}}, "wordpiece"),
-        ({"max_input_chars_per_word": 100, "vocab": {"a": 0, "b": 1}}, "wordpiece"),
-        ({"type": "WordLevel", "unk_token": "a", "vocab": {"a": 0, "b": 1}}, "wordlevel"),
-        ({"vocab": {"a": 0, "b": 1}, "merges": []}, "bpe"),
-    ],
-)
-def test_other_models_are_described_for_the_reference_library(
-    tmp_path: Path, model: dict[str, Any], kind: str
-) -> None:
-    data = {**tokenizer_json(pre_tokenizer=None, added=[added("<s>", 2)]), "model": model}
-    path = write_json(tmp_path, data)
-    spec = load_source(path)
-    assert spec.kind == kind
-    assert spec.model == OpaqueModel(2)
-    assert spec.vocab_size == 3
-    assert spec.unsupported
-    assert spec.unsupported_decode
-    assert spec.source == path.read_bytes()
-
-
 def test_truncation_and_padding_are_noted(tmp_path: Path) -> None:
     truncation = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
     spec = load(tmp_path, truncation=truncation)
@@ -325,12 +300,21 @@ def test_truncation_and_padding_are_noted(tmp_path: Path) -> None:
     assert "truncation" in spec.notes[0]
 
 
-def test_a_decoder_we_cannot_express_only_concerns_decoding(tmp_path: Path) -> None:
+def test_decoders_become_steps_and_texts_only_where_bytes_will_not_do(tmp_path: Path) -> None:
     spec = load(tmp_path, decoder=None)
-    assert spec.unsupported == ()
-    assert "space" in spec.unsupported_decode[0]
-    chain = {"type": "Sequence", "decoders": [BYTE_LEVEL]}
-    assert load(tmp_path, decoder=chain).unsupported_decode == ()
+    assert (spec.unsupported, spec.unsupported_decode) == ((), ())
+    assert (spec.decoder, "".join(t or "" for t in spec.texts)) == (None, ALPHABET)
+    plain = load(tmp_path, decoder={"type": "Sequence", "decoders": [BYTE_LEVEL]})
+    assert (plain.decoder, plain.texts) == ((DecoderStep("byte_level"),), ())
+    chain = {"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}
+    fused = load(tmp_path, decoder=chain)
+    assert fused.decoder == (DecoderStep("byte_level"), DecoderStep("fuse"))
+    assert len(fused.texts) == 256
+
+
+def test_a_decoder_we_do_not_know_only_concerns_decoding(tmp_path: Path) -> None:
+    spec = load(tmp_path, decoder={"type": "Other"})
+    assert (spec.unsupported, spec.unsupported_decode) == ((), ("decoder Other",))
 
 
 def test_a_normalized_token_decodes_to_its_normalized_content(tmp_path: Path) -> None:
@@ -344,16 +328,18 @@ def test_a_normalized_token_decodes_to_its_normalized_content(tmp_path: Path) ->
     assert reference.decode([256, 257], skip_special_tokens=False) == "<a><B>"
 
 
-@pytest.mark.parametrize(
-    "token",
-    [added("<A>", 256, normalized=True), added("\u00c4", 256, normalized=True, special=False)],
-)
-def test_a_token_whose_decoded_form_is_open_is_a_reason(
-    tmp_path: Path, token: dict[str, Any]
-) -> None:
+def test_a_token_whose_decoded_form_is_open_is_a_reason(tmp_path: Path) -> None:
+    token = added("\u00c4", 256, normalized=True, special=False)
     spec = load(tmp_path, added=[token], normalizer={"type": "Lowercase"})
     assert spec.unsupported == ()
     assert "is decoded" in spec.unsupported_decode[0]
+
+
+def test_a_special_token_that_is_written_in_another_way_is_told_by_its_text(tmp_path: Path) -> None:
+    token = added("<A>", 256, normalized=True)
+    spec = load(tmp_path, added=[token], normalizer={"type": "Lowercase"})
+    assert spec.unsupported_decode == ()
+    assert spec.texts[256] == "<a>"
 
 
 def test_the_hash_sees_what_matters_and_nothing_else(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def test_behaviours_keep_what_the_reference_keeps(
         ("(?i:ss)", "isolated"),
         ("[a&&b]", "isolated"),
         ("ab", "contiguous"),
-        ("a", "merged_with_previous"),
+        ("ab", "merged_with_previous"),
         ("[ab]*a[ab]{17}", "isolated"),
     ],
 )

@@ -209,7 +209,10 @@ def test_a_library_that_is_missing_is_named(
 
 
 def test_a_strange_decoder_is_left_to_the_library(tmp_path: Path) -> None:
-    path = write(tmp_path, NOBODY_KNOWS, decoder=None)
+    pattern = {"Regex": "(?<=l)l"}
+    path = write(
+        tmp_path, NOBODY_KNOWS, decoder={"type": "Replace", "pattern": pattern, "content": "L"}
+    )
     tokenizer = Tokenizer.load(path)
     assert tokenizer.describe().path == "dfa"
     assert "through 'tokenizers'" in tokenizer.describe().decoder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import zlib
 from dataclasses import astuple
@@ -12,12 +11,13 @@ import numpy as np
 
 from tokenmill import _core
 from tokenmill._compile.blanks import spell_blanks
+from tokenmill._compile.decoder import decode_table, decoding_of
 from tokenmill._compile.normalizer import serialize_normalizer
 from tokenmill._compile.offsets import offset_reasons, trim_mode
 from tokenmill._compile.split_plan import compile_split
 from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
 from tokenmill._errors import UnsupportedTokenizer
-from tokenmill._spec import OpaqueModel, TemplatePart
+from tokenmill._spec import NO_RANK, BpeModel, OpaqueModel, TemplatePart
 from tokenmill._unicode import code_points
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     """Compile a tokenizer; UnsupportedTokenizer with `reasons` if the engine cannot be exact."""
     if spec.unsupported or isinstance(spec.model, OpaqueModel):
         raise _refusal(spec, spec.unsupported or ("the model is unknown",))
+    if spec.sentencepiece is not None:
+        raise _refusal(spec, ("a SentencePiece model",))
     spelled = spell_blanks(spec)
     reasons = (*spelled.reasons, *model_reasons(spelled))
     if reasons:
@@ -43,7 +45,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     meta["reasons"] = [] if split.is_native else ["the split is none of the built-in rules"]
     meta["no_offsets"] = offset_reasons(spelled.spec)
     return _core.compile_model(
-        **model_tables(spelled.spec.model),
+        **model_tables(spelled.spec.model, decode_table(spec)),
         cut_by_tokens=split.cut_by_tokens,
         stages=split.stages,
         native_rule=split.rule,
@@ -58,8 +60,28 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         suffix_ids=np.array(spec.suffix_ids, dtype=np.uint32),
         whitespace_ranges=_ranges("Whitespace"),
         word_ranges=_ranges("Word"),
-        meta=json.dumps(meta, separators=(",", ":")).encode(),
+        meta=pack_meta(meta, spec.source),
     )
+
+
+def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
+    """Write meta data as JSON and, behind a NUL, the packed text of the tokenizer.json."""
+    text = json.dumps(meta, separators=(",", ":")).encode()
+    # Fast rather than small: a better packing would take as long as compiling.
+    return text if source is None else text + b"\0" + zlib.compress(source, 1)
+
+
+def unpack_meta(data: bytes) -> dict[str, Any]:
+    """Read the JSON; what is behind it is not looked at."""
+    end = data.find(b"\0")
+    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
+    return meta
+
+
+def unpack_source(data: bytes) -> bytes | None:
+    """Read the text of the tokenizer.json, if there is one."""
+    end = data.find(b"\0")
+    return None if end < 0 else zlib.decompress(data[end + 1 :])
 
 
 def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str, Any]:
@@ -67,9 +89,8 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     lines = [f"pattern {step.pattern!r}, {step.behavior}" for step in spec.split]
     meta = _meta(spec, "reference", lines)
     meta["reasons"] = list(reasons)
-    meta["decoder"] = f"through {spec.reference!r}"
-    if isinstance(spec.model, OpaqueModel):
-        meta["split"] = meta["normalizer"] = [meta["decoder"]]
+    if isinstance(spec.model, OpaqueModel) or spec.sentencepiece is not None:
+        meta["split"] = meta["normalizer"] = [f"through {spec.reference!r}"]
     return meta
 
 
@@ -78,7 +99,9 @@ def _ranges(name: str) -> NDArray[np.uint32]:
 
 
 def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
-    meta: dict[str, Any] = {
+    decoding = decoding_of(spec)
+    through = f"through {spec.reference!r}: {'; '.join(decoding['reasons'])}"
+    return {
         "version": META_VERSION,
         "name": spec.name,
         "kind": spec.kind,
@@ -86,19 +109,36 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "path": path,
         "split": split,
         "normalizer": [step.kind for step in spec.normalizer],
-        "decoder": "native",
+        "decoder": through if decoding["reasons"] else "native",
+        "decoding": decoding,
+        "reference": spec.reference,
+        "ranks": _ranks_of(spec),
         "notes": list(spec.notes),
         "special_tokens": spec.special_tokens,
         "added_tokens": {token.content: token.id for token in spec.added_tokens},
         # tokenizer.json spells bytes as printable characters, rank files hold the bytes.
-        "spelling": "alphabet" if spec.reference == "tokenizers" else "utf-8",
+        "spelling": _spelling(spec),
         **_templates(spec),
     }
-    if spec.unsupported_decode:
-        meta["decoder"] = f"through {spec.reference!r}: {'; '.join(spec.unsupported_decode)}"
-        meta["source"] = base64.b85encode(zlib.compress(spec.source or b"", 9)).decode()
-        meta["reference"] = spec.reference
-    return meta
+
+
+def _ranks_of(spec: TokenizerSpec) -> dict[str, str] | None:
+    """Return what a tokenizer.json needs beside the tokens, where ids are in order of ranks."""
+    ranks = spec.model.ranks if isinstance(spec.model, BpeModel) else None
+    is_plain = not (spec.normalizer or spec.add_prefix_space or spec.prefix_ids or spec.suffix_ids)
+    if spec.source is not None or ranks is None or len(spec.split) != 1 or not is_plain:
+        return None
+    given = ranks[ranks != NO_RANK].astype(np.int64)
+    has_special_only = all(token.special and not token.normalized for token in spec.added_tokens)
+    if not has_special_only or (np.diff(given) <= 0).any():
+        return None
+    return {"pattern": spec.split[0].pattern, "dialect": spec.split[0].dialect}
+
+
+def _spelling(spec: TokenizerSpec) -> str:
+    if spec.texts:
+        return "texts"
+    return "alphabet" if spec.reference == "tokenizers" else "utf-8"
 
 
 def _templates(spec: TokenizerSpec) -> dict[str, Any]:

@@ -56,14 +56,13 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
     return reasons
 
 
-def model_tables(model: Model) -> dict[str, Any]:
-    """Return the arguments of the core that describe a model."""
+def model_tables(model: Model, decoded: Sequence[bytes | None]) -> dict[str, Any]:
+    """Return the arguments of the core that describe a model; `decoded` is what ids decode to."""
     assert not isinstance(model, OpaqueModel)  # noqa: S101
-    decode = model.decode_bytes if isinstance(model, BpeModel) else model.tokens
-    size = len(decode)
+    size = max(len(decoded), len(model.tokens))
     tokens = [*model.tokens, *[None] * (size - len(model.tokens))]
     token_bytes, token_offsets = _joined(tokens)
-    decode_bytes, decode_offsets = _joined(decode)
+    decode_bytes, decode_offsets = _joined([*decoded, *[None] * (size - len(decoded))])
     is_bpe = isinstance(model, BpeModel)
     return {
         "token_bytes": token_bytes,

@@ -11,11 +11,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenmill._errors import LoadError, SourceNotFound, UnsupportedTokenizer
+from tokenmill._errors import LoadError, SourceNotFound
 from tokenmill._load.fields import parse_json
-from tokenmill._load.hub import HUB_FILES, fetch_from_hub, is_repository_name
+from tokenmill._load.hub import HUB_FILES, OTHER_FILES, fetch_from_hub, is_repository_name
 from tokenmill._load.known import KNOWN
 from tokenmill._load.objects import read_object
+from tokenmill._load.sentencepiece import read_sentencepiece
+from tokenmill._load.sentencepiece_file import is_sentencepiece
 from tokenmill._load.tekken import is_tekken, read_tekken
 from tokenmill._load.tiktoken import is_rank_file, read_rank_file
 from tokenmill._load.tokenizer_json import read_tokenizer_json
@@ -35,9 +37,10 @@ def load_source(
 ) -> TokenizerSpec:
     """Describe a tokenizer, wherever it comes from.
 
-    `source` is a path (tokenizer.json, tekken.json, a tiktoken rank file, or a directory that
-    holds one of them), a hub id like "owner/name", or a tokenizer that `tokenizers`,
-    `transformers` or `tiktoken` has loaded.  The kind of a file is told by its content.
+    `source` is a path (tokenizer.json, tekken.json, a tiktoken rank file, a SentencePiece model,
+    or a directory that holds one of them), a hub id like "owner/name", or a tokenizer that
+    `tokenizers`, `transformers` or `tiktoken` has loaded.  The kind of a file is told by its
+    content.
     `pattern` (the name of a published encoding or a regular expression) and `special_tokens` are
     for rank files only, which hold neither.
 
@@ -78,8 +81,13 @@ def _read(
 ) -> TokenizerSpec:
     if is_rank_file(text):
         return read_rank_file(text, name, pattern, special_tokens)
+    if is_sentencepiece(text):
+        _refuse_options(pattern, special_tokens, "a SentencePiece model")
+        return read_sentencepiece(text, name)
     if text.lstrip()[:1] != b"{":
-        raise _unknown_content(text, name)
+        problem = "expected JSON, lines of `base64 rank` or a SentencePiece model"
+        hint = "give a tokenizer.json, a tekken.json, a tiktoken rank file or a tokenizer.model"
+        raise LoadError(f"{problem}, got {text[:24]!r}", hint=hint)
     _refuse_options(pattern, special_tokens, "a JSON file")
     data = parse_json(text)
     if "model" in data:
@@ -89,16 +97,6 @@ def _read(
     problem = f'expected "model", or "config" and "vocab", got the members {sorted(data)[:8]}'
     hint = "this JSON is no tokenizer; look for tokenizer.json beside it"
     raise LoadError(problem, hint=hint)
-
-
-def _unknown_content(text: bytes, name: str) -> Exception:
-    # A SentencePiece model is a protobuf whose first field (number 1, bytes) is a piece.
-    if text[:1] == b"\n" and b"\x15" in text[:64]:
-        problem = "a SentencePiece model cannot be read yet"
-        hint = "use the tokenizer.json of the same model, transformers can write one"
-        return UnsupportedTokenizer(problem, where=name, reasons=("SentencePiece",), hint=hint)
-    problem = f"expected JSON or lines of `base64 rank`, got {text[:24]!r}"
-    return LoadError(problem, hint="give a tokenizer.json, a tekken.json or a tiktoken rank file")
 
 
 def _refuse_options(
@@ -113,11 +111,13 @@ def _file_in(directory: Path) -> Path:
     for name in HUB_FILES:
         if (directory / name).is_file():
             return directory / name
-    rank_files = sorted(directory.glob("*.tiktoken"))
-    if len(rank_files) == 1:
-        return rank_files[0]
-    found = f"{len(rank_files)} *.tiktoken files" if rank_files else "none of them"
-    problem = f"expected {', '.join(HUB_FILES)} or one *.tiktoken in the directory, got {found}"
+    others = {pattern: sorted(directory.glob(pattern)) for pattern in OTHER_FILES}
+    for files in others.values():
+        if len(files) == 1:
+            return files[0]
+    found = ", ".join(f"{len(files)} {pattern}" for pattern, files in others.items() if files)
+    wanted = f"{', '.join(HUB_FILES)} or one {' or '.join(OTHER_FILES)}"
+    problem = f"expected {wanted} in the directory, got {found or 'none of them'}"
     raise SourceNotFound(problem, source=str(directory), hint="give the path of the file itself")
 
 

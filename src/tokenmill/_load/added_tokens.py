@@ -14,23 +14,24 @@ if TYPE_CHECKING:
     from tokenmill._spec import NormalizerStep
 
 _WHITE_SPACE = "\t\n\v\f\r "
+_ASCII_STAYS = {"nfc", "nfd", "nfkc", "nfkd", "strip_accents"}
 
 
 def read_added_tokens(
-    section: object, vocab: Mapping[str, int]
+    section: object, vocab: Mapping[str, int], n_entries: int
 ) -> tuple[tuple[AddedToken, ...], list[str]]:
     """Return the tokens by id and notes about ids that the file states wrongly.
 
     The library does not believe the ids in the file: a token of the model's vocabulary keeps its
-    id there, any other gets the next number, counted from the number of entries of the vocabulary
-    (not from its largest id).  Of two tokens with one content or one id the later one counts, but
-    a content that was special once stays special.
+    id there, any other gets the next number, counted from `n_entries`, the number of entries of the
+    vocabulary (not from its largest id).  Of two tokens with one content or one id the later one
+    counts, but a content that was special once stays special.
     """
     ids: dict[str, int] = {}
     tokens: dict[int, AddedToken] = {}
     special: set[str] = set()
     notes: list[str] = []
-    next_id = len(vocab)
+    next_id = n_entries
     for index, item in enumerate([] if section is None else expect(section, list, "added_tokens")):
         token = _read(item, f"added_tokens[{index}]")
         if not token.content:
@@ -56,7 +57,6 @@ def written_contents(
     """Return what decoding writes for each added token, and reasons where that is unknown.
 
     The library writes the normalized content of a token that is looked for in normalized text.
-    It also skips a special token only if that is the content it was added with.
     """
     written: dict[int, str] = {}
     reasons: list[str] = []
@@ -64,8 +64,6 @@ def written_contents(
         content = _normalized(token.content, normalizer) if token.normalized else token.content
         if content is None:
             reasons.append(f"added token {token.content!r} is decoded in its normalized form")
-        elif token.special and content != token.content:
-            reasons.append(f"special token {token.content!r} is decoded as {content!r}")
         written[token.id] = token.content if content is None else content
     return written, tuple(reasons)
 
@@ -84,6 +82,8 @@ def _normalized(content: str, normalizer: Sequence[NormalizerStep]) -> str | Non
         elif step.kind == "strip":
             content = content.lstrip(_WHITE_SPACE) if step.left else content
             content = content.rstrip(_WHITE_SPACE) if step.right else content
+        elif step.kind not in _ASCII_STAYS:
+            return None
     return content
 
 

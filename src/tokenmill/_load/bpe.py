@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,88 +9,114 @@ import numpy as np
 from tokenmill._errors import LoadError
 from tokenmill._load.byte_level import UTF8_BYTES, bytes_of_tokens, decoded_bytes
 from tokenmill._load.fields import member, optional, shown
-from tokenmill._spec import BpeModel, OpaqueModel
+from tokenmill._load.vocabulary import (
+    ReadModel,
+    by_id,
+    id_reasons,
+    opaque,
+    read_byte_ids,
+    size_of,
+    utf8_of_tokens,
+    utf8_table,
+)
+from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
 
-@dataclass
-class ReadModel:
-    """A model and the reasons why it cannot be run natively."""
-
-    model: BpeModel | OpaqueModel
-    reasons: list[str] = field(default_factory=list)
-
-
-def read_bpe(
+def read_byte_bpe(
     section: dict[str, Any], vocab: dict[str, int], written: Mapping[int, str]
 ) -> ReadModel:
     """Read a BPE model whose words are bytes in the byte-level alphabet.
 
     `written` is what decoding writes for the ids of added tokens.
     """
-    reasons = [
-        f"model.{key} is {section[key]!r}"
-        for key in ("continuing_subword_prefix", "end_of_word_suffix")
-        if section.get(key)
-    ]
-    size = 1 + max(vocab.values(), default=-1)
-    if size > 4 * len(vocab) + 1024:
-        reasons.append(f"ids up to {size - 1} for {len(vocab)} tokens")
-    if len(set(vocab.values())) != len(vocab):
-        reasons.append("two tokens of the vocabulary share an id")
-    if reasons:
-        return ReadModel(OpaqueModel(size), reasons)
-    texts = list(vocab)
-    spelled = bytes_of_tokens(texts)
-    tokens = _by_id(size, zip(vocab.values(), [s or None for s in spelled], strict=True))
-    model = BpeModel(
-        tokens=tuple(tokens),
-        decode_bytes=_decode_table(vocab, spelled, written),
-        merges=_read_merges(member(section, "merges", list, "model"), vocab, tokens),
-        ranks=None,
-        ignore_merges=optional(section, "ignore_merges", False, "model"),
-    )
-    return ReadModel(model, [*_dropout(section), *_missing_bytes(section, tokens)])
-
-
-def read_vocab(section: dict[str, Any]) -> dict[str, int]:
-    """Read a vocabulary of the form {token: id}."""
-    vocab: dict[str, int] = member(section, "vocab", dict, "model")
-    if vocab and (set(map(type, vocab.values())) != {int} or min(vocab.values()) < 0):
-        for token, token_id in vocab.items():
-            if type(token_id) is not int or token_id < 0:
-                place = f"model.vocab[{token!r}]"
-                raise LoadError(f"{place}: expected a whole number, got {shown(token_id)}")
-    return vocab
-
-
-def _by_id(size: int, entries: Iterable[tuple[int, bytes | None]]) -> list[bytes | None]:
-    table: list[bytes | None] = [None] * size
-    for token_id, entry in entries:
-        table[token_id] = entry
-    return table
-
-
-def _decode_table(
-    vocab: dict[str, int], spelled: list[bytes | None], written: Mapping[int, str]
-) -> tuple[bytes | None, ...]:
-    size = 1 + max([*vocab.values(), *written], default=-1)
-    entries = (
+    suffix = bytes_of_tokens([optional(section, "end_of_word_suffix", "", "model")])[0]
+    reasons = [*_prefix_reasons(section), *id_reasons(vocab)]
+    if suffix is None:
+        reasons.append("model.end_of_word_suffix is outside the byte-level alphabet")
+    if reasons or suffix is None:
+        return opaque(vocab, reasons)
+    spelled = bytes_of_tokens(list(vocab))
+    tokens = by_id(size_of(vocab), zip(vocab.values(), [s or None for s in spelled], strict=True))
+    texts = (
         text.encode() if entry is None else entry
         for text, entry in zip(vocab, spelled, strict=True)
     )
-    table = _by_id(size, zip(vocab.values(), entries, strict=True))
+    model = BpeModel(
+        tokens=tuple(tokens),
+        decode_bytes=_decode_table(
+            vocab, list(texts), {i: decoded_bytes(text) for i, text in written.items()}
+        ),
+        merges=_read_merges(member(section, "merges", list, "model"), vocab, tokens),
+        ranks=None,
+        ignore_merges=optional(section, "ignore_merges", False, "model"),
+        suffix=suffix,
+    )
+    return ReadModel(model, [*_dropout(section), *_missing_bytes(section, tokens, suffix)])
+
+
+def read_character_bpe(
+    section: dict[str, Any], vocab: dict[str, int], written: Mapping[int, str]
+) -> ReadModel:
+    """Read a BPE model that begins with the characters of a word."""
+    reasons = [*_prefix_reasons(section), *id_reasons(vocab)]
+    if reasons:
+        return opaque(vocab, reasons)
+    tokens = utf8_table(vocab)
+    unk_id, reasons = _read_unknown(section, vocab)
+    suffix = optional(section, "end_of_word_suffix", "", "model")
+    byte_ids = None
+    if optional(section, "byte_fallback", False, "model"):
+        byte_ids, partly = read_byte_ids(vocab)
+        reasons += partly
+        if suffix:
+            # The library would write the bytes of the suffix as well.
+            reasons.append("byte_fallback with an end_of_word_suffix")
+    model = BpeModel(
+        tokens=tokens,
+        decode_bytes=_decode_table(
+            vocab, utf8_of_tokens(vocab), {i: text.encode() for i, text in written.items()}
+        ),
+        merges=_read_merges(member(section, "merges", list, "model"), vocab, tokens),
+        ranks=None,
+        ignore_merges=optional(section, "ignore_merges", False, "model"),
+        symbols="characters",
+        byte_ids=byte_ids,
+        unk_id=unk_id,
+        fuse_unk=optional(section, "fuse_unk", False, "model"),
+        suffix=utf8_of_tokens([suffix])[0],
+    )
+    return ReadModel(model, [*_dropout(section), *reasons])
+
+
+def _read_unknown(
+    section: dict[str, Any], vocab: Mapping[str, int]
+) -> tuple[int | None, list[str]]:
+    """Return the id of the unknown token; one that does not exist makes the library fail."""
+    if section.get("unk_token") is None:
+        return None, []
+    token = member(section, "unk_token", str, "model")
+    if token in vocab:
+        return vocab[token], []
+    return None, [f"model.unk_token {token!r} is not in the vocabulary"]
+
+
+def _decode_table(
+    vocab: dict[str, int], entries: Sequence[bytes], written: Mapping[int, bytes]
+) -> tuple[bytes | None, ...]:
+    size = 1 + max([*vocab.values(), *written], default=-1)
+    table = by_id(size, zip(vocab.values(), entries, strict=True))
     for token_id, content in written.items():
-        table[token_id] = decoded_bytes(content)
+        table[token_id] = content
     return tuple(table)
 
 
 def _read_merges(
-    merges: list[Any], vocab: dict[str, int], tokens: list[bytes | None]
+    merges: list[Any], vocab: dict[str, int], tokens: Sequence[bytes | None]
 ) -> NDArray[np.uint32]:
     if merges and type(merges[0]) is str and "#version" in merges[0]:
         merges = [line for line in merges if not line.startswith("#version")]
@@ -141,20 +166,26 @@ def _merge_error(merges: list[Any], vocab: dict[str, int]) -> LoadError:
     return LoadError('model.merges: expected either "a b" or ["a", "b"] throughout, got both')
 
 
+def _prefix_reasons(section: dict[str, Any]) -> list[str]:
+    prefix = optional(section, "continuing_subword_prefix", "", "model")
+    return [f"model.continuing_subword_prefix is {prefix!r}"] if prefix else []
+
+
 def _dropout(section: dict[str, Any]) -> list[str]:
     rate = section.get("dropout")
     return [f"model.dropout is {rate!r}: encoding is random"] if rate else []
 
 
-def _missing_bytes(section: dict[str, Any], tokens: list[bytes | None]) -> list[str]:
+def _missing_bytes(section: dict[str, Any], tokens: list[bytes | None], suffix: bytes) -> list[str]:
     """Say what becomes of a byte without a token, where that is not "it is dropped".
 
     With a token for every byte of UTF-8, unk_token, fuse_unk and byte_fallback have no effect.
     """
     if not section.get("unk_token") and not section.get("byte_fallback"):
         return []
-    known = {token for token in tokens if token is not None and len(token) == 1}
-    missing = [byte for byte in UTF8_BYTES if bytes([byte]) not in known]
+    known = set(tokens)
+    ends = {b"", suffix}
+    missing = [byte for byte in UTF8_BYTES if not all(bytes([byte]) + end in known for end in ends)]
     if not missing:
         return []
     return [f"{len(missing)} bytes have no token, the first is 0x{missing[0]:02x}"]

@@ -31,6 +31,8 @@ def parse_json(text: bytes) -> dict[str, Any]:
         problem = f"expected JSON, got {error.msg} at column {error.colno}"
         hint = "the file is damaged or incomplete, fetch it again"
         raise LoadError(problem, line=error.lineno, hint=hint) from error
+    except ValueError as error:
+        raise LoadError("expected a tokenizer, got a number of thousands of digits") from error
     except RecursionError as error:
         problem = "expected a tokenizer, got JSON nested too deeply to be one"
         raise LoadError(problem) from error

@@ -9,7 +9,17 @@ from tokenmill._errors import MissingDependency, SourceNotFound
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*")
 # In this order: a tokenizer.json says more than a bare rank file.
-HUB_FILES = ("tokenizer.json", "tekken.json", "tiktoken.model", "tokenizer.model")
+HUB_FILES = (
+    "tokenizer.json",
+    "tekken.json",
+    "tiktoken.model",
+    "tokenizer.model",
+    "spiece.model",
+    "sentencepiece.bpe.model",
+    "tokenizer.model.v3",
+)
+# What else a directory may hold, if there is one of a kind.
+OTHER_FILES = ("*.tiktoken", "*.model", "*.model.v*")
 
 
 def is_repository_name(source: str) -> bool:

@@ -46,7 +46,8 @@ def _read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:  # noqa: ANN401
         problem = f"expected a tokenizer that can be written as JSON, got: {error}"
         hint = "parts written in Python cannot be taken over"
         raise UnsupportedTokenizer(problem, where=name, hint=hint) from error
-    spec = read_tokenizer_json(parse_json(source), source, name)
+    # The object has read its numbers already and writes them so that they mean the same.
+    spec = read_tokenizer_json(parse_json(source), source, name, exact_scores=True)
     stated = {key: token.content for key, token in tokenizer.get_added_tokens_decoder().items()}
     if stated != {token.id: token.content for token in spec.added_tokens}:
         problem = "expected added tokens that keep their ids when saved and loaded, got others"

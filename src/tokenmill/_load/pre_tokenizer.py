@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import LoadError
-from tokenmill._load.fields import member, optional, type_of
+from tokenmill._load.fields import expect, member, optional, shown, type_of
 from tokenmill._load.normalizer import read_pattern
-from tokenmill._spec import SplitStep
+from tokenmill._spec import Metaspace, SplitStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokenmill._spec import Behavior
+    from tokenmill._spec import Behavior, PrependScheme
 
 # What ByteLevel splits by when its "use_regex" is true.
 BYTE_LEVEL_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
@@ -26,6 +26,9 @@ _BEHAVIORS: dict[str, Behavior] = {
     "Contiguous": "contiguous",
 }
 _SPECIAL_CHARACTERS = frozenset(r"\.+*?()|[]{}^$#&-~")
+_PREPEND_SCHEMES: tuple[PrependScheme, ...] = ("always", "first", "never")
+# How many scripts the library tells apart; `Script0` are the characters that go with any.
+N_SCRIPTS = 136
 
 
 @dataclass
@@ -35,6 +38,7 @@ class Splitting:
     steps: list[SplitStep] = field(default_factory=list)
     add_prefix_space: bool = False
     byte_level: bool = False
+    metaspace: Metaspace | None = None
     reasons: list[str] = field(default_factory=list)
 
 
@@ -53,6 +57,8 @@ def _read(section: object, where: str, result: Splitting) -> None:
             _read(child, f"{where}.pretokenizers[{index}]", result)
     elif kind == "ByteLevel":
         _read_byte_level(fields, where, result)
+    elif kind == "Metaspace":
+        _read_metaspace(fields, where, result)
     elif kind in _READERS:
         for pattern, behavior, invert in _READERS[kind](fields, where):
             _add(result, pattern, behavior, invert)
@@ -67,12 +73,38 @@ def _read_byte_level(fields: dict[str, Any], where: str, result: Splitting) -> N
     if optional(fields, "add_prefix_space", True, where):
         # ByteLevel puts a space before every word it is given, so after another split it would
         # not be once for each range but once for each word.
-        result.add_prefix_space = not result.steps
-        if result.steps:
+        is_first = not result.steps and result.metaspace is None
+        result.add_prefix_space = is_first
+        if not is_first:
             result.reasons.append("ByteLevel with add_prefix_space after another pre-tokenizer")
     if optional(fields, "use_regex", True, where):
         result.steps.append(SplitStep(BYTE_LEVEL_PATTERN, "onig", "isolated", invert=False))
     result.byte_level = True
+
+
+def _read_metaspace(fields: dict[str, Any], where: str, result: Splitting) -> None:
+    replacement = _character(fields, "replacement", where)
+    scheme = expect(fields.get("prepend_scheme", "always"), str, f"{where}.prepend_scheme")
+    prepend = next((known for known in _PREPEND_SCHEMES if known == scheme), None)
+    if prepend is None:
+        problem = f"expected one of {list(_PREPEND_SCHEMES)}, got {scheme!r}"
+        raise LoadError(f"{where}.prepend_scheme: {problem}")
+    if not optional(fields, "add_prefix_space", True, where) and prepend != "never":
+        problem = f"expected what fits prepend_scheme {scheme!r}, got false"
+        raise LoadError(f"{where}.add_prefix_space: {problem}")
+    if result.metaspace is not None or result.byte_level:
+        earlier = "ByteLevel" if result.byte_level else "another Metaspace"
+        result.reasons.append(f"pre-tokenizer Metaspace after {earlier}")
+        return
+    split = optional(fields, "split", True, where)
+    result.metaspace = Metaspace(replacement, prepend, split, after=len(result.steps))
+
+
+def _character(fields: dict[str, Any], key: str, where: str) -> str:
+    value = member(fields, key, str, where)
+    if len(value) != 1:
+        raise LoadError(f"{where}.{key}: expected one character, got {shown(value)}")
+    return value
 
 
 _Cut = tuple[str, str, bool]
@@ -99,16 +131,37 @@ def _punctuation(fields: dict[str, Any], where: str) -> list[_Cut]:
 
 
 def _delimiter(fields: dict[str, Any], where: str) -> list[_Cut]:
-    return [(escape(member(fields, "delimiter", str, where)), "Removed", False)]
+    return [(escape(_character(fields, "delimiter", where)), "Removed", False)]
+
+
+def _fixed_length(fields: dict[str, Any], where: str) -> list[_Cut]:
+    length = optional(fields, "length", 5, where)
+    if length < 1:
+        raise LoadError(f"{where}.length: expected at least 1, got {length}")
+    return [(rf"[\s\S]{{1,{length}}}", "Isolated", False)]
+
+
+def _scripts(_fields: dict[str, Any], _where: str) -> list[_Cut]:
+    """Cut into runs of one script, with what goes with any; that before the first is dropped."""
+    sets = [rf"\p{{hf:Script{number}}}" for number in range(N_SCRIPTS)]
+    return [("|".join(f"{one}[{one}{sets[0]}]*" for one in sets[1:]), "Removed", True)]
 
 
 # In these dialects \s is exactly Unicode's White_Space, which is what the library tests.
+_BLANKS: _Cut = (r"\s", "Removed", False)
 _READERS: dict[str, Callable[[dict[str, Any], str], list[_Cut]]] = {
     "Split": _split,
     "Digits": _digits,
     "Punctuation": _punctuation,
     "CharDelimiterSplit": _delimiter,
-    "WhitespaceSplit": lambda _fields, _where: [(r"\s", "Removed", False)],
+    "FixedLength": _fixed_length,
+    "UnicodeScripts": _scripts,
+    "WhitespaceSplit": lambda _fields, _where: [_BLANKS],
+    "Whitespace": lambda _fields, _where: [(r"\p{hf:Word}+|[^\p{hf:Word}\s]+", "Removed", True)],
+    "BertPreTokenizer": lambda _fields, _where: [
+        _BLANKS,
+        (r"\p{hf:Punctuation}", "Isolated", False),
+    ],
 }
 
 

@@ -6,35 +6,55 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import LoadError
 from tokenmill._load.added_tokens import read_added_tokens, written_contents
-from tokenmill._load.bpe import ReadModel, read_bpe, read_vocab
-from tokenmill._load.fields import expect, member, shown, type_of
+from tokenmill._load.bpe import read_byte_bpe, read_character_bpe
+from tokenmill._load.decoder import read_decoder
+from tokenmill._load.fields import member, shown
 from tokenmill._load.normalizer import read_normalizer
 from tokenmill._load.post_processor import read_post_processor
 from tokenmill._load.pre_tokenizer import read_pre_tokenizer
-from tokenmill._spec import OpaqueModel, TokenizerSpec
+from tokenmill._load.unigram import read_pieces, read_unigram
+from tokenmill._load.vocabulary import read_vocab
+from tokenmill._load.wordlevel import read_wordlevel
+from tokenmill._load.wordpiece import read_wordpiece
+from tokenmill._spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from tokenmill._load.pre_tokenizer import Splitting
     from tokenmill._spec import AddedToken, NormalizerStep
 
 _KINDS = {"BPE": "bpe", "Unigram": "unigram", "WordPiece": "wordpiece", "WordLevel": "wordlevel"}
+# Normalizers that leave something of every text.
+_KEEPING = {"nfc", "nfd", "nfkc", "nfkd", "lowercase", "prepend"}
+_WORDPIECE_MEMBERS = {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word"}
 
 
-def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> TokenizerSpec:
-    """Read a parsed file; `source` is its text, kept for the reference library."""
+def read_tokenizer_json(
+    data: dict[str, Any], source: bytes, name: str, *, exact_scores: bool = False
+) -> TokenizerSpec:
+    """Read a parsed file; `source` is its text, kept for the reference library.
+
+    `exact_scores`: numbers mean what they say, not what the library would make of them.
+    """
     section = member(data, "model", dict, "")
     kind = _model_kind(section)
-    vocab = _read_pieces(section) if kind == "unigram" else read_vocab(section)
-    added_tokens, notes = read_added_tokens(data.get("added_tokens"), vocab)
+    vocab = read_pieces(section) if kind == "unigram" else read_vocab(section)
+    # The library counts entries, and equal pieces are two of them.
+    added_tokens, notes = read_added_tokens(data.get("added_tokens"), vocab, len(section["vocab"]))
     normalizer, reasons = read_normalizer(data.get("normalizer"))
     splitting = read_pre_tokenizer(data.get("pre_tokenizer"))
     frame = read_post_processor(data.get("post_processor"))
     written, decode_reasons = written_contents(added_tokens, normalizer)
-    if kind == "bpe" and splitting.byte_level:
+    if kind == "bpe":
+        read_bpe = read_byte_bpe if splitting.byte_level else read_character_bpe
         read = read_bpe(section, vocab, written)
+    elif kind == "unigram":
+        read = read_unigram(section, vocab, None if exact_scores else source)
     else:
-        read = _opaque(kind, vocab)
+        read = (read_wordpiece if kind == "wordpiece" else read_wordlevel)(section, vocab)
+    tokens = _tokens(kind, section, vocab)
+    decoder = read_decoder(data.get("decoder"), read.model, tokens, added_tokens, written)
     return TokenizerSpec(
         name=name,
         kind=kind,
@@ -45,6 +65,9 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
         add_prefix_space=splitting.add_prefix_space,
         prefix_ids=frame.prefix_ids,
         suffix_ids=frame.suffix_ids,
+        metaspace=splitting.metaspace,
+        texts=decoder.texts,
+        decoder=decoder.steps,
         single=frame.single,
         pair=frame.pair,
         trim_offsets=frame.trim_offsets,
@@ -53,43 +76,52 @@ def read_tokenizer_json(data: dict[str, Any], source: bytes, name: str) -> Token
             *read.reasons,
             *reasons,
             *splitting.reasons,
+            *_first_word(splitting, data.get("normalizer")),
             *frame.reasons,
             *_vanishing(added_tokens, normalizer),
         ),
-        unsupported_decode=(*_decoder_reasons(data.get("decoder"), read.model), *decode_reasons),
+        unsupported_decode=(*decoder.reasons, *decode_reasons),
         notes=(*notes, *_left_out(data)),
         source=source,
     )
 
 
 def _model_kind(section: dict[str, Any]) -> str:
-    stated = section.get("type")
-    if stated is None:  # old files leave it out; the library then tries what fits
-        if "merges" in section:
-            return "bpe"
-        if type(section.get("vocab")) is list:
-            return "unigram"
-        return "wordpiece" if "max_input_chars_per_word" in section else "wordlevel"
-    if stated not in _KINDS:
-        problem = f"model.type: expected one of {sorted(_KINDS)}, got {shown(stated)}"
-        raise LoadError(problem)
-    return _KINDS[stated]
+    if "type" in section:
+        if section["type"] in _KINDS:
+            return _KINDS[section["type"]]
+        stated = shown(section["type"])
+        raise LoadError(f"model.type: expected one of {sorted(_KINDS)}, got {stated}")
+    # Old files leave it out; the library then takes what fits, in this order.
+    if section.get("merges") is not None:
+        return "bpe"
+    if section.keys() >= _WORDPIECE_MEMBERS:
+        return "wordpiece"
+    if type(section.get("vocab")) is list:
+        return "unigram"
+    if "unk_token" in section:
+        return "wordlevel"
+    problem = f"model: expected a type or members that tell it, got {sorted(section)[:8]}"
+    raise LoadError(problem)
 
 
-def _read_pieces(section: dict[str, Any]) -> dict[str, int]:
-    pieces = member(section, "vocab", list, "model")
-    vocab: dict[str, int] = {}
-    for index, piece in enumerate(pieces):
-        if type(piece) is not list or len(piece) != 2 or type(piece[0]) is not str:  # noqa: PLR2004
-            place = f"model.vocab[{index}]"
-            raise LoadError(f"{place}: expected [piece, score], got {shown(piece)}")
-        vocab[piece[0]] = index
-    return vocab
+def _first_word(splitting: Splitting, normalizer: object) -> list[str]:
+    """Report where the first word need not be the one that begins with the text.
+
+    The library asks where a word began before normalizing, and that is not at the beginning if
+    the normalizer has removed something there.
+    """
+    space = splitting.metaspace
+    if space is None or space.prepend != "first" or not space.after or normalizer is None:
+        return []
+    return ["Metaspace with prepend_scheme first after a split of normalized text"]
 
 
-def _opaque(kind: str, vocab: dict[str, int]) -> ReadModel:
-    reason = "BPE over characters, not bytes" if kind == "bpe" else f"model {kind}"
-    return ReadModel(OpaqueModel(1 + max(vocab.values(), default=-1)), [reason])
+def _tokens(kind: str, section: dict[str, Any], vocab: dict[str, int]) -> Iterable[tuple[str, int]]:
+    """List tokens with their ids; two pieces of a Unigram model may be written alike."""
+    if kind != "unigram":
+        return vocab.items()
+    return ((piece[0], index) for index, piece in enumerate(section["vocab"]))
 
 
 def _vanishing(
@@ -97,24 +129,11 @@ def _vanishing(
 ) -> list[str]:
     """Report added tokens that may normalize to nothing, which would match everywhere."""
     removing = any(
-        step.kind in ("strip", "strip_accents") or (step.kind == "replace" and not step.b)
-        for step in normalizer
+        step.kind not in _KEEPING and not (step.kind == "replace" and step.b) for step in normalizer
     )
     if removing and any(token.normalized for token in added_tokens):
         return ["normalized added tokens under a normalizer that removes characters"]
     return []
-
-
-def _decoder_reasons(section: object, model: object) -> tuple[str, ...]:
-    if isinstance(model, OpaqueModel):
-        return ("the model is unknown to the native engine",)
-    if section is None:
-        return ("no decoder: the library puts a space between tokens",)
-    kind, fields = type_of(section, "decoder")
-    if kind == "Sequence":
-        children = expect(fields.get("decoders"), list, "decoder.decoders")
-        return _decoder_reasons(children[0], model) if len(children) == 1 else ("a decoder chain",)
-    return () if kind == "ByteLevel" else (f"decoder {kind}",)
 
 
 def _left_out(data: dict[str, Any]) -> list[str]:

@@ -1,0 +1,282 @@
+"""The engine and the library's own tokenizer side by side, kept the same.
+
+The engine gives ids; the peer, loaded when it is first needed, answers what the engine does not
+know (offsets, words, odd arguments and their errors). A change goes to the peer, and the engine is
+then made anew of it.
+"""
+
+# ruff: noqa: ANN401 -- objects of the library have no types here
+from __future__ import annotations
+
+import threading
+import warnings
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tokenmill._errors import ReferencePathWarning, TokenmillError
+from tokenmill._load.fields import parse_json
+from tokenmill._tokenizer import Tokenizer as Engine
+from tokenmill.compat.hf._layout import Rows, Side, Windows, lay_out, truncated, whole
+from tokenmill.compat.hf._library import library
+from tokenmill.compat.hf._template import (
+    Template,
+    copy_options,
+    probe_of_json,
+    probe_of_peer,
+    read_template,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
+FIELDS = ("ids", "type_ids", "special_tokens_mask", "attention_mask")
+_MODEL_SETTINGS = (
+    "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+    "byte_fallback", "ignore_merges", "max_input_chars_per_word",
+)  # fmt: skip
+_UNSET: Any = object()
+
+
+class Call(NamedTuple):
+    """What a tokenizer was asked for; `inputs` is as the library takes it."""
+
+    inputs: Sequence[Any]
+    is_pretokenized: bool
+    add_special_tokens: bool
+    as_text: bool
+    truncation: dict[str, Any] | None
+    padding: dict[str, Any] | None
+
+
+class Backend:
+    """One tokenizer twice."""
+
+    def __init__(
+        self, *, source: bytes | None = None, engine: Engine | None = None, peer: Any = None
+    ) -> None:
+        self.lock = threading.RLock()
+        self._source = source
+        self._peer = peer
+        self._engine: Any = engine if engine is not None and _is_native(engine) else _UNSET
+        if engine is not None and not _is_native(engine):
+            self._engine = None
+        self._templates: dict[tuple[bool, bool], Template | None] = {}
+        self._exposed: dict[str, object] = {}
+        self._pending: weakref.WeakSet[PeerRun] = weakref.WeakSet()
+        self.as_text = bool(peer.encode_special_tokens) if peer is not None else False
+        self.probe = (
+            probe_of_json(parse_json(source or b"")) if peer is None else probe_of_peer(peer)
+        )
+
+    @property
+    def peer(self) -> Any:
+        """The library's tokenizer. Its options may be those of any earlier call."""
+        if self._peer is None:
+            with self.lock:
+                if self._peer is None:
+                    assert self._source is not None  # noqa: S101 -- for the type checker
+                    text = self._source.decode()
+                    self._peer, self._source = library("tokenizers").Tokenizer.from_str(text), None
+        return self._peer
+
+    def engine(self) -> Engine | None:
+        """Return the engine, None where it would only run the library."""
+        if self._exposed:
+            self._notice()
+        if self._engine is _UNSET:
+            with self.lock:
+                self._engine = _native_engine(self.synced_peer())
+        engine: Engine | None = self._engine
+        return engine
+
+    def synced_peer(self) -> Any:
+        """Return the peer with the options that are set now."""
+        with self.lock:
+            copy_options(self.probe, self.peer)
+            self.peer.encode_special_tokens = self.as_text
+            return self.peer
+
+    def changing(self) -> Any:
+        """Return the peer to be changed; what was promised for the state before is done first."""
+        for run in list(self._pending):
+            run.encodings()
+        peer = self.synced_peer()
+        self._engine = _UNSET
+        self._templates.clear()
+        return peer
+
+    def changed(self) -> None:
+        """Follow a change of the post-processor."""
+        options = self.probe
+        self.probe = probe_of_peer(self.peer)
+        copy_options(options, self.probe)
+
+    def expose(self, name: str) -> Any:
+        """Hand out a component; from now on it is watched, for it can be changed in place."""
+        component = getattr(self.peer, name)
+        self._exposed.setdefault(name, _state(name, component))
+        return component
+
+    def _notice(self) -> None:
+        for name, before in self._exposed.items():
+            now = _state(name, getattr(self.peer, name))
+            if now != before:
+                self._exposed = {n: _state(n, getattr(self.peer, n)) for n in self._exposed}
+                self._engine = _UNSET
+                self._templates.clear()
+                self.changed()
+                return
+
+    def template(self, *, pair: bool, add_special_tokens: bool) -> Template | None:
+        """Return what is put around one text or two."""
+        key = pair, add_special_tokens
+        if key not in self._templates:
+            self._templates[key] = read_template(
+                self.probe, pair=pair, add_special_tokens=add_special_tokens
+            )
+        return self._templates[key]
+
+    def rows(
+        self, call: Call, names: Collection[str] = FIELDS, *, overflow: bool = False
+    ) -> tuple[Template, Rows] | None:
+        """Run a call on the engine; None where the library must be asked."""
+        sides = self._sides(call)
+        if sides is None:
+            return None
+        template = self.template(pair=len(sides) > 1, add_special_tokens=call.add_special_tokens)
+        if template is None:
+            return None
+        windows: Windows | None = whole(sides)
+        if call.truncation is not None:
+            windows = truncated(sides, call.truncation, template.added, overflow=overflow)
+        # In what truncation cuts off, texts keep their first types, whatever the template says.
+        odd_types = overflow and "type_ids" in names and not template.keeps_types
+        if windows is None or (odd_types and windows.number.any()):
+            return None
+        return template, lay_out(template, sides, windows, call.padding, names)
+
+    def run(self, call: Call) -> PeerRun:
+        """Promise to run a call on the peer."""
+        run = PeerRun(self, call)
+        self._pending.add(run)
+        return run
+
+    def forget(self, run: PeerRun) -> None:
+        """Take note that a promise is kept."""
+        self._pending.discard(run)
+
+    def _sides(self, call: Call) -> list[Side] | None:
+        columns = _columns(call.inputs, is_pretokenized=call.is_pretokenized)
+        engine = self.engine() if columns is not None else None
+        if engine is None or columns is None:
+            return None
+        mode: Any = "text" if call.as_text else "encode"
+        encode = _words if call.is_pretokenized else _texts
+        try:
+            return [encode(engine, column, mode) for column in columns]
+        except TokenmillError:  # the library has an error of its own for it
+            return None
+
+
+class PeerRun:
+    """A call on the peer, made when its answer is needed."""
+
+    def __init__(self, backend: Backend, call: Call) -> None:
+        self._backend = backend
+        self._call = call
+        self._encodings: list[Any] | None = None
+
+    def encodings(self) -> list[Any]:
+        """Return the library's own encodings of all inputs."""
+        with self._backend.lock:
+            if self._encodings is None:
+                self._encodings = self._run()
+                self._backend.forget(self)
+            return self._encodings
+
+    def _run(self) -> list[Any]:
+        call, peer = self._call, self._backend.peer
+        peer.no_truncation() if call.truncation is None else peer.enable_truncation(
+            **call.truncation
+        )
+        peer.no_padding() if call.padding is None else peer.enable_padding(**call.padding)
+        peer.encode_special_tokens = call.as_text
+        encodings: list[Any] = peer.encode_batch(
+            call.inputs, call.is_pretokenized, call.add_special_tokens
+        )
+        return encodings
+
+
+def _native_engine(peer: Any) -> Engine | None:
+    try:
+        engine = Engine.load(peer)
+    except TokenmillError as error:
+        warnings.warn(
+            f"runs through the library 'tokenizers', exact but at its speed: {error}",
+            ReferencePathWarning,
+            stacklevel=2,
+        )
+        return None
+    return engine if _is_native(engine) else None
+
+
+def _is_native(engine: Engine) -> bool:
+    return engine.describe().path != "reference"
+
+
+def _state(name: str, component: Any) -> object:
+    """Return what tells whether a component was changed in place."""
+    if name == "model":
+        return type(component).__name__, [getattr(component, s, None) for s in _MODEL_SETTINGS]
+    return None if component is None else component.__getstate__()
+
+
+def _columns(inputs: Sequence[Any], *, is_pretokenized: bool) -> list[list[Any]] | None:
+    """Return the first texts, and the second ones of pairs; None if the inputs are odd."""
+    is_text = _is_words if is_pretokenized else _is_str
+    if all(map(is_text, inputs)):
+        return [list(inputs)]
+    if all(isinstance(item, (tuple, list)) and len(item) == 2 for item in inputs):  # noqa: PLR2004
+        first, second = [item[0] for item in inputs], [item[1] for item in inputs]
+        if all(map(is_text, first)) and all(map(is_text, second)):
+            return [first, second]
+    return None
+
+
+def _is_str(item: object) -> bool:
+    return isinstance(item, str)
+
+
+def _is_words(item: object) -> bool:
+    return isinstance(item, (list, tuple)) and all(map(_is_str, item))
+
+
+def _texts(engine: Engine, texts: list[str], mode: Any) -> Side:
+    if len(texts) == 1:
+        ids = engine.encode(texts[0], special_in_text=mode)
+        return Side(ids, np.array([0, len(ids)], dtype=np.int64))
+    batch = engine.encode_batch(texts, special_in_text=mode)
+    return Side(batch.ids, batch.offsets)
+
+
+def _words(engine: Engine, texts: list[list[str]], mode: Any) -> Side:
+    """Encode every word by itself, as the library does."""
+    batch = engine.encode_batch([w for words in texts for w in words], special_in_text=mode)
+    bounds = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum([len(words) for words in texts], out=bounds[1:])
+    return Side(batch.ids, batch.offsets[bounds])
+
+
+def decodable(ids: Any, size: int) -> NDArray[Any] | None:
+    """Return ids as an array if the engine has all of them."""
+    array = np.asarray(ids)
+    if array.size == 0 and isinstance(ids, (list, tuple)):
+        return np.empty(0, dtype=np.uint32)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        return None
+    return array if array.min() >= 0 and array.max() < size else None

@@ -1,0 +1,325 @@
+"""Fast tokenizers of `transformers` that run on tokenmill.
+
+A tokenizer stays an object of its own class and keeps all that the class does (chat templates,
+special tokens, files); only its backend becomes a `tokenmill.compat.hf.Tokenizer`, and calls that
+ask for ids, masks and tensors go straight from the engine into arrays.
+"""
+
+# ruff: noqa: ANN401, SLF001 -- objects of the library have no types here, and private members
+# are what has to be taken over
+from __future__ import annotations
+
+import copy
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from transformers import AutoTokenizer as PeerAutoTokenizer
+from transformers import BatchEncoding, TensorType
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
+from transformers.tokenization_utils_tokenizers import TokenizersBackend
+
+from tokenmill.compat.hf._library import library
+from tokenmill.compat.hf._tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tokenmill.compat.hf._layout import Rows
+
+# Methods that a class may have of its own; then they are left to it.
+_ENCODING = ("_encode_plus", "_convert_encoding", "set_truncation_and_padding")
+_DECODING = ("_decode", "decode", "batch_decode")
+_KEYS = {
+    "input_ids": "ids",
+    "token_type_ids": "type_ids",
+    "attention_mask": "attention_mask",
+    "special_tokens_mask": "special_tokens_mask",
+}
+
+
+class FastTokenizer:
+    """What an accelerated tokenizer is, beside an object of its own class."""
+
+    _tokenizer: Any
+
+    @classmethod
+    def from_pretrained(cls, name: Any, *args: Any, **kwargs: Any) -> Any:
+        """Load a tokenizer as `transformers` does, and accelerate it."""
+        base = _plain_class(cls)
+        loader: Any = PeerAutoTokenizer if base is FastTokenizer else base
+        return accelerate_in_place(loader.from_pretrained(name, *args, **kwargs))
+
+    def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
+        return _blank, (_plain_class(type(self)),), self.__dict__
+
+
+class _Encodes(FastTokenizer):
+    """Calls go into arrays."""
+
+    def _encode_plus(
+        self,
+        text: Any,
+        text_pair: Any = None,
+        *args: Any,
+        **kwargs: Any,
+    ) -> Any:
+        if not args:
+            result = _fast_call(self, text, text_pair, **kwargs)
+            if result is not None:
+                return result
+        return super()._encode_plus(text, text_pair, *args, **kwargs)  # type: ignore[misc]
+
+    def tokenize(
+        self,
+        text: Any,
+        pair: Any = None,
+        add_special_tokens: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        if kwargs or not isinstance(text, str) or not isinstance(pair, (str, type(None))):
+            return super().tokenize(text, pair, add_special_tokens, **kwargs)  # type: ignore[misc]
+        _set_options(self, {})
+        self._tokenizer.encode_special_tokens = self.split_special_tokens  # type: ignore[attr-defined]
+        encoding = self._tokenizer.encode(text, pair or None, False, add_special_tokens)
+        return encoding.tokens
+
+
+class _Decodes(FastTokenizer):
+    """Rows of ids are decoded together."""
+
+    def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
+        rows = None if kwargs.keys() - {"clean_up_tokenization_spaces"} else _rows(token_ids)
+        clean_up = kwargs.get("clean_up_tokenization_spaces")
+        clean_up = self.clean_up_tokenization_spaces if clean_up is None else clean_up  # type: ignore[attr-defined]
+        if rows is None or clean_up:
+            return super().decode(token_ids, skip_special_tokens, **kwargs)  # type: ignore[misc]
+        return self._tokenizer.decode_batch(rows, skip_special_tokens)
+
+
+class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
+    """A BatchEncoding whose encodings are made when they are asked for."""
+
+    _made: Any = None
+    _make: Any = None
+
+    @property
+    def _encodings(self) -> Any:
+        if self._made is None and self._make is not None:
+            self.__dict__["_made"] = self._make()
+        return self._made
+
+    @_encodings.setter
+    def _encodings(self, value: Any) -> None:
+        self.__dict__["_made"] = value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _plain_batch, (self.data, self._encodings)
+
+
+def accelerate(tokenizer: Any) -> Any:
+    """Return a copy of a fast tokenizer of `transformers` that runs on tokenmill.
+
+    One that the engine has no native form for comes back as it is.
+    """
+    return accelerate_in_place(copy.deepcopy(tokenizer))
+
+
+def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:
+    """Accelerate a tokenizer that nobody else holds; `lazily` leaves the engine for later."""
+    kind: Any = type(tokenizer)
+    if isinstance(tokenizer, FastTokenizer):
+        return tokenizer if tokenizer._tokenizer.is_native else _slowed_down(tokenizer)
+    if not isinstance(tokenizer, TokenizersBackend) or not _same(
+        kind, _ENCODING, TokenizersBackend
+    ):
+        return tokenizer
+    peer = tokenizer._tokenizer
+    backend = Tokenizer.wrap(peer)
+    if lazily or backend.is_native:
+        tokenizer._tokenizer = backend
+        tokenizer.__class__ = _accelerated_class(kind)
+    return tokenizer
+
+
+def _slowed_down(tokenizer: Any) -> Any:
+    """Undo the acceleration of a tokenizer that the engine turned out to have no form for."""
+    tokenizer._tokenizer = tokenizer._tokenizer._backend.synced_peer()
+    tokenizer.__class__ = _plain_class(type(tokenizer))
+    return tokenizer
+
+
+class AutoTokenizer(PeerAutoTokenizer):  # type: ignore[misc]
+    """`transformers.AutoTokenizer`, whose tokenizers run on tokenmill where they can."""
+
+    @classmethod
+    def from_pretrained(cls, *args: Any, **kwargs: Any) -> Any:
+        """Load a tokenizer as `transformers` does, and accelerate it."""
+        return accelerate_in_place(PeerAutoTokenizer.from_pretrained(*args, **kwargs))
+
+
+@cache
+def _accelerated_class(kind: Any) -> Any:
+    """Derive a class; its name stays, for it is written into files."""
+    mixins: list[type] = [_Encodes]
+    if _same(kind, _DECODING, TokenizersBackend):
+        mixins.append(_Decodes)
+    members = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    return type(kind.__name__, (*mixins, kind), {**members, "__doc__": kind.__doc__})
+
+
+def _plain_class(kind: type) -> Any:
+    """Return the class that an accelerated one was derived from."""
+    if not issubclass(kind, TokenizersBackend):
+        return FastTokenizer
+    return next(base for base in kind.__mro__ if not issubclass(base, FastTokenizer))
+
+
+def _same(kind: type, names: Iterable[str], base: type) -> bool:
+    return all(getattr(kind, name) is getattr(base, name) for name in names)
+
+
+def _blank(kind: Any) -> Any:
+    made = kind.__new__(kind)
+    made.__class__ = _accelerated_class(kind)
+    return made
+
+
+def _plain_batch(data: dict[str, Any], encodings: Any) -> BatchEncoding:
+    return BatchEncoding(data, encodings)
+
+
+def _rows(token_ids: Any) -> Any:
+    """Return rows of ids, None if it is a single row."""
+    if hasattr(token_ids, "numpy") and hasattr(token_ids, "detach"):
+        token_ids = token_ids.detach().cpu().numpy()
+    if isinstance(token_ids, np.ndarray):
+        return list(token_ids) if token_ids.ndim == 2 and token_ids.size else None  # noqa: PLR2004
+    is_rows = isinstance(token_ids, (list, tuple)) and token_ids
+    return token_ids if is_rows and all(isinstance(r, (list, tuple)) for r in token_ids) else None
+
+
+class _Wanted:
+    """The arguments of one call, as `_encode_plus` has them."""
+
+    def __init__(self, tokenizer: Any, options: dict[str, Any]) -> None:
+        get, inputs = options.get, tokenizer.model_input_names
+        types, attention = get("return_token_type_ids"), get("return_attention_mask")
+        self.keys = ["input_ids"]
+        self.keys += ["token_type_ids"] * bool(
+            "token_type_ids" in inputs if types is None else types
+        )
+        self.keys += ["attention_mask"] * bool(
+            "attention_mask" in inputs if attention is None else attention
+        )
+        self.keys += ["special_tokens_mask"] * bool(get("return_special_tokens_mask"))
+        self.offsets = bool(get("return_offsets_mapping"))
+        self.length = bool(get("return_length"))
+        self.overflow = bool(get("return_overflowing_tokens"))
+        self.tensors = get("return_tensors")
+        self.add_special = get("add_special_tokens", True)
+        self.words = bool(get("is_split_into_words"))
+        split = get("split_special_tokens")
+        self.as_text = tokenizer.split_special_tokens if split is None else split
+
+
+def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:
+    """Answer a call by arrays; None leaves it, and all errors, to `transformers`."""
+    wanted = _Wanted(tokenizer, options)
+    batched, inputs = _inputs(text, pair, words=wanted.words)
+    plain = isinstance(wanted.add_special, bool) and isinstance(wanted.as_text, bool)
+    if inputs is None or not plain:
+        return None
+    _set_options(tokenizer, options)
+    backend = tokenizer._tokenizer
+    backend.encode_special_tokens = wanted.as_text
+    call = backend._call(inputs, wanted.words, wanted.add_special)
+    found = backend._backend.rows(call, [_KEYS[k] for k in wanted.keys], overflow=wanted.overflow)
+    if found is None:
+        return None
+    template, rows = found
+    _warn_too_long(tokenizer, rows, options)
+    make = _encodings_later(backend, call, overflow=wanted.overflow)
+    encodings = make() if wanted.offsets else None
+    data = _data(rows, wanted, encodings)
+    if not batched and wanted.tensors is None and not wanted.overflow:
+        data = {k: v[0] if v and isinstance(v[0], list) else v for k, v in data.items()}
+    made = LazyBatchEncoding(data, encodings, wanted.tensors, n_sequences=template.n_sequences)
+    made.__dict__["_make"] = make
+    return made
+
+
+def _encodings_later(backend: Tokenizer, call: Any, *, overflow: bool) -> Any:
+    """Return what makes the encodings of a call, of the state that the tokenizer has now."""
+    run = backend._backend.run(call)
+
+    def make() -> list[Any]:
+        peers = run.encodings()
+        return [e for p in peers for e in ([p, *p.overflowing] if overflow else [p])]
+
+    return make
+
+
+def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:
+    get = options.get
+    tokenizer.set_truncation_and_padding(
+        padding_strategy=get("padding_strategy", PaddingStrategy.DO_NOT_PAD),
+        truncation_strategy=get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE),
+        max_length=get("max_length"),
+        stride=get("stride", 0),
+        pad_to_multiple_of=get("pad_to_multiple_of"),
+        padding_side=get("padding_side"),
+    )
+
+
+def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:
+    """Return whether it is a batch, and the inputs as the backend takes them, None if odd."""
+    if words:
+        batched = (
+            isinstance(text, (list, tuple)) and bool(text) and isinstance(text[0], (list, tuple))
+        )
+    else:
+        batched = isinstance(text, (list, tuple))
+    if not batched:
+        if not isinstance(text, (str, list, tuple)) or (pair and type(pair) is not type(text)):
+            return False, None
+        return False, [(text, pair)] if pair else [text]
+    if not text or (
+        pair is not None and (not isinstance(pair, (list, tuple)) or len(pair) != len(text))
+    ):
+        return True, None
+    return True, list(text) if pair is None else list(zip(text, pair, strict=True))
+
+
+def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:
+    limit, verbose = options.get("max_length"), options.get("verbose", True)
+    widths = np.diff(rows.bounds)
+    if limit is None and verbose and (widths > tokenizer.model_max_length).any():
+        first = int(widths[widths > tokenizer.model_max_length][0])
+        tokenizer._eventual_warn_about_too_long_sequence(range(first), None, verbose)
+
+
+def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
+    shape = None if wanted.tensors is None else rows.shape
+    data: dict[str, Any] = {}
+    for key in wanted.keys:
+        if shape is not None:
+            data[key] = _tensor(rows.fields[_KEYS[key]].reshape(shape), wanted.tensors)
+        else:
+            data[key] = rows.lists(_KEYS[key])
+    if encodings is not None:
+        data["offset_mapping"] = [encoding.offsets for encoding in encodings]
+    if wanted.length:
+        data["length"] = np.diff(rows.bounds).tolist()
+    if wanted.overflow:
+        data["overflow_to_sample_mapping"] = rows.windows.sample.tolist()
+    return data
+
+
+def _tensor(array: Any, kind: Any) -> Any:
+    """Return an array as the tensor that was asked for; others are made of the array later."""
+    if TensorType(kind) is TensorType.PYTORCH:
+        torch = library("torch")
+
+        return torch.from_numpy(array)
+    return array if TensorType(kind) is TensorType.NUMPY else array.tolist()

@@ -1,0 +1,258 @@
+"""Tokenizer: the surface of `tokenizers.Tokenizer`."""
+
+# ruff: noqa: ANN401 -- objects of the library have no types here
+from __future__ import annotations
+
+import asyncio
+import copy
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._tokenizer import Tokenizer as Engine
+from tokenmill.compat.hf._backend import COMPONENTS, FIELDS, Backend, Call, decodable
+from tokenmill.compat.hf._encoding import Batch, Encoding, spelled
+from tokenmill.compat.hf._library import library
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+_FROM_PEER = frozenset({
+    "get_added_tokens_decoder", "get_vocab", "get_vocab_size", "id_to_token",
+    "num_special_tokens_to_add", "post_process", "save", "to_str", "token_to_id",
+})  # fmt: skip
+_CHANGES = frozenset({"add_special_tokens", "add_tokens", "train", "train_from_iterator"})
+_OPTIONS = frozenset({
+    "enable_padding", "enable_truncation", "no_padding", "no_truncation", "padding", "truncation",
+})  # fmt: skip
+
+
+class Tokenizer:
+    """A tokenizer as `tokenizers.Tokenizer` is one.
+
+    Ids, masks, truncation, padding and decoding are tokenmill's; what else it is asked is answered
+    by the library's own object, which is loaded when it is first needed. Components can be read
+    and set; the engine follows.
+    """
+
+    _backend: Backend
+
+    def __init__(self, model: Any) -> None:
+        tokenizers = library("tokenizers")
+        is_whole = isinstance(model, tokenizers.Tokenizer)
+        peer = copy.deepcopy(model) if is_whole else tokenizers.Tokenizer(model)
+        object.__setattr__(self, "_backend", Backend(peer=peer))
+
+    @classmethod
+    def _of(cls, backend: Backend) -> Tokenizer:
+        made = cls.__new__(cls)
+        object.__setattr__(made, "_backend", backend)
+        return made
+
+    @classmethod
+    def wrap(cls, tokenizer: Any) -> Tokenizer:
+        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone."""
+        return cls._of(Backend(peer=tokenizer))
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Tokenizer:
+        """Load a tokenizer.json."""
+        return cls._of(Backend(source=Path(path).read_bytes(), engine=Engine.load(Path(path))))
+
+    @classmethod
+    def from_str(cls, json: str) -> Tokenizer:
+        """Load the text of a tokenizer.json."""
+        return cls._of(Backend(peer=library("tokenizers").Tokenizer.from_str(json)))
+
+    @classmethod
+    def from_buffer(cls, buffer: bytes) -> Tokenizer:
+        """Load the bytes of a tokenizer.json."""
+        return cls._of(Backend(peer=library("tokenizers").Tokenizer.from_buffer(buffer)))
+
+    @classmethod
+    def from_pretrained(
+        cls, identifier: str, revision: str = "main", token: str | None = None
+    ) -> Tokenizer:
+        """Load from a local folder or from the hub."""
+        local = Path(identifier) / "tokenizer.json"
+        if local.is_file():
+            return cls.from_file(local)
+        peer = library("tokenizers").Tokenizer.from_pretrained(identifier, revision, token)
+        return cls._of(Backend(peer=peer))
+
+    @property
+    def is_native(self) -> bool:
+        """Whether tokenmill gives the ids, rather than the library."""
+        return self._backend.engine() is not None
+
+    @property
+    def encode_special_tokens(self) -> bool:
+        """Whether the text of special tokens is text like any other."""
+        return self._backend.as_text
+
+    @encode_special_tokens.setter
+    def encode_special_tokens(self, value: bool) -> None:
+        self._backend.as_text = bool(value)
+
+    def encode(
+        self,
+        sequence: Any,
+        pair: Any = None,
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> Encoding:
+        """Encode one text, or a pair of them."""
+        inputs = [sequence if pair is None else (sequence, pair)]
+        found = self._native(self._call(inputs, is_pretokenized, add_special_tokens))
+        if found is not None and (pair is not None or _is_one(sequence, is_pretokenized)):
+            return found[0]
+        with self._backend.lock:
+            peer = self._backend.synced_peer()
+            return Encoding(peer=peer.encode(sequence, pair, is_pretokenized, add_special_tokens))
+
+    def encode_batch(
+        self,
+        input: Sequence[Any],  # noqa: A002 -- the library's name
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """Encode many texts or pairs."""
+        found = None
+        if isinstance(input, (list, tuple)) and input:
+            found = self._native(self._call(input, is_pretokenized, add_special_tokens))
+        if found is not None:
+            return found
+        with self._backend.lock:
+            peer = self._backend.synced_peer()
+            rows = peer.encode_batch(input, is_pretokenized, add_special_tokens)
+        return [Encoding(peer=row) for row in rows]
+
+    def encode_batch_fast(
+        self,
+        input: Sequence[Any],  # noqa: A002 -- the library's name
+        is_pretokenized: bool = False,
+        add_special_tokens: bool = True,
+    ) -> list[Encoding]:
+        """Encode many texts or pairs; offsets need not be asked for."""
+        return self.encode_batch(input, is_pretokenized, add_special_tokens)
+
+    async def async_encode(self, *args: Any, **kwargs: Any) -> Encoding:
+        """Run `encode` beside the event loop."""
+        return await asyncio.to_thread(partial(self.encode, *args, **kwargs))
+
+    async def async_encode_batch(self, *args: Any, **kwargs: Any) -> list[Encoding]:
+        """Run `encode_batch` beside the event loop."""
+        return await asyncio.to_thread(partial(self.encode_batch, *args, **kwargs))
+
+    async_encode_batch_fast = async_encode_batch
+
+    async def async_decode_batch(self, *args: Any, **kwargs: Any) -> list[str]:
+        """Run `decode_batch` beside the event loop."""
+        return await asyncio.to_thread(partial(self.decode_batch, *args, **kwargs))
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        """Return the text of ids."""
+        engine = self._backend.engine()
+        array = None if engine is None else decodable(ids, engine.vocab_size)
+        if engine is None or array is None:
+            text: str = self._backend.peer.decode(ids, skip_special_tokens)
+            return text
+        return engine.decode(self._shown(array, skip_special_tokens))
+
+    def decode_batch(
+        self, sequences: Sequence[Sequence[int]], skip_special_tokens: bool = True
+    ) -> list[str]:
+        """Return the text of each row of ids."""
+        engine = self._backend.engine()
+        size = 0 if engine is None else engine.vocab_size
+        rows = [decodable(row, size) for row in sequences]
+        shown = [self._shown(row, skip_special_tokens) for row in rows if row is not None]
+        if engine is None or len(shown) < len(rows):
+            texts: list[str] = self._backend.peer.decode_batch(sequences, skip_special_tokens)
+            return texts
+        return engine.decode_batch(shown)
+
+    def __getattr__(self, name: str) -> Any:
+        backend = self._backend
+        if name in COMPONENTS:
+            return backend.expose(name)
+        if name in _OPTIONS:
+            return getattr(backend.probe, name)
+        if name in _FROM_PEER:
+            return getattr(backend.synced_peer(), name)
+        if name in _CHANGES:
+            return partial(self._change, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in COMPONENTS:
+            object.__setattr__(self, name, value)
+            return
+        setattr(self._backend.changing(), name, value)
+        self._backend.changed()
+
+    def __dir__(self) -> list[str]:
+        names = {*COMPONENTS, *_OPTIONS, *_FROM_PEER, *_CHANGES}
+        return sorted(names.union(super().__dir__()))
+
+    def __repr__(self) -> str:
+        return f"<tokenmill.compat.hf.Tokenizer over {self._backend.peer!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        peer = self._backend.synced_peer()
+        return _revive, (type(self), peer, self._backend.as_text)
+
+    def __deepcopy__(self, memo: object) -> Tokenizer:
+        peer = copy.deepcopy(self._backend.synced_peer())
+        return _revive(type(self), peer, self._backend.as_text)
+
+    def _call(self, inputs: Sequence[Any], is_pretokenized: bool, add_special: bool) -> Call:
+        probe, as_text = self._backend.probe, self._backend.as_text
+        return Call(inputs, is_pretokenized, add_special, as_text, probe.truncation, probe.padding)
+
+    def _native(self, call: Call) -> list[Encoding] | None:
+        found = self._backend.rows(call, FIELDS)
+        return None if found is None else self._encodings(call, *found)
+
+    def _encodings(self, call: Call, template: Any, rows: Any) -> list[Encoding]:
+        pad_token = call.padding["pad_token"] if call.padding is not None else ""
+        batch = Batch(template, rows, self._backend.run(call), pad_token, self._spell)
+        return [Encoding(batch, i) for i in range(len(rows.bounds) - 1)]
+
+    def _spell(self, ids: NDArray[Any]) -> list[str] | None:
+        """Write ids as tokens; added tokens and the unknown one may stand for other text."""
+        peer = self._backend.peer
+        risky = [*peer.get_added_tokens_decoder()]
+        if type(peer.model).__name__ == "Unigram":
+            return None
+        return spelled(ids, np.array(risky, dtype=np.int64), peer.id_to_token)
+
+    def _shown(self, ids: NDArray[Any], skip_special_tokens: bool) -> NDArray[Any]:
+        engine = self._backend.engine()
+        if not skip_special_tokens or engine is None or not engine.special_tokens:
+            return ids
+        hidden = np.fromiter(engine.special_tokens.values(), dtype=np.int64)
+        return ids[~np.isin(ids, hidden)]
+
+    def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        result = getattr(self._backend.changing(), name)(*args, **kwargs)
+        self._backend.changed()
+        return result
+
+
+def _revive(cls: type[Tokenizer], peer: Any, as_text: bool) -> Tokenizer:
+    made = cls.wrap(peer)
+    made.encode_special_tokens = as_text
+    return made
+
+
+def _is_one(sequence: object, is_pretokenized: bool) -> bool:
+    """Tell a text from a pair, which is no single sequence."""
+    if not is_pretokenized:
+        return isinstance(sequence, str)
+    return isinstance(sequence, (list, tuple)) and all(isinstance(w, str) for w in sequence)

@@ -1,0 +1,169 @@
+"""The spec of a SentencePiece file, run by the slow reference, gives what the library gives."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import sentencepiece
+from hypothesis import given, settings
+from tests.load.sentencepiece_models import (
+    BPE,
+    CHAR,
+    CONTROL,
+    SPACE,
+    UNIGRAM,
+    UNK,
+    USER_DEFINED,
+    WORD,
+    Piece,
+    compiled_charsmap,
+    model_file,
+    random_model,
+    random_text,
+    trained,
+)
+from tests.reference.sentencepiece import ReferenceSentencePiece
+from tests.strategies import EXAMPLES, TEXTS, class_strings
+
+from tokenmill._load.sentencepiece import read_sentencepiece
+
+# Those of the model for whole words need the library; the reference knows how they go.
+KNOWN_TO_THE_REFERENCE = ("unknown words in a row are one",)
+TRAINED: dict[str, dict[str, Any]] = {
+    "unigram": {"model_type": "unigram", "vocab_size": 230},
+    "unigram with bytes": {"model_type": "unigram", "vocab_size": 480, "byte_fallback": True},
+    "unigram, blanks behind": {
+        "model_type": "unigram", "vocab_size": 230, "treat_whitespace_as_suffix": True,
+    },
+    "unigram across blanks": {
+        "model_type": "unigram", "vocab_size": 230, "split_by_whitespace": False,
+        "normalization_rule_name": "nfkc_cf",
+    },
+    "bpe": {"model_type": "bpe", "vocab_size": 230},
+    "bpe with bytes": {
+        "model_type": "bpe", "vocab_size": 480, "byte_fallback": True,
+        "normalization_rule_name": "identity", "remove_extra_whitespaces": False,
+        "allow_whitespace_only_pieces": True, "user_defined_symbols": ["<sep>", "<sep>>", "  "],
+        "control_symbols": ["<ctl>"],
+    },
+    "bpe without a prefix": {
+        "model_type": "bpe", "vocab_size": 230, "add_dummy_prefix": False,
+        "user_defined_symbols": ["\u00e9", SPACE * 2],
+    },
+    "word": {"model_type": "word", "vocab_size": 60},
+    "char": {"model_type": "char", "vocab_size": 60, "user_defined_symbols": ["in"]},
+}  # fmt: skip
+
+
+class Twins:
+    """The library, and the reference over our spec of the same file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.library = sentencepiece.SentencePieceProcessor(model_proto=data)
+        self.spec = read_sentencepiece(data, "x")
+        assert set(self.spec.unsupported) <= set(KNOWN_TO_THE_REFERENCE)
+        assert self.spec.unsupported_decode == ()
+        self.reference = ReferenceSentencePiece(self.spec)
+
+    def check(self, text: str) -> None:
+        ids = self.library.encode(text)
+        assert self.reference.encode(text) == ids, text
+        self.check_decode(ids)
+
+    def check_decode(self, ids: list[int]) -> None:
+        assert self.reference.decode(ids) == self.library.decode(ids), ids
+
+
+@pytest.fixture(scope="module")
+def charsmap(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return compiled_charsmap(tmp_path_factory.mktemp("rules"))
+
+
+@pytest.fixture(scope="module")
+def trained_twins() -> dict[str, Twins]:
+    lines = [line for text in EXAMPLES for line in text.split("\n") if line.strip(" \0")]
+    clean = [line.replace("\0", "") for line in lines]
+    shared = {"character_coverage": 0.98, "hard_vocab_limit": False}
+    return {
+        name: Twins(trained(clean * 3, **{**shared, **options}))
+        for name, options in TRAINED.items()
+    }
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_trained_models(trained_twins: dict[str, Twins], name: str) -> None:
+    twins = trained_twins[name]
+    for text in (*EXAMPLES, *class_strings(3, 12, 120)):
+        twins.check(text)
+        twins.check(f"  {text} {SPACE} <sep>>{text[:9]}<ctl>  ")
+    choose = random.Random(9)  # noqa: S311
+    for _ in range(60):
+        twins.check_decode(choose.choices(range(len(twins.spec.texts)), k=choose.randrange(9)))
+
+
+@pytest.mark.parametrize("name", ["unigram", "bpe with bytes"])
+def test_trained_models_on_any_text(trained_twins: dict[str, Twins], name: str) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(TEXTS)
+    def check(text: str) -> None:
+        trained_twins[name].check(text)
+
+    check()
+
+
+@pytest.mark.parametrize("model_type", [UNIGRAM, BPE, WORD, CHAR])
+def test_random_models(charsmap: bytes, model_type: int) -> None:
+    choose = random.Random(model_type)  # noqa: S311
+    models = 0
+    while models < 40:
+        data = random_model(choose, model_type, charsmap)
+        if set(read_sentencepiece(data, "x").unsupported) - set(KNOWN_TO_THE_REFERENCE):
+            continue
+        models += 1
+        twins = Twins(data)
+        for _ in range(12):
+            twins.check(random_text(choose))
+            ids = choose.choices(range(len(twins.spec.texts)), k=choose.randrange(8))
+            twins.check_decode(ids)
+
+
+A, B, C = Piece("a", -4.0), Piece("b", -4.0), Piece("c", -4.0)
+ULP = 2.0**-23
+
+
+@pytest.mark.parametrize(
+    ("pieces", "model_type", "text", "ids"),
+    [
+        # Of equal sums the one with the longest last piece stays.
+        ([Piece("-", -2.0), Piece("--", -2.0)], UNIGRAM, "---", [1, 2]),
+        # Sums are rounded to float32 before they are compared.
+        (
+            [Piece("a", -1.0), Piece("b", -(1 + 3 * ULP)), Piece("ab", -(2 + 4 * ULP)), C],
+            UNIGRAM, "ab", [3],
+        ),
+        # A user-defined piece has 0.1 for each byte but the first, and can lose.
+        ([A, Piece("bc", 0.0, USER_DEFINED), Piece("abc", -3.8)], UNIGRAM, "abc", [3]),
+        ([A, Piece("bc", 0.0, USER_DEFINED), Piece("abc", -4.0)], UNIGRAM, "abc", [1, 2]),
+        # An unknown character costs ten less than the least score.
+        ([Piece("a", 9.0), Piece("az", -5.0), Piece("y", -4.0)], UNIGRAM, "az", [2]),
+        ([Piece("a", 11.0), Piece("az", -5.0), Piece("y", -4.0)], UNIGRAM, "az", [1, 0]),
+        # Equal scores merge from the left.
+        ([A, B, C, Piece("ab", -1.0), Piece("bc", -1.0)], BPE, "abc", [4, 3]),
+        ([A, B, C, Piece("ab", -2.0), Piece("bc", -1.0)], BPE, "abc", [1, 5]),
+        # A control piece is no text, unless it is a single character of BPE.
+        ([A, Piece("aa", 0.0, CONTROL)], BPE, "aa", [1, 1]),
+        ([A, Piece("b", 0.0, CONTROL)], BPE, "ab", [1, 2]),
+        ([A, Piece("b", 0.0, CONTROL)], UNIGRAM, "ab", [1, 0]),
+        # Unknown neighbours are one.
+        ([A], BPE, "xyaz", [0, 1, 0]),
+        ([A], UNIGRAM, "xyaz", [0, 1, 0]),
+    ],
+)  # fmt: skip
+def test_rules_of_the_library(
+    pieces: list[Piece], model_type: int, text: str, ids: list[int]
+) -> None:
+    twins = Twins(model_file([UNK, *pieces], model_type=model_type))
+    assert twins.library.encode(text) == ids
+    twins.check(text)
