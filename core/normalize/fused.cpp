@@ -78,20 +78,41 @@ struct AlignedOutput {
 
     void write_block(const BlockReader& block, std::size_t size, const std::uint8_t* at) {
         block.store(out.text.data() + n_written);
-        std::copy_n(spans + (at - text), size, out.spans.data() + n_written);
+        Span* const to = out.spans.data() + n_written;
+        if (spans != nullptr) {
+            std::copy_n(spans + (at - text), size, to);
+        } else {
+            const auto first = static_cast<std::uint32_t>(at - text);
+            for (std::uint32_t i = 0; i < kBlock; ++i) {  // there is room, and a fixed size is quick
+                to[i] = {first + i, first + i + 1};
+            }
+        }
         n_written += size;
     }
 
     void write_entry(const Entry& entry, const std::uint8_t* at) {
         std::memcpy(out.text.data() + n_written, &entry, sizeof entry);
-        std::fill_n(out.spans.data() + n_written, entry.size, spans[at - text]);
+        std::fill_n(out.spans.data() + n_written, entry.size, span_at(at));
         n_written += entry.size;
     }
 
+    // Of the character that begins there.
+    [[nodiscard]] Span span_at(const std::uint8_t* at) const noexcept {
+        if (spans != nullptr) {
+            return spans[at - text];
+        }
+        const auto begin = static_cast<std::uint32_t>(at - text);
+        return {begin, begin + unicode::size_of(*at)};
+    }
+
     void write_slowly(const std::vector<Step>& steps, Bytes stretch) {
-        const Span* const begin = spans + (stretch.data() - text);
         current.text.assign(stretch.begin(), stretch.end());
-        current.spans.assign(begin, begin + stretch.size());
+        current.spans.clear();
+        for (std::size_t at = 0; at < stretch.size();) {
+            const std::size_t size = unicode::size_of(stretch[at]);
+            current.spans.insert(current.spans.end(), size, span_at(stretch.data() + at));
+            at += size;
+        }
         for (const Step& step : steps) {
             next.text.clear();
             next.spans.clear();
@@ -113,7 +134,7 @@ struct AlignedOutput {
 
     AlignedText& out;
     const std::uint8_t* text;
-    const Span* spans;
+    const Span* spans;  // null: the text is the original
     std::size_t n_written = 0;
     AlignedText current;
     AlignedText next;

@@ -208,7 +208,7 @@ Bytes DocumentReader::rewrite(Bytes text) {
 // The same text; what is put in front of it needs no alignment.
 Bytes DocumentReader::rewrite_aligned(Bytes text) {
     if (!normalize::is_identity(model_.rewriter_, text)) {
-        normalize::AlignedText aligned;
+        normalize::AlignedText aligned{std::move(worker_.normalized), {}};
         normalize::run_aligned(model_.rewriter_, text, aligned);
         source_->aligned.push_back(std::move(aligned.spans));
         range_.aligned = source_->aligned.back().data();

@@ -37,13 +37,38 @@ struct CharPlace {
     }
 };
 
-// Everything else.
-struct AnyPlace {
-    const pipeline::SpanRange& range;
+// And in bytes.
+struct BytePlace {
+    PlainPlace plain;
 
     [[nodiscard]] pipeline::Place operator()(const std::uint8_t* begin,
                                              const std::uint8_t* end) const noexcept {
-        return pipeline::place_of(range, begin, end);
+        const Bytes text = plain.range.source->text;
+        pipeline::Place place = plain(begin, end);
+        while ((text[place.begin] & 0xC0) == 0x80) {
+            --place.begin;
+        }
+        while (place.end < text.size() && (text[place.end] & 0xC0) == 0x80) {
+            ++place.end;
+        }
+        return place;
+    }
+};
+
+// Where text stands that was rewritten.
+template <bool kInChars>
+struct AlignedPlace {
+    CharPlace chars;
+
+    [[nodiscard]] pipeline::Place operator()(const std::uint8_t* begin,
+                                             const std::uint8_t* end) const noexcept {
+        const pipeline::SpanRange& range = chars.plain.range;
+        const std::uint32_t from = range.origin + range.aligned[chars.plain.first(begin)].begin;
+        const std::uint32_t to = range.origin + range.aligned[chars.plain.last(end) - 1].end;
+        if constexpr (kInChars) {
+            return {chars.rank(from), chars.rank(to)};
+        }
+        return {from, to};
     }
 };
 
@@ -125,8 +150,8 @@ private:
         for (; end - tail != begin && *(end - tail - 1) == ' '; ++tail) {
         }
         is_first |= place.begin == 0;
-        if (is_first && lead != 0 && spans_.trim == pipeline::Trim::KeepAdded) {
-            --lead;
+        if (is_first && lead == 1 && spans_.trim == pipeline::Trim::KeepAdded) {
+            lead = 0;
         }
         return pipeline::trimmed(source_, place, lead, tail);
     }
@@ -154,12 +179,20 @@ inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& r
             use(run);
         }
     };
-    if (range.aligned == nullptr && range.source->is_plain) {
+    const bool in_chars =
+        !range.source->is_plain && worker.spans.unit == pipeline::SpanUnit::Characters;
+    if (range.aligned != nullptr) {
+        if (in_chars) {
+            choose(AlignedPlace<true>{CharPlace(range)});
+        } else {
+            choose(AlignedPlace<false>{CharPlace(range)});
+        }
+    } else if (range.source->is_plain) {
         choose(PlainPlace{range});
-    } else if (range.aligned == nullptr && worker.spans.unit == pipeline::SpanUnit::Characters) {
+    } else if (in_chars) {
         choose(CharPlace(range));
     } else {
-        choose(AnyPlace{range});
+        choose(BytePlace{PlainPlace{range}});
     }
 }
 
@@ -169,10 +202,9 @@ inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) 
     pipeline::Place place = fixed.place;
     if (fixed.source != nullptr) {
         const bool is_first = spans.text_ids == 0 || place.begin == 0;
-        const bool keeps = is_first && spans.trim == pipeline::Trim::KeepAdded && fixed.lead != 0;
+        const bool keeps = is_first && spans.trim == pipeline::Trim::KeepAdded && fixed.lead == 1;
         if (spans.trim != pipeline::Trim::Never) {
-            place = pipeline::trimmed(*fixed.source, place, fixed.lead - (keeps ? 1 : 0),
-                                      fixed.tail);
+            place = pipeline::trimmed(*fixed.source, place, keeps ? 0 : fixed.lead, fixed.tail);
         }
         ++spans.text_ids;
     }

@@ -15,8 +15,8 @@ namespace tokenmill::pipeline {
 
 enum class SpanUnit : std::uint8_t { None, Characters, Bytes };
 
-// Blanks at the ends of a token are not part of its span; under KeepAdded the first token of a
-// document may have one in front, which is taken for one that was put there.
+// Blanks at the ends of a token are not part of its span; under KeepAdded, a single one in front of
+// the first token of a document is taken for one that was put there, and stays.
 enum class Trim : std::uint32_t { Never = 0, All = 1, KeepAdded = 2 };
 
 // A document as UTF-8, and a way to count its characters.
@@ -34,7 +34,7 @@ struct SpanSource {
     bool is_plain = true;               // ASCII: a byte is a character
     std::vector<std::uint64_t> leads;   // a bit for every byte that begins a character
     std::vector<std::uint32_t> before;  // characters before each of these words
-    std::vector<std::vector<normalize::Span>> aligned;  // of what was rewritten; ranges point here
+    std::vector<normalize::Spans> aligned;  // of what was rewritten; ranges point here
 };
 
 // A stretch of text in the batch. The byte at `begin` + i is what `aligned`[i] says, counted from

@@ -6,7 +6,6 @@ errors, at the library's speed.
 
 from __future__ import annotations
 
-import re
 import warnings
 from functools import cached_property
 from importlib import import_module
@@ -16,16 +15,15 @@ import numpy as np
 
 from tokenmill._errors import (
     DtypeError,
-    InvalidUtf8,
     MissingDependency,
     OutputTooSmall,
     ReferencePathWarning,
     SpecialTokenInText,
-    TextTypeError,
     UnknownId,
     UnsupportedTokenizer,
 )
 from tokenmill._reference_spans import Spans, covered, in_bytes
+from tokenmill._reference_texts import list_of, str_of, text_of
 from tokenmill._spec import NO_RANK, BpeModel
 
 if TYPE_CHECKING:
@@ -37,9 +35,6 @@ if TYPE_CHECKING:
 
 _MAX_U16 = 0xFFFF
 _TEXT_MODE, _RAISE_MODE = 1, 2
-_REPLACE = 1
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_TEXT_HINT = "texts are str, bytes-like, or an Arrow array of strings"
 
 
 class Library(Protocol):
@@ -82,7 +77,7 @@ class ReferenceModel:
         self, text: object, add_special_tokens: bool, special_mode: int, errors: int
     ) -> NDArray[np.uint32]:
         """Encode one text."""
-        plain = self._checked(_as_text(text, None), None, special_mode, errors)
+        plain = self._checked(text_of(text, None), None, special_mode, errors)
         rows = self.library.encode_all([plain], add_special_tokens, special_mode == _TEXT_MODE)
         return np.array(rows[0], dtype=np.uint32)
 
@@ -184,13 +179,13 @@ class ReferenceModel:
 
     def _plain_texts(self, texts: Iterable[object], special_mode: int, errors: int) -> list[str]:
         # As in the core: what is no text is found before any text is read.
-        raw = [_as_text(text, n) for n, text in enumerate(_as_list(texts))]
+        raw = [text_of(text, n) for n, text in enumerate(list_of(texts))]
         return [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
 
     def _checked(
         self, text: str | bytes, document: int | None, special_mode: int, errors: int
     ) -> str:
-        plain = _as_str(text, document, errors)
+        plain = str_of(text, document, errors)
         if special_mode == _RAISE_MODE:
             self._refuse_special(plain, document)
         return plain
@@ -341,6 +336,13 @@ class _SentencePiece:
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         return [self._processor.encode(text) for text in texts]
 
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        found = [self._processor.encode(text, out_type="immutable_proto").pieces for text in texts]
+        rows = [[piece.id for piece in pieces] for pieces in found]
+        return rows, [[(piece.begin, piece.end) for piece in pieces] for pieces in found]
+
     def decode(self, ids: list[int]) -> bytes:
         return str(self._processor.decode(ids)).encode()
 
@@ -375,71 +377,6 @@ def _quiet(tokenizer: Any) -> Any:  # noqa: ANN401 -- a class of the library
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer
-
-
-def _as_list(texts: Any) -> Sequence[object]:  # noqa: ANN401 -- anything the core takes
-    """List the texts, out of an Arrow array too."""
-    if isinstance(texts, (list, tuple)):
-        return texts
-    pa = import_module("pyarrow")
-    array = pa.chunked_array(texts) if hasattr(texts, "__arrow_c_stream__") else pa.array(texts)
-    raw_types = {
-        pa.string(): pa.binary(),
-        pa.large_string(): pa.large_binary(),
-        pa.string_view(): pa.binary_view(),
-    }
-    if array.type not in {*raw_types, *raw_types.values()}:
-        problem = f"expected an Arrow array of strings, got {array.type}"
-        raise TextTypeError(problem, hint=_TEXT_HINT)
-    # As bytes: pyarrow would decode strings without naming the one that is not UTF-8.
-    rows: list[object] = array.cast(raw_types.get(array.type, array.type)).to_pylist()
-    if None in rows:
-        raise TextTypeError("expected text, got null", document=rows.index(None), hint=_TEXT_HINT)
-    return rows
-
-
-def _as_text(text: object, document: int | None) -> str | bytes:
-    """Return a str, or the bytes of whatever has a buffer without gaps."""
-    if isinstance(text, (str, bytes)):
-        return text
-    try:
-        buffer = memoryview(text)  # type: ignore[arg-type]
-    except (TypeError, ValueError, BufferError):
-        buffer = None
-    if buffer is None or not buffer.c_contiguous:
-        problem = f"expected str or bytes-like, got {type(text).__name__}"
-        raise TextTypeError(problem, document=document, hint=_TEXT_HINT)
-    return buffer.tobytes()
-
-
-def _as_str(text: str | bytes, document: int | None, errors: int) -> str:
-    if isinstance(text, str):
-        return _checked_str(text, document, errors)
-    try:
-        return text.decode("utf-8", "replace" if errors == _REPLACE else "strict")
-    except UnicodeDecodeError as error:
-        raise InvalidUtf8(
-            f"not UTF-8, got byte {error.object[error.start]:#04x}",
-            document=document,
-            offset=error.start,
-            hint="errors='replace' puts U+FFFD there",
-        ) from error
-
-
-def _checked_str(text: str, document: int | None, errors: int) -> str:
-    """Refuse or replace lone surrogates, which UTF-8 cannot hold."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        if errors == _REPLACE:
-            return _SURROGATE.sub("\ufffd", text)
-        raise InvalidUtf8(
-            "a lone surrogate, which UTF-8 cannot hold",
-            document=document,
-            offset=len(text[: error.start].encode()),
-            hint="errors='replace' puts U+FFFD there",
-        ) from error
-    return text
 
 
 def _flat(rows: Sequence[Sequence[int]], bits: int) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -28,7 +28,7 @@ from tokenmill._options import (
     texts_of,
     thread_count,
 )
-from tokenmill._post import Encoded, Templates, assemble, templates_of, wanted_of
+from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
 from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
 from tokenmill._save import save
 from tokenmill._spelling import Spelling
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
-
     from tokenmill._spec import TokenizerSpec
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
@@ -192,27 +191,20 @@ class Tokenizer:
         if wanted is None:
             bits = bits_of(dtype, self._model.max_id)
             given = (texts_of(texts), count, bits, add_special_tokens, *how)
-            if unit is None:
-                return TokenBatch(*self._model.encode_batch(*given))
-            ids, starts, spans = self._model.encode_spans(*given, unit)
-            return TokenBatch(ids, starts, spans.reshape(-1, 2))
+            side = encode_side(self._model, given, unit)
+            return TokenBatch(side.ids, side.offsets, side.columns.get("spans"))
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [texts_of(texts)]
         if wanted.pairs is not None:
             batches.append(texts_of(wanted.pairs, "pairs"))
         if unit is not None:
             self._templates.check_offsets(wanted)
-        sides = [self._side((batch, count, bits, False, *how), unit) for batch in batches]
+        sides = [
+            encode_side(self._model, (batch, count, bits, False, *how), unit) for batch in batches
+        ]
         return assemble(
             sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )
-
-    def _side(self, given: tuple[Any, ...], unit: bool | None) -> Encoded:
-        """Encode the texts of one side of rows."""
-        if unit is None:
-            return Encoded(*self._model.encode_batch(*given))
-        ids, starts, spans = self._model.encode_spans(*given, unit)
-        return Encoded(ids, starts, {"spans": spans.reshape(-1, 2)})
 
     def encode_into(
         self,
