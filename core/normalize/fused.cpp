@@ -67,7 +67,9 @@ struct TextOutput {
 
 struct AlignedOutput {
     AlignedOutput(AlignedText& text_out, const std::uint8_t* input, const Span* input_spans)
-        : out(text_out), text(input), spans(input_spans) {}
+        : out(text_out), text(input), spans(input_spans) {
+        out.spans.resize(out.text.size());
+    }
 
     void reserve(std::size_t size) {
         if (out.text.size() < n_written + size + kSlack) {
