@@ -76,7 +76,7 @@ def probe_tables() -> dict[str, dict[int, str]]:
 
 
 def bert(**options: bool) -> normalizers.Normalizer:
-    """The normalizer of BERT with all but these parts switched off."""
+    """Build the normalizer of BERT with all but these parts switched off."""
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     return normalizers.BertNormalizer(**{name: options.get(name, False) for name in names})
 

@@ -174,7 +174,7 @@ def probe_spaced() -> Ranges:
 
 
 def probe_scripts() -> dict[str, Ranges]:
-    """Sets of characters that UnicodeScripts keeps together; Script0 goes with any other."""
+    """Ask which characters UnicodeScripts keeps together; those of Script0 go with any."""
     goes_with_any = joined_to("a", ALL_TEXT) & joined_to("\u0431", ALL_TEXT)
     sets = [ranges_of(ALL_CODE_POINTS[goes_with_any])]
     others = ALL_CODE_POINTS[~goes_with_any].tobytes().decode("utf-32-le")

@@ -75,39 +75,82 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-// The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
-void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+void WordLookUp::list_characters(Bytes word) {
     const Trie& trie = vocab_->trie;
-    const double unknown = vocab_->scalars().unknown_score;
-    steps_.assign(word.size() + 1, Step{0.0, 0, kNotReached});
-    const auto offer = [&](std::size_t end, double score, std::size_t begin, TokenId id) {
-        Step& step = steps_[end];
-        if (step.id == kNotReached || score > step.score) {
-            step = {score, static_cast<std::uint32_t>(begin), id};
-        }
-    };
+    characters_.clear();
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
-        const double here = steps_[at].score;
-        bool has_character = false;
         std::uint32_t node = Trie::kRoot;
-        for (std::size_t i = at; i < word.size(); ++i) {
-            node = trie.step(node, word[i]);
-            if (node == Trie::kNoNode) {
-                break;
-            }
-            if (trie.nodes[node].token != 0) {
-                const TokenId id = trie.nodes[node].token - 1;
-                offer(i + 1, vocab_->scores[id] + here, at, id);
-                has_character |= i + 1 - at == size;
+        if (size == 1) {
+            node = vocab_->char_nodes[word[at]];
+        } else if (size == 2) {
+            node = vocab_->char_nodes[(word[at] & 31U) << 6 | (word[at + 1] & 63U)];
+        } else if (size == 3) {
+            node = vocab_->char_nodes[(word[at] & 15U) << 12 | (word[at + 1] & 63U) << 6 |
+                                      (word[at + 2] & 63U)];
+        } else {
+            for (std::size_t i = at; i < at + size && node != Trie::kNoNode; ++i) {
+                node = trie.step(node, word[i]);
             }
         }
-        if (!has_character) {
-            offer(at + size, unknown + here, at, vocab_->unk_id());
-        }
+        characters_.push_back({static_cast<std::uint32_t>(at), node});
         at += size;
     }
+    characters_.push_back({static_cast<std::uint32_t>(word.size()), Trie::kNoNode});
+}
+
+// The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
+// The trie is larger than the caches: what the next characters need is asked for in time.
+void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+    constexpr std::size_t kNodesAhead = 6;
+    constexpr std::size_t kChildrenAhead = 3;
+    const Trie& trie = vocab_->trie;
+    list_characters(word);
+    steps_.assign(word.size() + 1, Step{0.0, 0, kNotReached});
+    const std::size_t count = characters_.size() - 1;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i + kNodesAhead < count && characters_[i + kNodesAhead].node != Trie::kNoNode) {
+            __builtin_prefetch(&trie.nodes[characters_[i + kNodesAhead].node]);
+        }
+        if (i + kChildrenAhead < count) {
+            const Character& ahead = characters_[i + kChildrenAhead];
+            const std::uint32_t end = characters_[i + kChildrenAhead + 1].begin;
+            if (ahead.node != Trie::kNoNode && end < word.size()) {
+                __builtin_prefetch(&trie.nodes[trie.nodes[ahead.node].base + word[end]]);
+            }
+        }
+        offer_pieces(word, i);
+    }
     collect_pieces(word, ids);
+}
+
+// All pieces that begin with character `number` offer a way to their ends.
+void WordLookUp::offer_pieces(Bytes word, std::size_t number) {
+    const Trie& trie = vocab_->trie;
+    const std::uint32_t begin = characters_[number].begin;
+    const std::uint32_t first_end = characters_[number + 1].begin;
+    const double here = steps_[begin].score;
+    const auto offer = [&](std::size_t end, double score, TokenId id) {
+        Step& step = steps_[end];
+        if (step.id == kNotReached || score > step.score) {
+            step = {score, begin, id};
+        }
+    };
+    std::uint32_t node = characters_[number].node;
+    const bool has_character = node != Trie::kNoNode && trie.nodes[node].token != 0;
+    for (std::size_t end = first_end; node != Trie::kNoNode;) {
+        if (trie.nodes[node].token != 0) {
+            const TokenId id = trie.nodes[node].token - 1;
+            offer(end, vocab_->scores[id] + here, id);
+        }
+        if (end == word.size()) {
+            break;
+        }
+        node = trie.step(node, word[end++]);
+    }
+    if (!has_character) {
+        offer(first_end, vocab_->scalars().unknown_score + here, vocab_->unk_id());
+    }
 }
 
 // Walks the best way back; neighbouring unknowns are one, and may even be a token together.

@@ -27,6 +27,8 @@ public:
 private:
     void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids);
     void best_pieces(Bytes word, std::vector<std::uint32_t>& ids);
+    void list_characters(Bytes word);
+    void offer_pieces(Bytes word, std::size_t number);
     void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
     void append_unknown(Bytes text, Part part, std::vector<std::uint32_t>& ids);
     void append(TokenId id, Part part, std::vector<std::uint32_t>& ids);
@@ -37,6 +39,10 @@ private:
         std::uint32_t begin;  // of its last piece
         TokenId id;           // kNotReached: no way yet
     };
+    struct Character {
+        std::uint32_t begin;
+        std::uint32_t node;  // where the trie is behind it
+    };
     struct Piece {
         std::uint32_t begin;
         std::uint32_t end;
@@ -44,6 +50,7 @@ private:
     };
     const vocab::VocabView* vocab_;
     std::vector<Step> steps_;
+    std::vector<Character> characters_;  // and one behind the last
     std::vector<Piece> pieces_;
     std::vector<Part> parts_;
 };

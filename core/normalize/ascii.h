@@ -48,9 +48,8 @@ public:
 private:
     // 0x20, which a capital has not, in every byte that is to be lowered.
     [[nodiscard]] __m128i case_bits() const {
-        const __m128i is_capital =
-            _mm_and_si128(_mm_cmpgt_epi8(block_, _mm_set1_epi8('A' - 1)),
-                          _mm_cmplt_epi8(block_, _mm_set1_epi8('Z' + 1)));
+        const __m128i is_capital = _mm_and_si128(_mm_cmpgt_epi8(block_, _mm_set1_epi8('A' - 1)),
+                                                 _mm_cmplt_epi8(block_, _mm_set1_epi8('Z' + 1)));
         return _mm_and_si128(is_capital, lowered_);
     }
 
@@ -58,6 +57,27 @@ private:
     __m128i lowered_;
     __m128i block_ = _mm_setzero_si128();
 };
+
+// Bit i of the first: byte i is U+0020; of the second: it starts white space, or a character that
+// shares its first byte with white space.
+struct WhiteMasks {
+    unsigned blanks = 0;
+    unsigned suspects = 0;
+};
+
+[[nodiscard]] inline WhiteMasks white_masks(const std::uint8_t* at) {
+    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const auto equals = [block](int byte) {
+        return _mm_cmpeq_epi8(block, _mm_set1_epi8(static_cast<char>(byte)));
+    };
+    const auto mask = [](__m128i bytes) { return static_cast<unsigned>(_mm_movemask_epi8(bytes)); };
+    const __m128i blanks = equals(' ');
+    const __m128i controls = _mm_and_si128(_mm_cmpgt_epi8(block, _mm_set1_epi8('\t' - 1)),
+                                           _mm_cmplt_epi8(block, _mm_set1_epi8('\r' + 1)));
+    const __m128i leads = _mm_or_si128(_mm_or_si128(equals(0xC2), equals(0xE1)),
+                                       _mm_or_si128(equals(0xE2), equals(0xE3)));
+    return {mask(blanks), mask(_mm_or_si128(_mm_or_si128(blanks, controls), leads))};
+}
 
 #else
 
@@ -71,8 +91,8 @@ public:
         unsigned found = 0;
         for (int index = 0; index < kBlock; ++index) {
             const std::uint8_t byte = at_[index];
-            const bool is_plain = byte >= 0x20 && byte < 0x7F && byte != shape_.odd[0] &&
-                                  byte != shape_.odd[1];
+            const bool is_plain =
+                byte >= 0x20 && byte < 0x7F && byte != shape_.odd[0] && byte != shape_.odd[1];
             found |= (is_plain ? 0U : 1U) << index;
         }
         return found;
@@ -100,6 +120,23 @@ private:
     AsciiShape shape_;
     const std::uint8_t* at_ = nullptr;
 };
+
+struct WhiteMasks {
+    unsigned blanks = 0;
+    unsigned suspects = 0;
+};
+
+[[nodiscard]] inline WhiteMasks white_masks(const std::uint8_t* at) {
+    WhiteMasks masks;
+    for (int index = 0; index < kBlock; ++index) {
+        const std::uint8_t byte = at[index];
+        const bool is_suspect = byte == ' ' || (byte >= '\t' && byte <= '\r') || byte == 0xC2 ||
+                                (byte >= 0xE1 && byte <= 0xE3);
+        masks.blanks |= (byte == ' ' ? 1U : 0U) << index;
+        masks.suspects |= (is_suspect ? 1U : 0U) << index;
+    }
+    return masks;
+}
 
 #endif
 

@@ -121,8 +121,7 @@ bool joins_forms(char32_t point) noexcept {
     const std::span<const char32_t> parts = unicode::compatible_parts(point);
     const std::span<const char32_t> same = unicode::canonical_parts(point);
     const auto joins = [](char32_t one) { return (unicode::flags_of(one) & kJoins) != 0; };
-    return joins(point) || (!parts.empty() && joins(parts[0])) ||
-           (!same.empty() && joins(same[0]));
+    return joins(point) || (!parts.empty() && joins(parts[0])) || (!same.empty() && joins(same[0]));
 }
 
 }  // namespace tokenmill::normalize

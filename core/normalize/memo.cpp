@@ -65,8 +65,8 @@ Entry Memo::make_entry(char32_t point) const {
     Buffer text(original.begin(), original.end());
     Buffer next;
     // What vanishes lets its neighbours meet, which matters if a later step looks at neighbours.
-    std::size_t n_contextual = static_cast<std::size_t>(
-        std::count_if(steps_.begin(), steps_.end(), is_contextual));
+    std::size_t n_contextual =
+        static_cast<std::size_t>(std::count_if(steps_.begin(), steps_.end(), is_contextual));
     for (const Step& step : steps_) {
         if (text.empty() ? n_contextual != 0 : depends_on_neighbours(step, text)) {
             return slow;
@@ -98,8 +98,7 @@ void Memo::find_shape() {
     std::size_t n_odd = 0;
     for (std::uint8_t byte = 0x20; byte < 0x7F; ++byte) {
         const bool is_capital = byte >= 'A' && byte <= 'Z';
-        const bool fits =
-            is_capital && shape_.lowers ? lowers(byte) : ascii_[byte].is_same != 0;
+        const bool fits = is_capital && shape_.lowers ? lowers(byte) : ascii_[byte].is_same != 0;
         if (!fits) {
             shape_.odd[n_odd & 1] = byte;
             ++n_odd;

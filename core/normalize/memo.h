@@ -17,14 +17,14 @@ namespace tokenmill::normalize {
 
 // What to write for a character.
 struct Entry {
-    static constexpr std::size_t kMostBytes = 7;
+    static constexpr std::size_t kMostBytes = 11;  // a syllable of Hangul in parts has nine
 
     std::uint8_t bytes[kMostBytes] = {};
     std::uint8_t size : 6 = 0;
     std::uint8_t is_same : 1 = 0;  // the character itself
     std::uint8_t is_slow : 1 = 0;  // more bytes than fit here, or neighbours may matter
 };
-static_assert(sizeof(Entry) == 8);
+static_assert(sizeof(Entry) == 12);
 
 // Which bytes of ASCII a block operation can do: printable ones stay or are lowered, but for two
 // odd ones at the most.

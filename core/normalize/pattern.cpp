@@ -34,8 +34,8 @@ public:
     }
 
     [[noreturn]] void fail(const char* problem) const {
-        throw Error(ErrorCode::CorruptModel, std::string("normalizer: the table of a pattern ") + problem,
-                    offset_);
+        throw Error(ErrorCode::CorruptModel,
+                    std::string("normalizer: the table of a pattern ") + problem, offset_);
     }
 
     [[nodiscard]] std::size_t left() const { return rest_.size(); }
@@ -44,6 +44,30 @@ private:
     Bytes rest_;
     std::size_t offset_;
 };
+
+// First place of the two bytes, or `end`; both are ASCII.
+const std::uint8_t* find_two(const std::uint8_t* at, const std::uint8_t* end,
+                             std::array<std::uint8_t, 2> pair) noexcept {
+    constexpr std::ptrdiff_t kStride = 64;
+    while (end - at > kStride) {
+        // Without an early exit the loop is vectorized.
+        unsigned found = 0;
+        for (int index = 0; index < kStride; ++index) {
+            found |= static_cast<unsigned>(at[index] == pair[0]) &
+                     static_cast<unsigned>(at[index + 1] == pair[1]);
+        }
+        if (found != 0) {
+            break;
+        }
+        at += kStride;
+    }
+    for (; end - at > 1; ++at) {
+        if (at[0] == pair[0] && at[1] == pair[1]) {
+            return at;
+        }
+    }
+    return end;
+}
 
 }  // namespace
 
@@ -65,7 +89,8 @@ Pattern::Pattern(Bytes table, std::size_t offset) {
         numbers.fail("contradicts itself");
     }
     width_ = n_classes + 1;
-    if (numbers.left() / width_ / 2 != n_states || numbers.left() != std::size_t{2} * width_ * n_states) {
+    if (numbers.left() / width_ / 2 != n_states ||
+        numbers.left() != std::size_t{2} * width_ * n_states) {
         numbers.fail("has another size than its states and classes need");
     }
     next_.resize(std::size_t{width_} * n_states);
@@ -80,12 +105,46 @@ Pattern::Pattern(Bytes table, std::size_t offset) {
             numbers.fail("matches the empty text");
         }
     }
+    find_starts();
+    find_pair();
+}
+
+void Pattern::find_starts() {
     for (char32_t point = 0; point < 0x80; ++point) {
         const auto row = std::upper_bound(firsts_.begin(), firsts_.end(), point) - 1;
-        ascii_[point] = static_cast<std::uint8_t>(classes_[static_cast<std::size_t>(row - firsts_.begin())]);
-        may_start_[point] = next_[kStart * width_ + ascii_[point]] != 0;
+        ascii_[point] =
+            static_cast<std::uint8_t>(classes_[static_cast<std::size_t>(row - firsts_.begin())]);
     }
-    std::fill(may_start_.begin() + 0x80, may_start_.end(), true);
+    for (std::size_t index = 0; index < firsts_.size(); ++index) {
+        const std::uint32_t end = index + 1 < firsts_.size() ? firsts_[index + 1] : 0x110000;
+        if (next_[kStart * width_ + classes_[index]] == 0 || end == firsts_[index]) {
+            continue;
+        }
+        std::uint8_t first[4];
+        std::uint8_t last[4];
+        (void)unicode::write_character(firsts_[index], first);
+        (void)unicode::write_character(end - 1, last);
+        std::fill(may_start_.begin() + first[0], may_start_.begin() + last[0] + 1, true);
+    }
+}
+
+// Looks for the one byte of ASCII that can begin a match and the one that can follow it.
+void Pattern::find_pair() {
+    const auto only = [this](std::uint32_t state, std::uint8_t& byte) {
+        int n_found = 0;
+        for (std::size_t index = 0; index < firsts_.size(); ++index) {
+            const std::uint32_t end = index + 1 < firsts_.size() ? firsts_[index + 1] : 0x110000;
+            if (next_[state * width_ + classes_[index]] != 0 && end != firsts_[index]) {
+                n_found += end - firsts_[index] == 1 && firsts_[index] < 0x80 ? 1 : 2;
+                byte = static_cast<std::uint8_t>(firsts_[index]);
+            }
+        }
+        return n_found == 1;
+    };
+    if (only(kStart, pair_[0])) {
+        const std::uint32_t state = next_[kStart * width_ + ascii_[pair_[0]]];
+        has_pair_ = next_[state * width_ + width_ - 1] == 0 && only(state, pair_[1]);
+    }
 }
 
 std::uint32_t Pattern::class_of(char32_t point) const noexcept {
@@ -117,7 +176,12 @@ const std::uint8_t* Pattern::match_end(const std::uint8_t* at,
 ByteRange Pattern::find(Bytes text, std::size_t from) const noexcept {
     const std::uint8_t* const end = text.data() + text.size();
     for (const std::uint8_t* at = text.data() + from; at != end; at += unicode::size_of(*at)) {
-        if (!may_start_[*at]) {
+        if (has_pair_) {
+            at = find_two(at, end, pair_);
+            if (at == end) {
+                break;
+            }
+        } else if (!may_start_[*at]) {
             continue;
         }
         if (const std::uint8_t* const stop = match_end(at, end); stop != nullptr) {

@@ -23,6 +23,8 @@ public:
     [[nodiscard]] ByteRange find(Bytes text, std::size_t from) const noexcept;
 
 private:
+    void find_starts();
+    void find_pair();
     [[nodiscard]] std::uint32_t class_of(char32_t point) const noexcept;
     [[nodiscard]] const std::uint8_t* match_end(const std::uint8_t* at,
                                                 const std::uint8_t* end) const noexcept;
@@ -30,8 +32,10 @@ private:
     std::vector<std::uint32_t> firsts_;
     std::vector<std::uint32_t> classes_;
     std::array<std::uint8_t, 128> ascii_{};
-    std::array<bool, 256> may_start_{};  // by the first byte of a character
-    std::uint32_t width_ = 0;            // classes and the end of the text
+    std::array<bool, 256> may_start_{};   // by the first byte of a character
+    std::array<std::uint8_t, 2> pair_{};  // what every match begins with, where that is so
+    bool has_pair_ = false;
+    std::uint32_t width_ = 0;  // classes and the end of the text
     std::vector<std::uint16_t> next_;
 };
 

@@ -130,8 +130,7 @@ void rewrite_nmt(Bytes text, Sink& sink) {
 
 // Bytes that are printable in Latin-1 stand for themselves, the others for U+0100 on, in order.
 [[nodiscard]] inline char32_t stand_in(std::uint8_t byte) noexcept {
-    const bool is_printable =
-        (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
+    const bool is_printable = (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
     if (is_printable) {
         return byte;
     }
@@ -198,28 +197,14 @@ void replace_matches(const Step& step, Bytes text, Sink& sink) {
 
 template <typename Sink>
 void prepend(const Step& step, Bytes text, Sink& sink) {
-    if (!text.empty()) {
-        sink.write(step.to, text.data());
+    if (text.empty()) {
+        return;
     }
-    sink.copy(text.data(), text.data() + text.size());
-}
-
-// Every run of white space becomes one space, before each word; none stays at the end.
-template <typename Sink>
-void squeeze(Bytes text, Sink& sink) {
-    static constexpr std::uint8_t kSpace[1] = {' '};
-    const std::uint8_t* const end = text.data() + text.size();
-    const std::uint8_t* at = text.data();
-    while (at != end) {
-        at = skip_white(at, end);
-        if (at == end) {
-            return;
-        }
-        sink.write(kSpace, at);  // as if it were put in front of the word
-        const std::uint8_t* const word = at;
-        at = skip_black(at, end);
-        sink.copy(word, at);
-    }
+    // The reference inserts the first character again, behind what it takes the place of.
+    const Bytes first(text.data(), unicode::size_of(text[0]));
+    sink.write(step.to, text.data());
+    sink.write(first, step.to.empty() ? nullptr : text.data());
+    sink.copy(text.data() + first.size(), text.data() + text.size());
 }
 
 // A character to write, and what it changes (see Cursor).
@@ -253,8 +238,8 @@ void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
     std::vector<Change> changes;
     const auto write = [&changes, &sink](Bytes content, Bytes key) {
         if constexpr (Sink::kAligned) {
-            const auto n_old = std::count_if(key.begin(), key.end(),
-                                             [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
+            const auto n_old = std::count_if(
+                key.begin(), key.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
             note_replacement(content, static_cast<int>(n_old), changes);
         } else {
             sink.write(content, key.data());

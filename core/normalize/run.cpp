@@ -1,8 +1,10 @@
 #include "normalize/fused.h"
 #include "normalize/normalize.h"
+#include "normalize/scan.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tokenmill::normalize {
@@ -12,12 +14,22 @@ namespace {
 // Every byte of a character stands for all of it.
 void align_with_itself(Bytes text, Spans& spans) {
     spans.resize(text.size());
+    const auto span_of = [](std::size_t begin, std::size_t end) {
+        return Span{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
+    };
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = at + unicode::size_of(text[at]);
-        const Span span{static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)};
-        while (at != end) {
-            spans[at++] = span;
+        const std::size_t wide = static_cast<std::size_t>(
+            skip_ascii(text.data() + at, text.data() + text.size()) - text.data());
+        for (; at < wide; ++at) {
+            spans[at] = span_of(at, at + 1);
         }
+        if (at == text.size()) {
+            return;
+        }
+        const std::size_t end = at + unicode::size_of(text[at]);
+        std::fill(spans.begin() + static_cast<std::ptrdiff_t>(at),
+                  spans.begin() + static_cast<std::ptrdiff_t>(end), span_of(at, end));
+        at = end;
     }
 }
 

@@ -169,17 +169,4 @@ struct Context {
     return skip_flagged(at, end, unicode::kWhite);
 }
 
-// Position of the first white space from `at` on.
-[[nodiscard]] inline const std::uint8_t* skip_black(const std::uint8_t* at,
-                                                    const std::uint8_t* end) noexcept {
-    while (at != end) {
-        const unicode::Character character = unicode::read_character(at);
-        if (unicode::is_white_space(character.point)) {
-            break;
-        }
-        at += character.size;
-    }
-    return at;
-}
-
 }  // namespace tokenmill::normalize

@@ -62,7 +62,8 @@ struct AlignedSink {
 // zero as many more characters are removed. Gives the byte that a written character stands for.
 class Cursor {
 public:
-    Cursor(const std::uint8_t* begin, const std::uint8_t* end) : begin_(begin), at_(begin), end_(end) {}
+    Cursor(const std::uint8_t* begin, const std::uint8_t* end)
+        : begin_(begin), at_(begin), end_(end) {}
 
     [[nodiscard]] const std::uint8_t* take(int change) noexcept {
         if (change > 0) {

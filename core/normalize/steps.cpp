@@ -5,6 +5,7 @@
 #include "normalize/pattern.h"
 #include "normalize/rewrite.h"
 #include "normalize/sink.h"
+#include "normalize/squeeze.h"
 #include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
@@ -44,7 +45,7 @@ void rewrite(const Step& step, Bytes text, Sink sink) {
         case Kind::Prepend:
             return prepend(step, text, sink);
         case Kind::Squeeze:
-            return squeeze(text, sink);
+            return;  // see run_step
     }
 }
 
@@ -55,10 +56,16 @@ bool is_form(Kind kind) noexcept {
 }  // namespace
 
 void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out) {
+    if (step.kind == Kind::Squeeze) {
+        return squeeze(text, out);
+    }
     rewrite(step, text, TextSink{out});
 }
 
 void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out) {
+    if (step.kind == Kind::Squeeze) {
+        return squeeze(text, spans, out);
+    }
     rewrite(step, text, AlignedSink{text.data(), spans, out});
 }
 

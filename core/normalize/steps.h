@@ -9,7 +9,7 @@
 
 namespace tokenmill::normalize {
 
-// Appends the text as rewritten by one step.
+// Writes the text as rewritten by one step to `out`, which is empty.
 void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out);
 
 // The same with spans; `spans` says what the bytes of `text` stand for.

@@ -40,16 +40,16 @@ struct Context {
     int picture = 0;   // 1: a pictograph with marks, 2: one with U+200D behind it
 
     void take(Class next) noexcept {
-        conjunct = next == Class::Consonant                       ? 1
-                   : next == Class::Linker && conjunct != 0       ? 2
+        conjunct = next == Class::Consonant                           ? 1
+                   : next == Class::Linker && conjunct != 0           ? 2
                    : next == Class::Conjoins || next == Class::Joiner ? conjunct
-                                                                  : 0;
+                                                                      : 0;
         const bool is_mark =
             next == Class::Extend || next == Class::Conjoins || next == Class::Linker;
-        picture = next == Class::Pictograph                  ? 1
-                  : picture == 1 && is_mark                  ? 1
-                  : picture == 1 && next == Class::Joiner    ? 2
-                                                             : 0;
+        picture = next == Class::Pictograph               ? 1
+                  : picture == 1 && is_mark               ? 1
+                  : picture == 1 && next == Class::Joiner ? 2
+                                                          : 0;
         last = next;
     }
 

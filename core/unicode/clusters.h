@@ -38,8 +38,7 @@ enum class ClusterClass : std::uint8_t {  // as in tools/gen_clusters.py
 };
 
 [[nodiscard]] inline ClusterClass cluster_class(char32_t point) noexcept {
-    return static_cast<ClusterClass>(
-        look_up(tables::kClusterPages, tables::kClusterBlocks, point));
+    return static_cast<ClusterClass>(look_up(tables::kClusterPages, tables::kClusterBlocks, point));
 }
 
 // Whether the character may share a cluster with a neighbour. Between two characters of which this

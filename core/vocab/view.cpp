@@ -143,6 +143,29 @@ void VocabView::view_words(const BlobReader& blob) {
     }
     if (kind() == Kind::Unigram) {
         scores = blob.need<double>(kScores, scalars_.token_count);
+        char_nodes.resize(0x10000, Trie::kNoNode);
+        walk_characters(Trie::kRoot, 0, 0);
+    }
+}
+
+// Fills char_nodes below a node: `more` bytes of a character are missing.
+void VocabView::walk_characters(std::uint32_t node, std::uint32_t code, unsigned more) {
+    const bool is_first = node == Trie::kRoot;
+    for (unsigned byte = is_first ? 0 : 0x80; byte < (is_first ? 0xF0U : 0xC0U); ++byte) {
+        const std::uint32_t next = trie.step(node, static_cast<std::uint8_t>(byte));
+        if (next == Trie::kNoNode || (is_first && byte >= 0x80 && byte < 0xC0)) {
+            continue;
+        }
+        const unsigned size = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : 3;
+        const unsigned left = is_first ? size - 1 : more - 1;
+        const std::uint32_t bits = !is_first    ? code << 6 | (byte & 63U)
+                                   : size == 1 ? byte
+                                               : byte & (size == 2 ? 31U : 15U);
+        if (left == 0) {
+            char_nodes[bits] = next;
+        } else {
+            walk_characters(next, bits, left);
+        }
     }
 }
 

@@ -124,6 +124,7 @@ public:
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
     Trie trie{};                              // kinds that look words up
+    std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
     std::span<const double> scores;           // Unigram: by id
     std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
@@ -133,6 +134,7 @@ private:
     void check_numbers() const;
     void view_merges(const BlobReader& blob);
     void view_words(const BlobReader& blob);
+    void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
     bool drops_bytes_ = false;

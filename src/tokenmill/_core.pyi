@@ -12,7 +12,7 @@ def raise_error(code: int, text: str) -> None:
 
 ERROR_CODES: int = 8
 
-def compile_model(*, token_bytes: bytes, token_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], matchable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], decode_bytes: bytes, decode_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], merges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ignore_merges: bool, stages: Sequence[tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bool, bool, bool]], native_rule: dict | None, added_tokens: Sequence[tuple[bytes, int, bool, bool, bool, bool, bool]], normalizer: bytes, add_prefix_space: bool, prefix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], suffix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], whitespace_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], word_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], meta: bytes) -> bytes:
+def compile_model(*, token_bytes: bytes, token_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], matchable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], decode_bytes: bytes, decode_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], merges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ignore_merges: bool, model: dict, cut_by_tokens: bool, stages: Sequence[tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bool, bool, bool]], native_rule: dict | None, added_tokens: Sequence[tuple[bytes, int, bool, bool, bool, bool, bool]], normalizer: bytes, prefix_space: int, prefix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], suffix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], whitespace_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], word_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], meta: bytes) -> bytes:
     """Compile a tokenizer definition."""
 
 class Model:
@@ -60,6 +60,11 @@ def targets() -> list[str]:
 
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
+
+def normalize_aligned(program: bytes, text: bytes) -> tuple:
+    """
+    Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of uint32.
+    """
 
 def is_normalized(program: bytes, text: bytes) -> bool:
     """True only if the normalizer certainly leaves the text alone."""

@@ -6,28 +6,28 @@ errors, at the library's speed.
 
 from __future__ import annotations
 
+import re
 import warnings
-from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._errors import (
     DtypeError,
-    MissingDependency,
+    InvalidUtf8,
     OutputTooSmall,
     ReferencePathWarning,
     SpecialTokenInText,
+    TextTypeError,
     UnknownId,
-    UnsupportedTokenizer,
 )
-from tokenmill._reference_spans import Spans, covered, in_bytes
-from tokenmill._reference_texts import list_of, str_of, text_of
-from tokenmill._spec import NO_RANK, BpeModel
+from tokenmill._libraries import LIBRARIES
+from tokenmill._library_spans import in_bytes
+from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,27 +35,9 @@ if TYPE_CHECKING:
 
 _MAX_U16 = 0xFFFF
 _TEXT_MODE, _RAISE_MODE = 1, 2
-
-
-class Library(Protocol):
-    """What is needed of a reference library, with plain Python types."""
-
-    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
-        """Encode; `as_text` leaves the text of special tokens as text."""
-
-    def encode_spans(
-        self, texts: list[str], add_special: bool, as_text: bool
-    ) -> tuple[list[list[int]], list[Spans]]:
-        """Encode; also say which characters of its text each id stands for."""
-
-    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
-        """Decode ids that all are in the vocabulary, without the special ones if asked."""
-
-    def id_to_token(self, token_id: int) -> str | None:
-        """Return the vocabulary's own spelling."""
-
-    def token_to_id(self, token: str) -> int | None:
-        """Undo `id_to_token`."""
+_REPLACE = 1
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TEXT_HINT = "texts are str, bytes-like, or an Arrow array of strings"
 
 
 class ReferenceModel:
@@ -67,7 +49,7 @@ class ReferenceModel:
         self.vocab_size = spec.vocab_size
         self.max_id = spec.vocab_size - 1
         self._special = spec.special_tokens
-        self.library = _LIBRARIES[spec.reference](spec)
+        self.library = LIBRARIES[spec.reference](spec)
         self._decode_bytes: tuple[bytes | None, ...] | None = None
         own_decoder = spec.texts or spec.unsupported_decode or spec.sentencepiece_decoder
         if isinstance(spec.model, BpeModel) and not own_decoder:
@@ -77,7 +59,7 @@ class ReferenceModel:
         self, text: object, add_special_tokens: bool, special_mode: int, errors: int
     ) -> NDArray[np.uint32]:
         """Encode one text."""
-        plain = self._checked(text_of(text, None), None, special_mode, errors)
+        plain = self._checked(_as_text(text, None), None, special_mode, errors)
         rows = self.library.encode_all([plain], add_special_tokens, special_mode == _TEXT_MODE)
         return np.array(rows[0], dtype=np.uint32)
 
@@ -179,13 +161,13 @@ class ReferenceModel:
 
     def _plain_texts(self, texts: Iterable[object], special_mode: int, errors: int) -> list[str]:
         # As in the core: what is no text is found before any text is read.
-        raw = [text_of(text, n) for n, text in enumerate(list_of(texts))]
+        raw = [_as_text(text, n) for n, text in enumerate(_as_list(texts))]
         return [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
 
     def _checked(
         self, text: str | bytes, document: int | None, special_mode: int, errors: int
     ) -> str:
-        plain = str_of(text, document, errors)
+        plain = _as_str(text, document, errors)
         if special_mode == _RAISE_MODE:
             self._refuse_special(plain, document)
         return plain
@@ -213,170 +195,69 @@ def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:
     )
 
 
-class _Tokenizers:
-    """Hugging Face `tokenizers`."""
-
-    def __init__(self, spec: TokenizerSpec) -> None:
-        if spec.source is None:
-            raise UnsupportedTokenizer(
-                "needs its tokenizer.json to run through 'tokenizers'", where=spec.name
-            )
-        library = _import("tokenizers", spec)
-        text = spec.source.decode()
-        self._make: Callable[[], Any] = lambda: _quiet(library.Tokenizer.from_str(text))
-        self._plain = self._make()
-
-    @cached_property
-    def _as_text(self) -> Any:  # noqa: ANN401 -- a class of the library
-        """A second tokenizer: the switch is a state of the library's object."""
-        tokenizer = self._make()
-        tokenizer.encode_special_tokens = True
-        return tokenizer
-
-    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
-        tokenizer = self._as_text if as_text else self._plain
-        return [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=add_special)]
-
-    def encode_spans(
-        self, texts: list[str], add_special: bool, as_text: bool
-    ) -> tuple[list[list[int]], list[Spans]]:
-        tokenizer = self._as_text if as_text else self._plain
-        encodings = tokenizer.encode_batch(texts, add_special_tokens=add_special)
-        return [e.ids for e in encodings], [e.offsets for e in encodings]
-
-    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
-        text: str = self._plain.decode(ids, skip_special_tokens=skip_special)
-        return text.encode()
-
-    def id_to_token(self, token_id: int) -> str | None:
-        token: str | None = self._plain.id_to_token(token_id)
-        return token
-
-    def token_to_id(self, token: str) -> int | None:
-        token_id: int | None = self._plain.token_to_id(token)
-        return token_id
+def _as_list(texts: Any) -> Sequence[object]:  # noqa: ANN401 -- anything the core takes
+    """List the texts, out of an Arrow array too."""
+    if isinstance(texts, (list, tuple)):
+        return texts
+    pa = import_module("pyarrow")
+    array = pa.chunked_array(texts) if hasattr(texts, "__arrow_c_stream__") else pa.array(texts)
+    raw_types = {
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }
+    if array.type not in {*raw_types, *raw_types.values()}:
+        problem = f"expected an Arrow array of strings, got {array.type}"
+        raise TextTypeError(problem, hint=_TEXT_HINT)
+    # As bytes: pyarrow would decode strings without naming the one that is not UTF-8.
+    rows: list[object] = array.cast(raw_types.get(array.type, array.type)).to_pylist()
+    if None in rows:
+        raise TextTypeError("expected text, got null", document=rows.index(None), hint=_TEXT_HINT)
+    return rows
 
 
-class _Tiktoken:
-    """OpenAI `tiktoken`, whose ids are the ranks; they are mapped to the spec's ids."""
-
-    def __init__(self, spec: TokenizerSpec) -> None:
-        model = spec.model
-        if not isinstance(model, BpeModel) or model.ranks is None or len(spec.split) != 1:
-            raise UnsupportedTokenizer("not a tokenizer that 'tiktoken' can run", where=spec.name)
-        ranks = model.ranks.tolist()
-        ranked = {t: ranks[i] for i, t in enumerate(model.tokens) if t and ranks[i] != NO_RANK}
-        free = max(ranked.values(), default=-1) + 1
-        special = {token: free + n for n, token in enumerate(spec.special_tokens)}
-        self._ids = {rank: i for i, rank in enumerate(ranks) if rank != NO_RANK}
-        self._ids |= {special[token]: i for token, i in spec.special_tokens.items()}
-        self._ranks = {i: rank for rank, i in self._ids.items()}
-        self._around = list(spec.prefix_ids), list(spec.suffix_ids)
-        self._special_ids = frozenset(spec.special_tokens.values())
-        self._encoding = _import("tiktoken", spec).Encoding(
-            name=spec.name,
-            pat_str=spec.split[0].pattern,
-            mergeable_ranks=ranked,
-            special_tokens=special,
-        )
-
-    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
-        before, after = self._around if add_special else ([], [])
-        allowed: Any = set() if as_text else "all"
-        rows = [
-            self._encoding.encode(text, allowed_special=allowed, disallowed_special=())
-            for text in texts
-        ]
-        return [[*before, *(self._ids[rank] for rank in row), *after] for row in rows]
-
-    def encode_spans(
-        self, texts: list[str], add_special: bool, as_text: bool
-    ) -> tuple[list[list[int]], list[Spans]]:
-        rows = self.encode_all(texts, add_special, as_text)
-        before, after = map(len, self._around if add_special else ([], []))
-        spans = [
-            [
-                *[(0, 0)] * before,
-                *covered(text, [self.decode([i]) for i in row[before : len(row) - after]]),
-                *[(0, 0)] * after,
-            ]
-            for text, row in zip(texts, rows, strict=True)
-        ]
-        return rows, spans
-
-    def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
-        if skip_special:
-            ids = [token_id for token_id in ids if token_id not in self._special_ids]
-        try:
-            data: bytes = self._encoding.decode_bytes([self._ranks[i] for i in ids])
-        except KeyError as error:
-            raise UnknownId("no token has this id", id=error.args[0]) from error
-        return data
-
-    def id_to_token(self, token_id: int) -> str | None:
-        return self.decode([token_id]).decode(errors="replace")
-
-    def token_to_id(self, token: str) -> int | None:
-        try:
-            return self._ids[self._encoding.encode_single_token(token)]
-        except KeyError:
-            return None
-
-
-class _SentencePiece:
-    """`sentencepiece`; control pieces are no text to it, and it puts nothing around a text."""
-
-    def __init__(self, spec: TokenizerSpec) -> None:
-        library = _import("sentencepiece", spec)
-        try:
-            self._processor = library.SentencePieceProcessor(model_proto=spec.source)
-        except (RuntimeError, ValueError) as error:
-            raise UnsupportedTokenizer(f"cannot be run: {error}", where=spec.name) from error
-
-    def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
-        return [self._processor.encode(text) for text in texts]
-
-    def encode_spans(
-        self, texts: list[str], add_special: bool, as_text: bool
-    ) -> tuple[list[list[int]], list[Spans]]:
-        found = [self._processor.encode(text, out_type="immutable_proto").pieces for text in texts]
-        rows = [[piece.id for piece in pieces] for pieces in found]
-        return rows, [[(piece.begin, piece.end) for piece in pieces] for pieces in found]
-
-    def decode(self, ids: list[int]) -> bytes:
-        return str(self._processor.decode(ids)).encode()
-
-    def id_to_token(self, token_id: int) -> str | None:
-        return str(self._processor.id_to_piece(token_id))
-
-    def token_to_id(self, token: str) -> int | None:
-        found: int = self._processor.piece_to_id(token)  # the unknown piece for a stranger
-        return found if self.id_to_token(found) == token else None
-
-
-_LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
-    "tokenizers": _Tokenizers,
-    "tiktoken": _Tiktoken,
-    "sentencepiece": _SentencePiece,
-}
-
-
-def _import(name: str, spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- a module
+def _as_text(text: object, document: int | None) -> str | bytes:
+    """Return a str, or the bytes of whatever has a buffer without gaps."""
+    if isinstance(text, (str, bytes)):
+        return text
     try:
-        return import_module(name)
-    except ImportError as error:
-        raise MissingDependency(
-            f"{spec.name!r} runs through this library, which is not installed",
-            name=name,
-            hint=f"pip install {name}",
+        buffer = memoryview(text)  # type: ignore[arg-type]
+    except (TypeError, ValueError, BufferError):
+        buffer = None
+    if buffer is None or not buffer.c_contiguous:
+        problem = f"expected str or bytes-like, got {type(text).__name__}"
+        raise TextTypeError(problem, document=document, hint=_TEXT_HINT)
+    return buffer.tobytes()
+
+
+def _as_str(text: str | bytes, document: int | None, errors: int) -> str:
+    if isinstance(text, str):
+        return _checked_str(text, document, errors)
+    try:
+        return text.decode("utf-8", "replace" if errors == _REPLACE else "strict")
+    except UnicodeDecodeError as error:
+        raise InvalidUtf8(
+            f"not UTF-8, got byte {error.object[error.start]:#04x}",
+            document=document,
+            offset=error.start,
+            hint="errors='replace' puts U+FFFD there",
         ) from error
 
 
-def _quiet(tokenizer: Any) -> Any:  # noqa: ANN401 -- a class of the library
-    """Switch off what a spec leaves out: ids must depend on the text alone."""
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
+def _checked_str(text: str, document: int | None, errors: int) -> str:
+    """Refuse or replace lone surrogates, which UTF-8 cannot hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        if errors == _REPLACE:
+            return _SURROGATE.sub("\ufffd", text)
+        raise InvalidUtf8(
+            "a lone surrogate, which UTF-8 cannot hold",
+            document=document,
+            offset=len(text[: error.start].encode()),
+            hint="errors='replace' puts U+FFFD there",
+        ) from error
+    return text
 
 
 def _flat(rows: Sequence[Sequence[int]], bits: int) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tokenmill import _cache, _core, _reference
 from tokenmill._compile import compile_spec, describe_reference, unpack_meta, unpack_source
 from tokenmill._errors import CorruptModel, LoadError, UnsupportedTokenizer
-from tokenmill._load import load_source
-from tokenmill._load.hub import HUB_FILES, OTHER_FILES, fetch_from_hub, is_repository_name
+from tokenmill._load import files_of, load_source
+from tokenmill._load.hub import fetch_from_hub, is_repository_name
 from tokenmill._load.tokenizer_json import read_tokenizer_json
 from tokenmill._model_file import is_model_file, open_model, write_compressed, write_model
 
@@ -165,11 +165,7 @@ def _as_path(source: object) -> Path | None:
 
 def _file_key(request: Request, path: Path) -> str | None:
     """Hash the bytes of all files that the loader may read, so that a hit needs no parsing."""
-    files = [path]
-    if path.is_dir():
-        files = [path / name for name in HUB_FILES]
-        files += [file for pattern in OTHER_FILES for file in sorted(path.glob(pattern))]
-    sources = {file.name: _bytes_of(file) for file in files if file.is_file()}
+    sources = {file.name: _bytes_of(file) for file in files_of(path) if file.is_file()}
     arguments = {
         "files": list(sources),
         # The name of a tokenizer comes from these.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Dialect = Literal["onig", "fancy"]
 Behavior = Literal["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]
 PrependScheme = Literal["always", "first", "never"]
-Reference = Literal["tokenizers", "tiktoken", "sentencepiece"]
+Reference = Literal["tokenizers", "tiktoken", "sentencepiece", "python"]
 NormalizerKind = Literal[
     "nfc", "nfd", "nfkc", "nfkd", "lowercase", "strip_accents", "strip", "replace", "prepend",
     "clean", "space_ideographs", "strip_nonspacing", "nmt", "byte_level", "precompiled",
@@ -273,6 +273,16 @@ class WordLevelModel:
     unk_id: int | None
 
 
+@dataclass(frozen=True, eq=False)
+class LongestMatchModel:
+    """At every place the longest token that the rest of the word begins with.
+
+    `tokens[id]`: its bytes, None for a hole; every single byte is a token.
+    """
+
+    tokens: tuple[bytes | None, ...]
+
+
 @dataclass(frozen=True)
 class OpaqueModel:
     """A model that only its reference library can run; `size` counts its ids."""
@@ -280,7 +290,7 @@ class OpaqueModel:
     size: int
 
 
-Model = BpeModel | WordPieceModel | UnigramModel | WordLevelModel | OpaqueModel
+Model = BpeModel | WordPieceModel | UnigramModel | WordLevelModel | LongestMatchModel | OpaqueModel
 
 
 @dataclass(frozen=True, eq=False)

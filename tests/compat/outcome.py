@@ -8,17 +8,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LISTS = (
-    "ids", "type_ids", "tokens", "offsets", "word_ids", "words", "sequence_ids",
+    "ids", "type_ids", "tokens", "offsets", "word_ids", "sequence_ids",
     "special_tokens_mask", "attention_mask", "n_sequences",
 )  # fmt: skip
 
 
-def outcome(action: Callable[[], Any]) -> Any:  # noqa: ANN401
+def outcome(action: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
     """Return the result, or the kind of the error."""
     try:
-        return action()
+        return action(*arguments)
     except BaseException as error:
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, (KeyboardInterrupt, Warning)):
             raise
         return kind_of(error)
 

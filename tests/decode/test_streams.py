@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -57,27 +57,36 @@ def elapsed(tokenizer: Tokenizer, ids: list[int]) -> float:
     return seconds
 
 
-@pytest.mark.parametrize("name", ["bytes", "byte tokens", "wordpiece"])
+def check_linear(tokenizer: Tokenizer, short: list[int], long: list[int]) -> None:
+    """Ten times as many ids take less than twelve times as long.
+
+    Against the mean of ten short streams, which run as long as the long one: what else the machine
+    does slows both alike. A bad moment may be repeated; what is not linear fails every time.
+    """
+    assert len(long) == 10 * len(short)
+    elapsed(tokenizer, short)  # tables are made at the first decoding
+    ratios: list[float] = []
+    while len(ratios) < 4 and min(ratios, default=12.0) >= 12:
+        mean = sum(elapsed(tokenizer, short) for _ in range(10)) / 10
+        ratios.append(elapsed(tokenizer, long) / mean)
+    assert min(ratios) < 12, ratios
+
+
+@pytest.mark.parametrize("name", ["bytes", "byte tokens"])
 def test_pushing_takes_linear_time(name: str, small: Tokenizer, tmp_path: Path) -> None:
     if name == "bytes":
         tokenizer, some = small, small.encode(EMOJI_AND_CJK).tolist()
     else:
-        decoder: Any = LLAMA
-        if name == "wordpiece":
-            decoder = {"type": "WordPiece", "prefix": "##", "cleanup": True}
-        tokenizer, library = load(tmp_path, definition(decoder))
+        tokenizer, library = load(tmp_path, definition(LLAMA))
         some = ids_of(library, [*BYTES[2:5], "\u4f60", "\U0001f600", "the"])
     short, long = ((some * (count // len(some) + 1))[:count] for count in (10_000, 100_000))
-    elapsed(tokenizer, short)  # tables are made at the first decoding
-    assert elapsed(tokenizer, long) < 12 * min(elapsed(tokenizer, short) for _ in range(3)) + 0.05
+    check_linear(tokenizer, short, long)
 
 
 def test_one_endless_run_of_bytes_takes_linear_time(tmp_path: Path) -> None:
     tokenizer, library = load(tmp_path, definition(LLAMA))
     run = ids_of(library, BYTES[5:9])  # one emoji
-    elapsed(tokenizer, run)
-    short = min(elapsed(tokenizer, run * 2500) for _ in range(3))
-    assert elapsed(tokenizer, run * 25_000) < 12 * short + 0.05
+    check_linear(tokenizer, run * 2500, run * 25_000)
 
 
 def test_many_streams_are_as_many_single_ones(small: Tokenizer) -> None:

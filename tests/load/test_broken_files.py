@@ -129,7 +129,7 @@ def test_bytes_that_are_no_text_name_the_offset(tmp_path: Path) -> None:
         b"\n",
         b"\nplain text",
         b"\n\xff\xff",
-        b"[PAD]\n[UNK]\n",
+        b"[PAD]\n[UNKNOWN]\n",
         b"\x89PNG\r\n\x1a\n",
         b"\x1f\x8b\x08",
         b"[" * 100_000,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -46,7 +46,8 @@ def chain(*sections: dict[str, Any]) -> dict[str, Any]:
 
 
 def library(section: dict[str, Any]) -> PreTokenizer:
-    found = Tokenizer.from_str(json.dumps(tokenizer_json(pre_tokenizer=section))).pre_tokenizer
+    whole = Tokenizer.from_str(json.dumps(tokenizer_json(pre_tokenizer=section)))
+    found: PreTokenizer | None = whole.pre_tokenizer
     assert found is not None
     return found
 
@@ -134,7 +135,7 @@ def test_the_scripts_share_out_all_characters() -> None:
     assert len(scripts) == N_SCRIPTS
     covered = sorted(pair for name in scripts for pair in code_points("hf", name))
     assert sum(end - begin for begin, end in covered) == 0x110000 - 0x800
-    assert all(left[1] <= right[0] for left, right in zip(covered, covered[1:], strict=False))
+    assert all(left[1] <= right[0] for left, right in pairwise(covered))
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._load.pre_tokenizer import BYTE_LEVEL_PATTERN
-from tokenmill._spec import BpeModel, DecoderStep, NormalizerStep, SplitStep
+from tokenmill._spec import BpeModel, NormalizerStep, SplitStep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,10 +154,8 @@ def test_normalizers_become_steps(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("section", "reason"),
     [
-        ({"type": "Replace", "pattern": {"Regex": " +"}, "content": ""}, "regular expression"),
         ({"type": "Replace", "pattern": {"String": ""}, "content": "x"}, "empty string"),
-        ({"type": "BertNormalizer"}, "BertNormalizer"),
-        ({"type": "Precompiled", "precompiled_charsmap": ""}, "Precompiled"),
+        ({"type": "NoSuch"}, "NoSuch"),
     ],
 )
 def test_a_normalizer_we_cannot_express_is_a_reason(
@@ -298,23 +296,6 @@ def test_truncation_and_padding_are_noted(tmp_path: Path) -> None:
     spec = load(tmp_path, truncation=truncation)
     assert spec.unsupported == ()
     assert "truncation" in spec.notes[0]
-
-
-def test_decoders_become_steps_and_texts_only_where_bytes_will_not_do(tmp_path: Path) -> None:
-    spec = load(tmp_path, decoder=None)
-    assert (spec.unsupported, spec.unsupported_decode) == ((), ())
-    assert (spec.decoder, "".join(t or "" for t in spec.texts)) == (None, ALPHABET)
-    plain = load(tmp_path, decoder={"type": "Sequence", "decoders": [BYTE_LEVEL]})
-    assert (plain.decoder, plain.texts) == ((DecoderStep("byte_level"),), ())
-    chain = {"type": "Sequence", "decoders": [BYTE_LEVEL, {"type": "Fuse"}]}
-    fused = load(tmp_path, decoder=chain)
-    assert fused.decoder == (DecoderStep("byte_level"), DecoderStep("fuse"))
-    assert len(fused.texts) == 256
-
-
-def test_a_decoder_we_do_not_know_only_concerns_decoding(tmp_path: Path) -> None:
-    spec = load(tmp_path, decoder={"type": "Other"})
-    assert (spec.unsupported, spec.unsupported_decode) == ((), ("decoder Other",))
 
 
 def test_a_normalized_token_decodes_to_its_normalized_content(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.normalize.charsmaps import build_charsmap
 from tests.reference.normalize import build_normalizer, normalize
 
 from tokenmill import _core
@@ -145,7 +147,13 @@ def test_replace_works_from_left_to_right_without_overlap() -> None:
     "program",
     [
         b"\x00",
-        b"\x0a",
+        b"\x12",
+        b"\x0f\x00\x00\x00\x00",
+        b"\x0f\x03\x00\x00\x00\x04\x00\x00",
+        b"\x0f\x08\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00",
+        b"\x0f\x09\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\xff",
+        b"\x10\x00\x00\x00\x00\x00\x00\x00\x00",
+        b"\x10\x00\x00\x00\x00\x04\x00\x00\x00\xff\xff\xff\xff",
         b"\x07",
         b"\x07\x04",
         b"\x08\x01\x00\x00\x00a",
@@ -160,6 +168,34 @@ def test_replace_works_from_left_to_right_without_overlap() -> None:
 def test_a_damaged_program_is_refused(program: bytes) -> None:
     with pytest.raises(ValueError, match="normalizer"):
         _core.normalize(program, b"text")
+
+
+@pytest.mark.parametrize("place", range(60))
+def test_a_damaged_pattern_is_refused_or_harmless(place: int) -> None:
+    program = serialize_normalizer((Step("replace_regex", a=" {2,}|x+", b="_"),))
+    for value in (0, 1, 0x7F, 0x80, 0xFF):
+        damaged = program[: 9 + place] + bytes([value]) + program[10 + place :]
+        try:
+            result = _core.normalize(damaged, b"a  b xx ")
+        except ValueError as error:
+            assert "normalizer" in str(error)  # noqa: PT017
+        else:
+            assert result.decode()
+
+
+def test_a_damaged_map_of_characters_gives_text_or_is_refused() -> None:
+    blob = build_charsmap({b"a": "\u00e9b", b"bc": "\u4e2d", b"\xe4": ""})
+    rng = random.Random(7)  # noqa: S311
+    used = [place for place, byte in enumerate(blob) if byte]
+    for _ in range(500):
+        damaged = bytearray(blob)
+        damaged[rng.choice(used)] = rng.randrange(256)
+        content = base64.b64encode(damaged).decode()
+        try:
+            program = serialize_normalizer((Step("precompiled", a=content),))
+            _core.normalize(program, "abc\u4e2da\u0301 a".encode()).decode()
+        except ValueError as error:
+            assert "normalizer" in str(error)  # noqa: PT017
 
 
 def test_steps_that_cannot_be_exact_are_refused() -> None:

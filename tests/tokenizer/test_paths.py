@@ -21,7 +21,7 @@ from tokenmill import (
     Tokenizer,
     UnknownId,
     UnsupportedTokenizer,
-    _reference,
+    _libraries,
 )
 from tokenmill._resolve import compile_file
 
@@ -203,7 +203,7 @@ def test_a_library_that_is_missing_is_named(
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(_reference, "import_module", missing)
+    monkeypatch.setattr(_libraries, "import_module", missing)
     with pytest.raises(MissingDependency, match="pip install tokenizers"):
         Tokenizer.load(write(tmp_path, NOT_REGULAR))
 

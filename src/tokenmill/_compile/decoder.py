@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._compile.regex_ast import NotRegular
 from tokenmill._compile.split import compile_stage
 from tokenmill._errors import PatternError
-from tokenmill._spec import BpeModel
+from tokenmill._spec import BpeModel, LongestMatchModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,11 +32,18 @@ def decoding_of(spec: TokenizerSpec) -> dict[str, Any]:
     """
     steps = spec.decoder
     return {
-        "reasons": [*spec.unsupported_decode, *_hard_patterns(spec)],
+        "reasons": [*spec.unsupported_decode, *_own_decoder(spec), *_hard_patterns(spec)],
         "on_texts": bool(spec.texts),
         "steps": None if steps is None else [asdict(step) for step in steps],
         "empty": [token_id for token_id, text in enumerate(spec.texts) if text == ""],
     }
+
+
+def _own_decoder(spec: TokenizerSpec) -> list[str]:
+    """Report models that bring a way of decoding which steps cannot say."""
+    if spec.sentencepiece_decoder is not None:
+        return ["a SentencePiece model"]
+    return ["the longest match over bytes"] if isinstance(spec.model, LongestMatchModel) else []
 
 
 def _hard_patterns(spec: TokenizerSpec) -> list[str]:

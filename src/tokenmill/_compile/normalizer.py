@@ -82,7 +82,11 @@ def _pattern_table(pattern: str) -> bytes:
         problem = f"Replace with the pattern {pattern!r}: {error.reason}"
         raise _unsupported(problem, "it runs through the library 'tokenizers'") from error
     numbers = np.concatenate(
-        [[len(stage.ranges)], stage.ranges[:, [0, 2]].reshape(-1), [stage.n_classes, len(stage.next)]]
+        [
+            [len(stage.ranges)],
+            stage.ranges[:, [0, 2]].reshape(-1),
+            [stage.n_classes, len(stage.next)],
+        ]
     )
     return numbers.astype("<u4").tobytes() + stage.next.astype("<u2").tobytes()
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeGuard
 
-from tokenmill._compile.dfa_tables import StageTables, build_tables
 from tokenmill._compile.char_sets import complement
+from tokenmill._compile.dfa_tables import StageTables, build_tables
 from tokenmill._compile.regex_ast import (
     Char,
     Choice,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenmill._compile.blanks import Spelled
     from tokenmill._compile.dfa_tables import StageTables
     from tokenmill._compile.rules import NativeRule
-    from tokenmill._spec import SplitStep, TokenizerSpec
+    from tokenmill._spec import Dialect, SplitStep, TokenizerSpec
 
 # Classes of bytes, as the core numbers them.
 LETTER, DIGIT, BLANK, NEWLINE, CONTROL, OTHER, WIDE = range(7)
@@ -73,7 +73,7 @@ def _plan_whole(spelled: Spelled) -> SplitPlan:
 
 
 def _is_bert(spec: TokenizerSpec) -> bool:
-    """Is it the split that drops white space and isolates punctuation?
+    """Tell whether it is the split that drops white space and isolates punctuation.
 
     The rule takes ASCII controls for punctuation, so the text must have none; and white space is
     dropped by the model, which must be one of those that look words up.
@@ -136,7 +136,7 @@ def _byte_classes(stage: StageTables) -> NDArray[np.uint32]:
     return np.stack([numbers, numbers + 1, stage.ranges[rows, 2]], axis=1)
 
 
-def _rule_fields(rule: NativeRule, dialect: str) -> dict[str, object]:
+def _rule_fields(rule: NativeRule, dialect: Dialect) -> dict[str, object]:
     classes = rule_classes(rule, dialect)
     return {**asdict(rule), "classes": np.ascontiguousarray(classes, dtype=np.uint32)}
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from tokenmill._spec import (
     BpeModel,
+    LongestMatchModel,
     OpaqueModel,
     UnigramModel,
     WordLevelModel,
@@ -37,7 +38,7 @@ def model_reasons(spelled: Spelled) -> list[str]:
         return [] if model.unk_id is not None else ["Unigram without an unknown token"]
     if isinstance(model, WordLevelModel) and model.unk_id is None:
         return ["WordLevel without an unknown token"]
-    return []
+    return ["the longest match over bytes"] if isinstance(model, LongestMatchModel) else []
 
 
 def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
@@ -50,9 +51,11 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
         reasons.append("BPE over whole texts without a token for every byte")
     if not is_split and model.ignore_merges:
         reasons.append("BPE over whole texts that ignores merges")
-    if model.byte_ids is not None and model.merges is not None:
-        if np.isin(model.merges, np.array(model.byte_ids, dtype=np.uint32)).any():
-            reasons.append("merges of the tokens of bytes")
+    # What stands for unknown characters must not merge: it is found by no text.
+    stand_ins = model.byte_ids or (() if model.unk_id is None else (model.unk_id,))
+    merges = np.empty(0, dtype=np.uint32) if model.merges is None else model.merges
+    if np.isin(merges, np.array(stand_ins, dtype=np.uint32)).any():
+        reasons.append("merges of the tokens that stand for unknown characters")
     return reasons
 
 
@@ -63,17 +66,24 @@ def model_tables(model: Model, decoded: Sequence[bytes | None]) -> dict[str, Any
     tokens = [*model.tokens, *[None] * (size - len(model.tokens))]
     token_bytes, token_offsets = _joined(tokens)
     decode_bytes, decode_offsets = _joined([*decoded, *[None] * (size - len(decoded))])
-    is_bpe = isinstance(model, BpeModel)
     return {
         "token_bytes": token_bytes,
         "token_offsets": token_offsets,
         "matchable": np.array([token is not None for token in tokens], dtype=np.uint8),
         "decode_bytes": decode_bytes,
         "decode_offsets": decode_offsets,
-        "merges": _contiguous(model.merges) if is_bpe else None,
-        "ranks": _padded(model.ranks, size) if is_bpe and model.ranks is not None else None,
-        "ignore_merges": is_bpe and model.ignore_merges,
+        **_merge_tables(model, size),
         "model": _details(model, size),
+    }
+
+
+def _merge_tables(model: Model, size: int) -> dict[str, Any]:
+    if not isinstance(model, BpeModel):
+        return {"merges": None, "ranks": None, "ignore_merges": False}
+    return {
+        "merges": _contiguous(model.merges),
+        "ranks": None if model.ranks is None else _padded(model.ranks, size),
+        "ignore_merges": model.ignore_merges,
     }
 
 
@@ -90,9 +100,7 @@ def _details(model: Model, size: int) -> dict[str, Any]:
     if isinstance(model, BpeModel):
         details.update(kind=model.symbols, fuse_unk=model.fuse_unk)
     elif isinstance(model, WordPieceModel):
-        details.update(
-            kind="wordpiece", prefix=model.prefix, max_characters=model.max_characters
-        )
+        details.update(kind="wordpiece", prefix=model.prefix, max_characters=model.max_characters)
     elif isinstance(model, UnigramModel):
         scores = np.zeros(size, dtype=np.float64)
         scores[: len(model.scores)] = model.scores

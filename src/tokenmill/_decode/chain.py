@@ -46,12 +46,6 @@ class Plan:
     positional: Positional | None = None
     is_byte_runs: bool = False
 
-    def change_each(self, token: str) -> str:
-        """Apply the maps."""
-        for change in self.maps:
-            token = change(token)
-        return token
-
 
 def plan_of(steps: Sequence[DecoderStep] | None) -> Plan:
     """Take a chain apart; None puts a blank between tokens. NotRegular for a pattern too hard."""

@@ -152,9 +152,10 @@ class TextDecoder:
 
     @cached_property
     def _mapped(self) -> NDArray[Any]:
-        if not self.plan.maps:
-            return _objects([text or "" for text in self.texts])
-        return _objects([self.plan.change_each(text or "") for text in self.texts])
+        texts = [text or "" for text in self.texts]
+        for change in self.plan.maps:
+            texts = list(map(change, texts))
+        return _objects(texts)
 
     @cached_property
     def _mapped_bytes(self) -> NDArray[Any]:
@@ -169,10 +170,10 @@ class TextDecoder:
     def _escaped(self) -> tuple[NDArray[Any], NDArray[np.uint8]]:
         table = self._mapped.copy()
         flags = np.zeros(len(table), dtype=np.uint8)
-        for token_id, text in enumerate(table):
-            if not text:
-                flags[token_id] = _EMPTY
-            byte = byte_of(text)
+        # Few tokens need a closer look, and there may be hundreds of thousands.
+        for token_id in [i for i, text in enumerate(table.tolist()) if text[:1] in ("", "<")]:
+            flags[token_id] = 0 if table[token_id] else _EMPTY
+            byte = byte_of(table[token_id])
             if byte is not None:
                 is_high = byte >= _FIRST_HIGH
                 table[token_id] = chr(_ESCAPE + byte) if is_high else chr(byte)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, TypeVar
 
 from tokenmill._errors import LoadError
@@ -18,6 +19,7 @@ _WORDS: dict[type, str] = {
     str: "a string",
 }
 _SHOWN = 60
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 def parse_json(text: bytes) -> dict[str, Any]:
@@ -36,7 +38,18 @@ def parse_json(text: bytes) -> dict[str, Any]:
     except RecursionError as error:
         problem = "expected a tokenizer, got JSON nested too deeply to be one"
         raise LoadError(problem) from error
+    if _SURROGATE.search(text):
+        _refuse_surrogates(data)
     return expect(data, dict, "top level")
+
+
+def _refuse_surrogates(data: object) -> None:
+    """Refuse half a surrogate pair, which JSON can write and UTF-8 cannot hold."""
+    try:
+        json.dumps(data, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        problem = f"expected text, got a lone surrogate {error.object[error.start]!r}"
+        raise LoadError(problem) from error
 
 
 def expect(value: object, kind: type[T], where: str) -> T:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from tokenmill._errors import MissingDependency, SourceNotFound
+from tokenmill._load.vocab_files import companions
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*")
 # In this order: a tokenizer.json says more than a bare rank file.
@@ -20,6 +22,8 @@ HUB_FILES = (
 )
 # What else a directory may hold, if there is one of a kind.
 OTHER_FILES = ("*.tiktoken", "*.model", "*.model.v*")
+# Last of all, vocabularies that need the files beside them.
+VOCABULARIES = ("vocab.json", "vocab.txt")
 
 
 def is_repository_name(source: str) -> bool:
@@ -37,22 +41,42 @@ def fetch_from_hub(repository: str) -> Path:
         hint = "pip install tokenmill[hf], or give the path of a tokenizer.json"
         raise MissingDependency(problem, name="huggingface_hub", hint=hint) from error
 
-    for name in HUB_FILES:
-        cached = huggingface_hub.try_to_load_from_cache(repository, name)
-        if isinstance(cached, str):
-            return Path(cached)
-    for name in HUB_FILES:
+    if (cached := _cached(repository, HUB_FILES)) is not None:
+        return cached
+    for name in (*HUB_FILES, *VOCABULARIES):
         try:
-            return Path(huggingface_hub.hf_hub_download(repository, name))
+            path = Path(huggingface_hub.hf_hub_download(repository, name))
         except EntryNotFoundError as error:
             # Also raised when nothing is cached and the hub cannot be asked at all.
             if isinstance(error, FileNotFoundError):
+                if (cached := _cached(repository, VOCABULARIES)) is not None:
+                    return cached
                 raise _unreachable(repository, error) from error
         except (OSError, ValueError) as error:
             raise _unreachable(repository, error) from error
+        else:
+            _fetch_companions(repository, path)
+            return path
     problem = f"expected one of {', '.join(HUB_FILES)} in the repository, got none"
     hint = "convert its tokenizer to tokenizer.json with transformers"
     raise SourceNotFound(problem, source=repository, hint=hint)
+
+
+def _cached(repository: str, names: tuple[str, ...]) -> Path | None:
+    import huggingface_hub  # noqa: PLC0415
+
+    found = (huggingface_hub.try_to_load_from_cache(repository, name) for name in names)
+    return next((Path(path) for path in found if isinstance(path, str)), None)
+
+
+def _fetch_companions(repository: str, path: Path) -> None:
+    """Fetch what lies beside a vocabulary; a repository need not have any of it."""
+    import huggingface_hub  # noqa: PLC0415
+    from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+
+    for file in companions(path):
+        with suppress(EntryNotFoundError):
+            huggingface_hub.hf_hub_download(repository, file.name)
 
 
 def _unreachable(repository: str, error: Exception) -> SourceNotFound:

@@ -88,10 +88,10 @@ def read_tokenizer_json(
 
 def _model_kind(section: dict[str, Any]) -> str:
     if "type" in section:
-        if section["type"] in _KINDS:
-            return _KINDS[section["type"]]
-        stated = shown(section["type"])
-        raise LoadError(f"model.type: expected one of {sorted(_KINDS)}, got {stated}")
+        stated = member(section, "type", str, "model")
+        if stated in _KINDS:
+            return _KINDS[stated]
+        raise LoadError(f"model.type: expected one of {sorted(_KINDS)}, got {shown(stated)}")
     # Old files leave it out; the library then takes what fits, in this order.
     if section.get("merges") is not None:
         return "bpe"

@@ -40,9 +40,9 @@ class Windows:
             begin = step
             end = np.minimum(begin + kept, length)
         # A text of which nothing is kept has two windows: nothing, and all of it.
-        all_of_it = (kept == 0) & (numbers > 0)
-        begin = np.where(all_of_it | (kept == 0), 0, begin)
-        end = np.where(all_of_it, length, np.where(kept == 0, 0, end))
+        is_kept = kept > 0
+        begin = np.where(is_kept, begin, 0)
+        end = np.where(is_kept, end, np.where(numbers > 0, length, 0))
         return begin, end - begin
 
 

@@ -18,8 +18,9 @@ import numpy as np
 from tokenmill._errors import ReferencePathWarning, TokenmillError
 from tokenmill._load.fields import parse_json
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._layout import Rows, Side, Windows, lay_out, truncated, whole
+from tokenmill.compat.hf._layout import FIELDS, Rows, Side, Windows, lay_out, truncated, whole
 from tokenmill.compat.hf._library import library
+from tokenmill.compat.hf._one_row import OneRow, one_row
 from tokenmill.compat.hf._template import (
     Template,
     copy_options,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 COMPONENTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder", "model")
-FIELDS = ("ids", "type_ids", "special_tokens_mask", "attention_mask")
 _MODEL_SETTINGS = (
     "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
     "byte_fallback", "ignore_merges", "max_input_chars_per_word",
@@ -62,16 +62,17 @@ class Backend:
         self.lock = threading.RLock()
         self._source = source
         self._peer = peer
-        self._engine: Any = engine if engine is not None and _is_native(engine) else _UNSET
-        if engine is not None and not _is_native(engine):
-            self._engine = None
+        self._engine: Any = _UNSET if engine is None else _native(engine)
         self._templates: dict[tuple[bool, bool], Template | None] = {}
+        self._special: NDArray[np.int64] | None = None
+        self._added: frozenset[int] | None = None
         self._exposed: dict[str, object] = {}
         self._pending: weakref.WeakSet[PeerRun] = weakref.WeakSet()
-        self.as_text = bool(peer.encode_special_tokens) if peer is not None else False
-        self.probe = (
-            probe_of_json(parse_json(source or b"")) if peer is None else probe_of_peer(peer)
-        )
+        self.as_text = peer is not None and bool(peer.encode_special_tokens)
+        if peer is None:
+            self.probe = probe_of_json(parse_json(source or b""))
+        else:
+            self.probe = probe_of_peer(peer)
 
     @property
     def peer(self) -> Any:
@@ -105,13 +106,14 @@ class Backend:
         """Return the peer to be changed; what was promised for the state before is done first."""
         for run in list(self._pending):
             run.encodings()
-        peer = self.synced_peer()
-        self._engine = _UNSET
-        self._templates.clear()
-        return peer
+        return self.synced_peer()
 
     def changed(self) -> None:
-        """Follow a change of the post-processor."""
+        """Follow a change of the peer."""
+        self._engine = _UNSET
+        self._templates.clear()
+        self._special = self._added = None
+        self._exposed = {name: _state(name, getattr(self.peer, name)) for name in self._exposed}
         options = self.probe
         self.probe = probe_of_peer(self.peer)
         copy_options(options, self.probe)
@@ -123,14 +125,21 @@ class Backend:
         return component
 
     def _notice(self) -> None:
-        for name, before in self._exposed.items():
-            now = _state(name, getattr(self.peer, name))
-            if now != before:
-                self._exposed = {n: _state(n, getattr(self.peer, n)) for n in self._exposed}
-                self._engine = _UNSET
-                self._templates.clear()
-                self.changed()
-                return
+        if any(_state(n, getattr(self.peer, n)) != state for n, state in self._exposed.items()):
+            self.changed()
+
+    def special_ids(self) -> NDArray[np.int64]:
+        """Return the ids that decoding may leave out."""
+        if self._special is None:
+            added = self.peer.get_added_tokens_decoder().items()
+            self._special = np.array([i for i, token in added if token.special], dtype=np.int64)
+        return self._special
+
+    def added_ids(self) -> frozenset[int]:
+        """Return the ids of all added tokens."""
+        if self._added is None:
+            self._added = frozenset(self.peer.get_added_tokens_decoder())
+        return self._added
 
     def template(self, *, pair: bool, add_special_tokens: bool) -> Template | None:
         """Return what is put around one text or two."""
@@ -143,7 +152,7 @@ class Backend:
 
     def rows(
         self, call: Call, names: Collection[str] = FIELDS, *, overflow: bool = False
-    ) -> tuple[Template, Rows] | None:
+    ) -> tuple[Template, Rows | OneRow] | None:
         """Run a call on the engine; None where the library must be asked."""
         sides = self._sides(call)
         if sides is None:
@@ -151,6 +160,9 @@ class Backend:
         template = self.template(pair=len(sides) > 1, add_special_tokens=call.add_special_tokens)
         if template is None:
             return None
+        if len(call.inputs) == 1 and not overflow:
+            row = one_row(template, sides, call.truncation, call.padding)
+            return None if row is None else (template, row)
         windows: Windows | None = whole(sides)
         if call.truncation is not None:
             windows = truncated(sides, call.truncation, template.added, overflow=overflow)
@@ -222,11 +234,11 @@ def _native_engine(peer: Any) -> Engine | None:
             stacklevel=2,
         )
         return None
-    return engine if _is_native(engine) else None
+    return _native(engine)
 
 
-def _is_native(engine: Engine) -> bool:
-    return engine.describe().path != "reference"
+def _native(engine: Engine) -> Engine | None:
+    return engine if engine.describe().path != "reference" else None
 
 
 def _state(name: str, component: Any) -> object:

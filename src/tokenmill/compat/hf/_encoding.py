@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from tokenmill.compat.hf._library import library
 
 if TYPE_CHECKING:
@@ -14,6 +12,7 @@ if TYPE_CHECKING:
 
     from tokenmill.compat.hf._backend import PeerRun
     from tokenmill.compat.hf._layout import Rows
+    from tokenmill.compat.hf._one_row import OneRow
     from tokenmill.compat.hf._template import Template
 
 _FROM_PEER = frozenset({
@@ -29,7 +28,7 @@ class Batch(NamedTuple):
     """
 
     template: Template
-    rows: Rows
+    rows: Rows | OneRow
     run: PeerRun
     pad_token: str
     spell: Callable[[Any], list[str] | None]
@@ -129,8 +128,7 @@ class Encoding:
     def __len__(self) -> int:
         if self._batch is None:
             return len(self._peer)
-        bounds = self._batch.rows.bounds
-        return int(bounds[self._row + 1] - bounds[self._row])
+        return self._batch.rows.width(self._row)
 
     def __repr__(self) -> str:
         return (
@@ -150,17 +148,13 @@ class Encoding:
         if self._batch is None:
             values: list[int] = getattr(self._peer, name)
             return values
-        rows = self._batch.rows
-        begin, end = rows.bounds[self._row], rows.bounds[self._row + 1]
-        found: list[int] = rows.fields[name][begin:end].tolist()
-        return found
+        return self._batch.rows.row(name, self._row)
 
     def _real(self) -> Any:
         if self._peer is None:
             assert self._batch is not None  # noqa: S101 -- for the type checker
-            windows = self._batch.rows.windows
-            peer = self._batch.run.encodings()[int(windows.sample[self._row])]
-            number = int(windows.number[self._row])
+            sample, number = self._batch.rows.origin(self._row)
+            peer = self._batch.run.encodings()[sample]
             self._peer = peer if number == 0 else peer.overflowing[number - 1]
         return self._peer
 
@@ -171,17 +165,15 @@ class Encoding:
 
     def _parts(self, batch: Batch) -> list[tuple[int | None, int]]:
         """Return the parts of the row: the text, or None for a token put in, and its length."""
-        cuts = batch.rows.windows.cuts
-        sizes = [int(cut.end[self._row] - cut.begin[self._row]) for cut in cuts]
+        sizes = batch.rows.sizes(self._row)
         texts = [part.sequence for part in batch.template.parts]
         return [(text, 1 if text is None else sizes[text]) for text in texts]
 
     def _spelled(self, batch: Batch) -> list[str] | None:
-        rows = batch.rows
-        place = int(rows.bounds[self._row] + rows.begin[self._row])
+        place, all_ids = batch.rows.lead(self._row), self._list("ids")
         tokens: list[str] = []
         for part, (text, size) in zip(batch.template.parts, self._parts(batch), strict=True):
-            ids = rows.fields["ids"][place : place + size]
+            ids = all_ids[place : place + size]
             found = [part.token] if text is None else batch.spell(ids)
             if found is None:
                 return None
@@ -190,14 +182,16 @@ class Encoding:
         return self._padded(batch, tokens, batch.pad_token)
 
     def _padded(self, batch: Batch, values: list[Any], pad: object) -> list[Any]:
-        before = int(batch.rows.begin[self._row])
+        before = batch.rows.lead(self._row)
         after = len(self) - before - len(values)
         return [pad] * before + values + [pad] * after
 
 
-def spelled(ids: Any, risky: Any, id_to_token: Callable[[int], str | None]) -> list[str] | None:
+def spelled(
+    ids: list[int], risky: frozenset[int], id_to_token: Callable[[int], str | None]
+) -> list[str] | None:
     """Write ids as tokens; None if one may stand for text that is spelled otherwise."""
-    if np.isin(ids, risky).any():
+    if not risky.isdisjoint(ids):
         return None
-    tokens = [id_to_token(token_id) for token_id in ids.tolist()]
+    tokens = [id_to_token(token_id) for token_id in ids]
     return None if None in tokens else tokens  # type: ignore[return-value]

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokenmill.compat.hf._layout import Rows
+    from tokenmill.compat.hf._one_row import OneRow
 
 # Methods that a class may have of its own; then they are left to it.
 _ENCODING = ("_encode_plus", "_convert_encoding", "set_truncation_and_padding")
@@ -89,12 +90,15 @@ class _Decodes(FastTokenizer):
     """Rows of ids are decoded together."""
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **kwargs: Any) -> Any:
-        rows = None if kwargs.keys() - {"clean_up_tokenization_spaces"} else _rows(token_ids)
         clean_up = kwargs.get("clean_up_tokenization_spaces")
         clean_up = self.clean_up_tokenization_spaces if clean_up is None else clean_up  # type: ignore[attr-defined]
-        if rows is None or clean_up:
+        if clean_up or kwargs.keys() - {"clean_up_tokenization_spaces"}:
             return super().decode(token_ids, skip_special_tokens, **kwargs)  # type: ignore[misc]
-        return self._tokenizer.decode_batch(rows, skip_special_tokens)
+        is_batch, rows = _rows(token_ids)
+        if rows is None:
+            return super().decode(token_ids, skip_special_tokens, **kwargs)  # type: ignore[misc]
+        texts = self._tokenizer.decode_batch(rows, skip_special_tokens)
+        return texts if is_batch else texts[0]
 
 
 class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
@@ -189,14 +193,20 @@ def _plain_batch(data: dict[str, Any], encodings: Any) -> BatchEncoding:
     return BatchEncoding(data, encodings)
 
 
-def _rows(token_ids: Any) -> Any:
-    """Return rows of ids, None if it is a single row."""
+def _rows(token_ids: Any) -> tuple[bool, Any]:
+    """Return whether they are many rows, and the rows of ids; None if it is neither."""
     if hasattr(token_ids, "numpy") and hasattr(token_ids, "detach"):
         token_ids = token_ids.detach().cpu().numpy()
     if isinstance(token_ids, np.ndarray):
-        return list(token_ids) if token_ids.ndim == 2 and token_ids.size else None  # noqa: PLR2004
-    is_rows = isinstance(token_ids, (list, tuple)) and token_ids
-    return token_ids if is_rows and all(isinstance(r, (list, tuple)) for r in token_ids) else None
+        plain = token_ids.dtype.kind in "iu" and token_ids.size and token_ids.ndim in (1, 2)
+        rows = list(token_ids) if token_ids.ndim > 1 else [token_ids]
+        return token_ids.ndim > 1, rows if plain else None
+    if not isinstance(token_ids, (list, tuple)) or not token_ids:
+        return False, None
+    if isinstance(token_ids[0], int):
+        array = np.asarray(token_ids)
+        return False, [array] if array.dtype.kind in "iu" and array.ndim == 1 else None
+    return True, token_ids if all(isinstance(row, (list, tuple)) for row in token_ids) else None
 
 
 class _Wanted:
@@ -291,28 +301,29 @@ def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:
     return True, list(text) if pair is None else list(zip(text, pair, strict=True))
 
 
-def _warn_too_long(tokenizer: Any, rows: Rows, options: dict[str, Any]) -> None:
+def _warn_too_long(tokenizer: Any, rows: Rows | OneRow, options: dict[str, Any]) -> None:
     limit, verbose = options.get("max_length"), options.get("verbose", True)
-    widths = np.diff(rows.bounds)
-    if limit is None and verbose and (widths > tokenizer.model_max_length).any():
-        first = int(widths[widths > tokenizer.model_max_length][0])
+    if limit is not None or not verbose:
+        return
+    first = next((w for w in rows.widths() if w > tokenizer.model_max_length), None)
+    if first is not None:
         tokenizer._eventual_warn_about_too_long_sequence(range(first), None, verbose)
 
 
-def _data(rows: Rows, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
-    shape = None if wanted.tensors is None else rows.shape
+def _data(rows: Rows | OneRow, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
     data: dict[str, Any] = {}
     for key in wanted.keys:
-        if shape is not None:
-            data[key] = _tensor(rows.fields[_KEYS[key]].reshape(shape), wanted.tensors)
+        matrix = None if wanted.tensors is None else rows.matrix(_KEYS[key])
+        if matrix is not None:
+            data[key] = _tensor(matrix, wanted.tensors)
         else:
             data[key] = rows.lists(_KEYS[key])
     if encodings is not None:
         data["offset_mapping"] = [encoding.offsets for encoding in encodings]
     if wanted.length:
-        data["length"] = np.diff(rows.bounds).tolist()
+        data["length"] = rows.widths()
     if wanted.overflow:
-        data["overflow_to_sample_mapping"] = rows.windows.sample.tolist()
+        data["overflow_to_sample_mapping"] = rows.samples()
     return data
 
 

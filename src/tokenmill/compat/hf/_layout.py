@@ -6,6 +6,7 @@ padded last. What has no plain answer here returns None, and the library itself 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     Ints = NDArray[np.int64]
 
+FIELDS = ("ids", "type_ids", "special_tokens_mask", "attention_mask")
 _LONG = 48  # ids a row from which one copy a row is faster than one gather for all
 
 
@@ -61,17 +63,49 @@ class Rows(NamedTuple):
     windows: Windows
     begin: Ints
 
-    @property
-    def shape(self) -> tuple[int, int] | None:
-        """Rows and width, None where widths differ."""
-        widths = np.diff(self.bounds)
-        same = len(widths) > 0 and bool((widths == widths[0]).all())
-        return (len(widths), int(widths[0])) if same else None
+    def widths(self) -> list[int]:
+        """Return the length of each row."""
+        widths: list[int] = np.diff(self.bounds).tolist()
+        return widths
+
+    def samples(self) -> list[int]:
+        """Return which sample each row is of."""
+        samples: list[int] = self.windows.sample.tolist()
+        return samples
 
     def lists(self, name: str) -> list[list[int]]:
         """Return a field as lists."""
         flat, bounds = self.fields[name].tolist(), self.bounds.tolist()
-        return [flat[bounds[i] : bounds[i + 1]] for i in range(len(bounds) - 1)]
+        return [flat[begin:end] for begin, end in pairwise(bounds)]
+
+    def matrix(self, name: str) -> Ints | None:
+        """Return a field as rows of one width, None where widths differ."""
+        widths = np.diff(self.bounds)
+        if not len(widths) or (widths != widths[0]).any():
+            return None
+        return self.fields[name].reshape(len(widths), int(widths[0]))
+
+    def row(self, name: str, index: int) -> list[int]:
+        """Return a field of one row."""
+        begin, end = self.bounds[index], self.bounds[index + 1]
+        found: list[int] = self.fields[name][begin:end].tolist()
+        return found
+
+    def width(self, index: int) -> int:
+        """Return the length of one row."""
+        return int(self.bounds[index + 1] - self.bounds[index])
+
+    def lead(self, index: int) -> int:
+        """Count the padding in front of one row."""
+        return int(self.begin[index])
+
+    def sizes(self, index: int) -> list[int]:
+        """Return how much of each text is in one row."""
+        return [int(cut.end[index] - cut.begin[index]) for cut in self.windows.cuts]
+
+    def origin(self, index: int) -> tuple[int, int]:
+        """Return the sample of a row, and the row's number there."""
+        return int(self.windows.sample[index]), int(self.windows.number[index])
 
 
 def whole(sides: Sequence[Side]) -> Windows:
@@ -176,7 +210,8 @@ def lay_out(
     """Put the cuts into the template and pad the rows."""
     lengths = tuple(cut.end - cut.begin for cut in windows.cuts)
     sizes = template.lengths(lengths) + np.zeros_like(windows.sample)
-    widths = sizes if padding is None else np.maximum(sizes, _target(sizes, padding))
+    longest = int(sizes.max(initial=0))
+    widths = sizes if padding is None else np.maximum(sizes, target_width(longest, padding))
     bounds = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(widths, out=bounds[1:])
     at_left = padding is not None and padding["direction"] == "left"
@@ -207,13 +242,14 @@ class _Pads(NamedTuple):
     def mask(self, total: int, inside: int) -> Ints:
         """Return `inside` for tokens and the other of 0 and 1 for padding."""
         flat = np.full(total, inside, dtype=np.int64)
-        _fill(flat, self.begin, self.lengths, 1 - inside)
+        if self.options:
+            _fill(flat, self.begin, self.lengths, 1 - inside)
         return flat
 
 
-def _target(sizes: Ints, padding: dict[str, Any]) -> int:
-    width = padding["length"]
-    width = int(sizes.max(initial=0)) if width is None else int(width)
+def target_width(longest: int, padding: dict[str, Any]) -> int:
+    """Return the width that rows are padded to."""
+    width = longest if padding["length"] is None else int(padding["length"])
     multiple = padding["pad_to_multiple_of"] or 1
     return -(-width // multiple) * multiple
 

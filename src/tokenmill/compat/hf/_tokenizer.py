@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._backend import COMPONENTS, FIELDS, Backend, Call, decodable
+from tokenmill.compat.hf._backend import COMPONENTS, Backend, Call, decodable
 from tokenmill.compat.hf._encoding import Batch, Encoding, spelled
+from tokenmill.compat.hf._layout import FIELDS
 from tokenmill.compat.hf._library import library
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_FROM_PEER = frozenset({
+_LOOKUPS = frozenset({
     "get_added_tokens_decoder", "get_vocab", "get_vocab_size", "id_to_token",
-    "num_special_tokens_to_add", "post_process", "save", "to_str", "token_to_id",
+    "num_special_tokens_to_add", "token_to_id",
 })  # fmt: skip
+_WITH_OPTIONS = frozenset({"post_process", "save", "to_str"})
 _CHANGES = frozenset({"add_special_tokens", "add_tokens", "train", "train_from_iterator"})
 _OPTIONS = frozenset({
     "enable_padding", "enable_truncation", "no_padding", "no_truncation", "padding", "truncation",
@@ -108,9 +110,11 @@ class Tokenizer:
     ) -> Encoding:
         """Encode one text, or a pair of them."""
         inputs = [sequence if pair is None else (sequence, pair)]
-        found = self._native(self._call(inputs, is_pretokenized, add_special_tokens))
-        if found is not None and (pair is not None or _is_one(sequence, is_pretokenized)):
-            return found[0]
+        texts = [sequence] if pair is None else [sequence, pair]
+        if all(_is_one(text, is_pretokenized) for text in texts):
+            found = self._native(self._call(inputs, is_pretokenized, add_special_tokens))
+            if found is not None:
+                return found[0]
         with self._backend.lock:
             peer = self._backend.synced_peer()
             return Encoding(peer=peer.encode(sequence, pair, is_pretokenized, add_special_tokens))
@@ -183,7 +187,9 @@ class Tokenizer:
             return backend.expose(name)
         if name in _OPTIONS:
             return getattr(backend.probe, name)
-        if name in _FROM_PEER:
+        if name in _LOOKUPS:
+            return getattr(backend.peer, name)
+        if name in _WITH_OPTIONS:
             return getattr(backend.synced_peer(), name)
         if name in _CHANGES:
             return partial(self._change, name)
@@ -197,7 +203,7 @@ class Tokenizer:
         self._backend.changed()
 
     def __dir__(self) -> list[str]:
-        names = {*COMPONENTS, *_OPTIONS, *_FROM_PEER, *_CHANGES}
+        names = {*COMPONENTS, *_OPTIONS, *_LOOKUPS, *_WITH_OPTIONS, *_CHANGES}
         return sorted(names.union(super().__dir__()))
 
     def __repr__(self) -> str:
@@ -222,22 +228,19 @@ class Tokenizer:
     def _encodings(self, call: Call, template: Any, rows: Any) -> list[Encoding]:
         pad_token = call.padding["pad_token"] if call.padding is not None else ""
         batch = Batch(template, rows, self._backend.run(call), pad_token, self._spell)
-        return [Encoding(batch, i) for i in range(len(rows.bounds) - 1)]
+        return [Encoding(batch, i) for i in range(len(rows.widths()))]
 
-    def _spell(self, ids: NDArray[Any]) -> list[str] | None:
+    def _spell(self, ids: list[int]) -> list[str] | None:
         """Write ids as tokens; added tokens and the unknown one may stand for other text."""
         peer = self._backend.peer
-        risky = [*peer.get_added_tokens_decoder()]
         if type(peer.model).__name__ == "Unigram":
             return None
-        return spelled(ids, np.array(risky, dtype=np.int64), peer.id_to_token)
+        return spelled(ids, self._backend.added_ids(), peer.id_to_token)
 
     def _shown(self, ids: NDArray[Any], skip_special_tokens: bool) -> NDArray[Any]:
-        engine = self._backend.engine()
-        if not skip_special_tokens or engine is None or not engine.special_tokens:
+        if not skip_special_tokens:
             return ids
-        hidden = np.fromiter(engine.special_tokens.values(), dtype=np.int64)
-        return ids[~np.isin(ids, hidden)]
+        return ids[~np.isin(ids, self._backend.special_ids())]
 
     def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:
         result = getattr(self._backend.changing(), name)(*args, **kwargs)

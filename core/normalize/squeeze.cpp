@@ -1,0 +1,141 @@
+#include "normalize/squeeze.h"
+
+#include "normalize/ascii.h"
+#include "normalize/output.h"
+#include "normalize/scan.h"
+#include "unicode/unicode.h"
+
+#include <bit>
+
+namespace tokenmill::normalize {
+
+namespace {
+
+Entry make_blank() {
+    Entry entry;
+    entry.bytes[0] = ' ';
+    entry.size = 1;
+    return entry;
+}
+
+const Entry kBlank = make_blank();
+
+bool is_printable(std::uint8_t byte) noexcept {
+    return byte > ' ' && byte < 0x7F;
+}
+
+template <typename Output>
+class Squeeze {
+public:
+    using Tip = typename Output::Tip;
+
+    Squeeze(Bytes text, Output& output)
+        : end_(text.data() + text.size()), at_(text.data()), output_(output) {
+        output_.expect(text.size());
+    }
+
+    void run() {
+        at_ = skip_white(at_, end_);
+        while (at_ != end_) {
+            // A blank for every character at the most, and one more than that.
+            Tip tip = output_.tip(2 * Output::kPart + kSlack);
+            const std::uint8_t* const stop =
+                end_ - at_ > Output::kPart ? at_ + Output::kPart : end_;
+            const std::uint8_t* at = write_blocks(at_, stop, tip);
+            at_ = write_characters(at, stop, tip);
+            output_.settle(tip);
+        }
+        output_.finish();
+    }
+
+private:
+    // In front of a word, or within it where `is_inside_`.
+    void begin_word(const std::uint8_t* at, Tip& tip) {
+        if (!is_inside_) {
+            tip.write_entry(kBlank, at);
+            is_inside_ = true;
+        }
+    }
+
+    // Blocks in which every blank stands between two words; a blank is never the first thing behind
+    // other white space. Returns where no more than a block is left to `stop`.
+    const std::uint8_t* write_blocks(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
+        BlockReader block{AsciiShape{}};
+        while (stop - at > kBlock) {
+            const auto [blanks, suspects] = white_masks(at);
+            const unsigned pairs = blanks & blanks >> 1;
+            const bool ends_blank = blanks >> (kBlock - 1) != 0;
+            const bool is_plain =
+                suspects == blanks && pairs == 0 && (!ends_blank || is_printable(at[kBlock]));
+            block.load(at);
+            if (is_plain) {
+                begin_word(at, tip);
+                write_words(block, at, blanks, tip);
+                at += kBlock;
+                continue;
+            }
+            const auto n_black = static_cast<std::size_t>(std::countr_zero(suspects));
+            if (n_black != 0) {
+                begin_word(at, tip);
+                tip.write_block(block, n_black, at);
+                at += n_black;
+            }
+            at = write_suspect(at, tip);
+        }
+        return at;
+    }
+
+    // A block whose blanks stand alone; each is written for the word behind it.
+    static void write_words(const BlockReader& block, const std::uint8_t* at, unsigned blanks,
+                            Tip& tip) {
+        tip.write_block(block, kBlock, at);
+        if constexpr (requires { tip.span_to; }) {
+            for (; blanks != 0; blanks &= blanks - 1) {
+                const int place = std::countr_zero(blanks);
+                tip.span_to[place - kBlock] = tip.spans[at + place + 1 - tip.text];
+            }
+        }
+    }
+
+    // White space up to its end, or else one byte; a block may have ended within a character.
+    const std::uint8_t* write_suspect(const std::uint8_t* at, Tip& tip) {
+        const bool is_first_byte = (*at & 0xC0) != 0x80;
+        if (is_first_byte && unicode::is_white_space(unicode::read_character(at).point)) {
+            is_inside_ = false;
+            return skip_white(at, end_);
+        }
+        begin_word(at, tip);
+        Entry entry;
+        entry.bytes[0] = *at;
+        entry.size = 1;
+        tip.write_entry(entry, at);
+        return at + 1;
+    }
+
+    const std::uint8_t* write_characters(const std::uint8_t* at, const std::uint8_t* stop,
+                                         Tip& tip) {
+        while (at < stop) {
+            at = write_suspect(at, tip);
+        }
+        return at;
+    }
+
+    const std::uint8_t* end_;
+    const std::uint8_t* at_;
+    Output& output_;
+    bool is_inside_ = false;
+};
+
+}  // namespace
+
+void squeeze(Bytes text, std::vector<std::uint8_t>& out) {
+    TextOutput output(out);
+    Squeeze(text, output).run();
+}
+
+void squeeze(Bytes text, const Span* spans, AlignedText& out) {
+    AlignedOutput output(out, text.data(), spans);
+    Squeeze(text, output).run();
+}
+
+}  // namespace tokenmill::normalize
