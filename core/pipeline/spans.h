@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/types.h"
-#include "encode/look_up.h"
+#include "encode/encode.h"
 #include "normalize/normalize.h"
 #include "vocab/vocab.h"
 

@@ -129,7 +129,6 @@ _MODEL_NAMES = {
     "type_ids": "token_type_ids",
     "special_mask": "special_tokens_mask",
     "attention_mask": "attention_mask",
-    "spans": "offset_mapping",
 }
 
 

@@ -187,21 +187,15 @@ class Tokenizer:
         wanted = wanted_of(results) if results else None
         how = modes(special_in_text, errors)
         count = thread_count(threads)
+        first = texts_of(texts)
         unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
         if wanted is None:
             bits = bits_of(dtype, self._model.max_id)
-            given = (texts_of(texts), count, bits, add_special_tokens, *how)
-            side = encode_side(self._model, given, unit)
+            side = encode_side(self._model, (first, count, bits, add_special_tokens, *how), unit)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"))
         kind, bits = row_dtype(dtype, self._model.max_id)
-        batches = [texts_of(texts)]
-        if wanted.pairs is not None:
-            batches.append(texts_of(wanted.pairs, "pairs"))
-        if unit is not None:
-            self._templates.check_offsets(wanted)
-        sides = [
-            encode_side(self._model, (batch, count, bits, False, *how), unit) for batch in batches
-        ]
+        batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
+        sides = [encode_side(self._model, (b, count, bits, False, *how), unit) for b in batches]
         return assemble(
             sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )

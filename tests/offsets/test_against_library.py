@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
@@ -50,15 +50,12 @@ def check(kind: str, batch: TokenBatch, documents: list[str], unit: str, special
 
 @pytest.mark.parametrize("unit", ["char", "byte"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_small_texts(kind: str, unit: str) -> None:
+def test_small_texts(kind: str, unit: Literal["char", "byte"]) -> None:
     documents = ["", " ", "  ", *texts(len(kind), 60)]
     for special in (False, True):
         for target, threads in WAYS:
             batch = ours(kind, target).encode_batch(
-                documents,
-                offsets=unit,  # type: ignore[arg-type]
-                threads=threads,
-                add_special_tokens=special,
+                documents, offsets=unit, threads=threads, add_special_tokens=special
             )
             if (target, threads) == WAYS[0]:
                 first = batch

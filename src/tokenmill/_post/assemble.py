@@ -57,6 +57,8 @@ def assemble(
     dtype: DTypeLike,
 ) -> EncodedBatch:
     """Make the rows of texts, or of pairs of them."""
+    if "spans" in sides[0].columns:
+        templates.check_offsets(wanted)
     is_pair = len(sides) > 1
     counts = [len(side.offsets) - 1 for side in sides]
     if counts[0] != counts[-1]:
