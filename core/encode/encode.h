@@ -54,7 +54,7 @@ struct WordEncoder {
     [[nodiscard]] std::uint64_t side_value(const std::uint32_t* ids, std::uint32_t count);
     // Ids of one word beyond kLongestUnit bytes, appended to `long_ids`.
     void encode_giant(Bytes word, bool whole_word);
-    // The parts of a word that its ids, two or more, stand for.
+    // The parts of a word that its ids, one at least, stand for.
     void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts);
 
     const vocab::VocabView& vocab;

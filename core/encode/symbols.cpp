@@ -38,7 +38,7 @@ std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character) noexcept
 
 // Bytes of `text` that a byte or an unknown at its start stands for; 0 if its start is known.
 std::size_t unknown_size(const vocab::VocabView& vocab, Bytes text) noexcept {
-    if (vocab.kind() != vocab::Kind::Characters || text.empty()) {
+    if (text.empty()) {
         return 0;
     }
     if ((text[0] & 0xC0) == 0x80) {
@@ -60,6 +60,33 @@ std::size_t unknown_size(const vocab::VocabView& vocab, Bytes text) noexcept {
         }
     }
     return size;
+}
+
+// How many bytes the stand-in character of a byte takes in UTF-8.
+std::uint64_t stand_in_size(std::uint8_t byte) noexcept {
+    return byte > 0x20 && byte < 0x7F ? 1 : 2;
+}
+
+// Bytes that the vocabulary lacks are dropped, and the reference then takes the tokens for what
+// stands at the beginning of the word. It counts bytes of stand-in characters.
+void measure_stand_ins(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
+                       std::vector<Part>& parts) {
+    std::uint32_t at = 0;     // a byte of the word,
+    std::uint64_t start = 0;  // where its stand-in begins,
+    std::uint64_t place = 0;  // and where the next token does
+    const auto go_to = [&](std::uint64_t target) {
+        while (at + 1 < word.size() && start + stand_in_size(word[at]) <= target) {
+            start += stand_in_size(word[at++]);
+        }
+        return at;
+    };
+    for (const TokenId id : ids) {
+        const std::uint32_t begin = go_to(place);
+        for (const std::uint8_t byte : vocab.token_bytes(id)) {
+            place += stand_in_size(byte);
+        }
+        parts.push_back({begin, go_to(place - 1) + 1});
+    }
 }
 
 void append_characters(const vocab::VocabView& vocab, Bytes word,
@@ -121,6 +148,10 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
 void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
                    std::vector<Part>& parts) {
     parts.clear();
+    if (vocab.kind() == vocab::Kind::Bytes) {
+        measure_stand_ins(vocab, word, ids, parts);
+        return;
+    }
     const auto size = static_cast<std::uint32_t>(word.size());
     std::uint32_t at = 0;
     for (const TokenId id : ids) {

@@ -22,8 +22,8 @@ void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::u
 void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
                     std::vector<std::uint32_t>& symbols);
 
-// The parts of a word that its ids stand for, replacing what `parts` held. Needs: more than one id,
-// and a vocabulary that drops nothing.
+// The parts of a word that its ids stand for, replacing what `parts` held. Needs: one id at least,
+// and a vocabulary over bytes or one that drops nothing.
 void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
                    std::vector<Part>& parts);
 

@@ -93,7 +93,9 @@ void Model::set_spans(Worker& worker, SpanUnit unit) const {
             sizes = made.release();
         }
     }
-    worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data());
+    const bool has_drops = unit != SpanUnit::None && vocab_.kind() == vocab::Kind::Bytes &&
+                           vocab_.drops_bytes();
+    worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data(), has_drops);
 }
 
 Worker* Model::take_worker() const {
@@ -111,7 +113,7 @@ Worker* Model::take_worker() const {
 
 void Model::give_back(Worker* worker) const noexcept {
     worker->clear();
-    worker->spans.unit = SpanUnit::None;
+    worker->spans.begin(SpanUnit::None, Trim::Never, nullptr, false);
     worker->encoder.count = 0;
     worker->encoder.longer_count = 0;
     worker->encoder.side.clear();

@@ -136,8 +136,8 @@ public:
     TOKENMILL_INLINE void add_word(Bytes word, std::size_t count) {
         const std::uint8_t* const begin = word.data();
         const std::uint8_t* const end = begin + word.size();
-        if (count == 1) {
-            put(0, begin, end);
+        if (count == 1 && !spans_.has_drops) {
+            put(0, begin, end, word);
         } else if (count != 0) {
             const std::uint8_t* at = begin;
             for (std::size_t k = 0; k < count; ++k) {
@@ -147,7 +147,7 @@ public:
                     at = begin;
                     break;
                 }
-                put(k, at, next);
+                put(k, at, next, {at, next});
                 at = next;
             }
             if (__builtin_expect(at != end, 0)) {
@@ -166,36 +166,38 @@ private:
         e_.find_parts(word, {ids_, count}, spans_.parts);
         for (std::size_t k = 0; k < count; ++k) {
             const encode::Part part = spans_.parts[k];
-            put(k, word.data() + part.begin, word.data() + part.end);
+            put(k, word.data() + part.begin, word.data() + part.end, e_.vocab.token_bytes(ids_[k]));
         }
     }
 
-    TOKENMILL_INLINE void put(std::size_t k, const std::uint8_t* begin,
-                              const std::uint8_t* end) noexcept {
+    // `token` is what the id is trimmed by: its text, if nothing was dropped.
+    TOKENMILL_INLINE void put(std::size_t k, const std::uint8_t* begin, const std::uint8_t* end,
+                              Bytes token) noexcept {
         pipeline::Place place = place_of_(begin, end);
         if constexpr (kTrims) {
             // At most one blank, in front; without jumps, because half of all words have one.
             const bool is_usual =
-                (static_cast<unsigned>(begin[end - begin > 1] != ' ') &
-                 static_cast<unsigned>(end[-1] != ' ') & static_cast<unsigned>(place.begin != 0) &
+                (static_cast<unsigned>(token[token.size() > 1] != ' ') &
+                 static_cast<unsigned>(token.back() != ' ') & static_cast<unsigned>(place.begin != 0) &
                  static_cast<unsigned>(out_ + k != first_out_) &
                  static_cast<unsigned>(place.begin != place.end)) != 0;
             if (is_usual && (PlaceOf::kBlankIsOne || source_.is_plain)) {
-                place.begin += static_cast<std::uint32_t>(*begin == ' ');
-            } else if (*begin == ' ' || end[-1] == ' ') {
-                trim(place, out_ + k == first_out_, begin, end);
+                place.begin += static_cast<std::uint32_t>(token.front() == ' ');
+            } else if (token.front() == ' ' || token.back() == ' ') {
+                trim(place, out_ + k == first_out_, token);
             }
         }
         out_[k] = place;
     }
 
-    __attribute__((noinline)) void trim(pipeline::Place& place, bool is_first, const std::uint8_t* begin,
-              const std::uint8_t* end) const noexcept {
+    [[gnu::noinline]] void trim(pipeline::Place& place, bool is_first, Bytes token) const noexcept {
         std::uint32_t lead = 0;
         std::uint32_t tail = 0;
-        for (; begin + lead != end && begin[lead] == ' '; ++lead) {
+        while (lead < token.size() && token[lead] == ' ') {
+            ++lead;
         }
-        for (; end - tail != begin && *(end - tail - 1) == ' '; ++tail) {
+        while (tail < token.size() && token[token.size() - 1 - tail] == ' ') {
+            ++tail;
         }
         is_first |= place.begin == 0;
         if (is_first && lead == 1 && spans_.trim == pipeline::Trim::KeepAdded) {

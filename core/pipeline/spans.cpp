@@ -97,10 +97,12 @@ void SpanSource::open(Bytes document, SpanUnit wanted) {
     }
 }
 
-void SpanState::begin(SpanUnit wanted, Trim trimmed_how, const std::uint8_t* token_sizes) {
+void SpanState::begin(SpanUnit wanted, Trim trimmed_how, const std::uint8_t* token_sizes,
+                      bool drops) {
     unit = wanted;
     trim = trimmed_how;
     sizes = token_sizes;
+    has_drops = drops;
     clear();
 }
 

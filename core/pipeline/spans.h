@@ -64,7 +64,7 @@ struct FixedSpan {
 
 // One worker's state for spans; idle while `unit` is None.
 struct SpanState {
-    void begin(SpanUnit wanted, Trim trimmed, const std::uint8_t* token_sizes);
+    void begin(SpanUnit wanted, Trim trimmed, const std::uint8_t* token_sizes, bool drops);
     void clear();
     [[nodiscard]] SpanSource& open_source();
     // The batch was written; what is open stays.
@@ -72,6 +72,7 @@ struct SpanState {
 
     SpanUnit unit = SpanUnit::None;
     Trim trim = Trim::Never;
+    bool has_drops = false;  // words may hold bytes that no id stands for: they must not be cut
     const std::uint8_t* sizes = nullptr;  // by id: bytes of text it stands for, 0 if that varies
     PageBuffer output;                    // two numbers for every id
     std::vector<SpanRange> ranges;

@@ -39,7 +39,8 @@ public:
         : worker_(worker),
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
-          readable_(readable) {}
+          readable_(readable),
+          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
@@ -67,6 +68,7 @@ public:
 
     // A block's word starts and, apart from them, cuts inside words.
     void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
+        cuts &= cuts_;
         std::uint64_t ends = starts | cuts;
         if (unit_ == at) {
             ends &= ~std::uint64_t{1};
@@ -99,7 +101,7 @@ private:
     }
 
     void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
-        if (end - begin <= 8 || worker_.split.splits_chars) {
+        if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0) {
             add_unit(begin, end, piece);
             return;
         }
@@ -147,6 +149,7 @@ private:
     encode::WordEncoder& e_;
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
+    const std::uint64_t cuts_;  // which cuts inside words count: all, or none
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
     std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 UNKNOWN, NO_WORD = "<unk>", "[UNK]"
+# As byte-level vocabularies write NUL, a digit, first bytes of characters, and a last one.
+DROPPED = "\u01007\u00f0\u00c5\u00cd"
 CORPUS = [
     "the quick brown fox jumps over the lazy dog, and the dog does not care about the fox",
     "Hello world! Hello there; the world is wide and the words in it are many words",
@@ -66,6 +68,7 @@ def byte_level(
     prefix: bool,
     post: Any = None,  # noqa: ANN401
     normalizer: Any = None,  # noqa: ANN401
+    lacking: str = "",
 ) -> Any:  # noqa: ANN401
     tokenizer = Tokenizer(models.BPE())
     if normalizer is not None:
@@ -78,7 +81,7 @@ def byte_level(
         vocab_size=420,
         show_progress=False,
         special_tokens=["<s>", "</s>"],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        initial_alphabet=sorted(set(pre_tokenizers.ByteLevel.alphabet()) - set(lacking)),
     )
     return _trained(tokenizer, trainer, removes=isinstance(normalizer, normalizers.Sequence))
 
@@ -156,6 +159,9 @@ KINDS: dict[str, Callable[[], Any]] = {
     "bytes, prefix, trimmed, keeps": lambda: byte_level(True, _roberta(True)),
     "bytes, NFC": lambda: byte_level(False, None, normalizers.NFC()),
     "bytes, rewritten": lambda: byte_level(True, _roberta(True), _rewriting()),
+    "bytes, some dropped": lambda: byte_level(False, lacking=DROPPED),
+    "bytes, some dropped, trimmed": lambda: byte_level(True, _roberta(False), lacking=DROPPED),
+    "bytes, parts of wide characters dropped": lambda: byte_level(False, lacking="\u00e0\u00ef"),
     "characters, bytes": lambda: over_characters(True, False),
     "characters, unknown": lambda: over_characters(False, False),
     "characters, unknown fused": lambda: over_characters(False, True),

@@ -9,8 +9,6 @@ from tokenmill._spec import BpeModel
 if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
-_UTF8_BYTES = [*range(0xC0), *range(0xC2, 0xF5)]
-
 
 def trim_mode(spec: TokenizerSpec) -> int:
     """Return the core's number: 0 trims nothing, 1 blanks, 2 all but one that may be added."""
@@ -28,14 +26,11 @@ def offset_reasons(spec: TokenizerSpec) -> list[str]:
     is_over_bytes = isinstance(model, BpeModel) and model.symbols == "bytes"
     if spec.trim_offsets and not is_over_bytes:
         reasons.append("trimmed offsets of a model that is not over bytes")
-    if isinstance(model, BpeModel) and _drops_text(model):
+    if isinstance(model, BpeModel) and not is_over_bytes and not _covers_text(model):
         # What is dropped moves everything behind it in the word.
         reasons.append("a vocabulary that drops characters it does not know")
     return reasons
 
 
-def _drops_text(model: BpeModel) -> bool:
-    if model.symbols == "characters":
-        return model.byte_ids is None and model.unk_id is None
-    known = {token for token in model.tokens if token is not None and len(token) == 1}
-    return any(bytes([byte]) not in known for byte in _UTF8_BYTES)
+def _covers_text(model: BpeModel) -> bool:
+    return model.byte_ids is not None or model.unk_id is not None
