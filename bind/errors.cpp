@@ -70,6 +70,10 @@ void set_python_error(const Error& error) {
         case ErrorCode::BadSpec:
             raise("LoadError", text, nb::dict());
             return;
+        case ErrorCode::TooLongForSpans:
+            raise("EncodeError", "offsets need texts below 4 GiB, got " + text + " bytes",
+                  place_of(error, "cut the text, or encode it without offsets"));
+            return;
     }
     PyErr_SetString(PyExc_SystemError, text.c_str());
 }
@@ -91,7 +95,7 @@ void register_errors(nb::module_& m) {
             throw Error(static_cast<ErrorCode>(code), text, 3, 1);
         },
         nb::arg("code"), nb::arg("text"), "Raise the exception of an ErrorCode.");
-    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::BadSpec);
+    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::TooLongForSpans);
 }
 
 }  // namespace tokenmill::bind

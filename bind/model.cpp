@@ -1,10 +1,12 @@
 // Model: a compiled model behind Python methods.
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <tuple>
 
 #include "bind.h"
 #include "decode/decode.h"
@@ -56,32 +58,36 @@ private:
 };
 
 Options options_of(bool add_special_tokens, int special_mode, int errors, int threads = 1) {
-    return {add_special_tokens, static_cast<pipeline::SpecialMode>(special_mode), errors != 0,
-            static_cast<unsigned>(threads < 1 ? 1 : threads)};
+    Options options;
+    options.add_special_tokens = add_special_tokens;
+    options.special = static_cast<pipeline::SpecialMode>(special_mode);
+    options.replace_invalid = errors != 0;
+    options.threads = static_cast<unsigned>(threads < 1 ? 1 : threads);
+    return options;
 }
 
 // The memory behind an array that numpy uses.
 struct Owned {
     PageBuffer memory;
     std::size_t touched_bytes;
+    Spares kind;
 };
 
-nb::object array_of(pipeline::Encoded& encoded, unsigned bits) {
-    const std::size_t count = encoded.count;
+nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares kind) {
     const std::size_t bytes = count * bits / 8;
     if (count <= kSmallIds) {
         void* data = nullptr;
         nb::object array = empty_array(bits == 16 ? Number::U16 : Number::U32, count, data);
         if (bytes != 0) {
-            std::memcpy(data, encoded.memory.data(), bytes);
+            std::memcpy(data, memory.data(), bytes);
         }
-        give_spare(std::move(encoded.memory), bytes);
+        give_spare(std::move(memory), bytes, kind);
         return array;
     }
-    auto* owner = new Owned{std::move(encoded.memory), bytes};
+    auto* owner = new Owned{std::move(memory), bytes, kind};
     const nb::capsule capsule(owner, [](void* gone) noexcept {
         auto* mine = static_cast<Owned*>(gone);
-        give_spare(std::move(mine->memory), mine->touched_bytes);
+        give_spare(std::move(mine->memory), mine->touched_bytes, mine->kind);
         delete mine;
     });
     void* data = owner->memory.data();
@@ -89,6 +95,10 @@ nb::object array_of(pipeline::Encoded& encoded, unsigned bits) {
         return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(data, {count}, capsule));
     }
     return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, capsule));
+}
+
+nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
+    return array_of(std::move(encoded.memory), encoded.count, bits, Spares::Ids);
 }
 
 nb::object array_of(const std::vector<std::int64_t>& numbers) {
@@ -136,7 +146,7 @@ public:
                     throw Error(error.code, error.what(), error.offset);
                 }
             }
-            return array_of(encoded, 32);
+            return ids_of(encoded, 32);
         }
         pipeline::Model::Lease lease(model_);  // too short a time to let go of the GIL
         const auto ids = lease.encode(one, options);
@@ -156,7 +166,23 @@ public:
         pipeline::Encoded encoded =
             run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
         nb::object offsets = array_of(encoded.offsets);
-        return {array_of(encoded, target.bits), offsets};
+        return {ids_of(encoded, target.bits), offsets};
+    }
+
+    std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int threads,
+                                                                int bits, bool add_special_tokens,
+                                                                int special_mode, int errors,
+                                                                bool in_characters) {
+        pipeline::Target target;
+        target.bits = static_cast<unsigned>(bits);
+        Options options = options_of(add_special_tokens, special_mode, errors, threads);
+        options.spans =
+            in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
+        pipeline::Encoded encoded = run(texts, options, target);
+        nb::object offsets = array_of(encoded.offsets);
+        nb::object spans =
+            array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
+        return {ids_of(encoded, target.bits), offsets, spans};
     }
 
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
@@ -276,6 +302,9 @@ void register_model(nb::module_& m) {
         .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), nb::arg("threads"),
              nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
              nb::arg("errors"))
+        .def("encode_spans", &BoundModel::encode_spans, nb::arg("texts").none(), nb::arg("threads"),
+             nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
+             nb::arg("errors"), nb::arg("in_characters"))
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              nb::arg("threads"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
              nb::arg("errors"))

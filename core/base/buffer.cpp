@@ -19,7 +19,11 @@ struct Spare {
     PageBuffer buffer;
     std::size_t touched_bytes;
 };
-std::atomic<Spare*> g_spare{nullptr};
+std::atomic<Spare*> g_spare[2] = {nullptr, nullptr};
+
+std::atomic<Spare*>& spare_of(Spares kind) noexcept {
+    return g_spare[static_cast<std::size_t>(kind)];
+}
 }  // namespace
 
 PageBuffer::PageBuffer(std::size_t size_bytes) {
@@ -56,8 +60,8 @@ PageBuffer::~PageBuffer() {
     }
 }
 
-PageBuffer take_spare(std::size_t size_bytes) {
-    if (Spare* spare = g_spare.exchange(nullptr)) {
+PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
+    if (Spare* spare = spare_of(kind).exchange(nullptr)) {
         PageBuffer buffer = std::move(spare->buffer);
         delete spare;
         if (buffer.size_bytes() >= size_bytes) {
@@ -67,20 +71,23 @@ PageBuffer take_spare(std::size_t size_bytes) {
     return PageBuffer(size_bytes);
 }
 
-void give_spare(PageBuffer buffer, std::size_t touched_bytes) noexcept {
+void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept {
     if (touched_bytes <= kMaxSpare && buffer.size_bytes() != 0) {
-        delete g_spare.exchange(new (std::nothrow) Spare{std::move(buffer), touched_bytes});
+        delete spare_of(kind).exchange(new (std::nothrow) Spare{std::move(buffer), touched_bytes});
     }
 }
 
 std::size_t spare_bytes() noexcept {
-    Spare* spare = g_spare.exchange(nullptr);
-    const std::size_t size = spare == nullptr ? 0 : spare->touched_bytes;
-    Spare* expected = nullptr;
-    if (spare != nullptr && !g_spare.compare_exchange_strong(expected, spare)) {
-        delete spare;
+    std::size_t total = 0;
+    for (auto& slot : g_spare) {
+        Spare* spare = slot.exchange(nullptr);
+        total += spare == nullptr ? 0 : spare->touched_bytes;
+        Spare* expected = nullptr;
+        if (spare != nullptr && !slot.compare_exchange_strong(expected, spare)) {
+            delete spare;
+        }
     }
-    return size;
+    return total;
 }
 
 }  // namespace tokenmill

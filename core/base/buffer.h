@@ -37,12 +37,14 @@ private:
     std::size_t size_ = 0;
 };
 
-// One buffer of results that was given back is kept if at most 64 MiB of it were touched, because
-// fresh pages cost a tenth of the encoding of a text that is known. Its bytes are not zeroed.
+// One buffer of each kind of results that was given back is kept if at most 64 MiB of it were
+// touched, because fresh pages cost a tenth of the encoding of a text that is known. Its bytes are
+// not zeroed.
 constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
-[[nodiscard]] PageBuffer take_spare(std::size_t size_bytes);
-void give_spare(PageBuffer buffer, std::size_t touched_bytes) noexcept;
-// Touched bytes of the buffer that is kept.
+enum class Spares : std::uint8_t { Ids, Spans };
+[[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);
+void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept;
+// Touched bytes of the buffers that are kept.
 [[nodiscard]] std::size_t spare_bytes() noexcept;
 
 }  // namespace tokenmill

@@ -18,6 +18,7 @@ enum class ErrorCode : std::uint8_t {
     OutputTooSmall,    // the caller's buffer cannot hold the ids
     CorruptModel,      // a compiled model whose sections contradict each other
     BadSpec,           // a tokenizer definition that cannot be compiled
+    TooLongForSpans,   // a document whose places do not fit 32 bits
 };
 
 // Thrown on cold paths only. `document` and `offset` say where, when they are known.

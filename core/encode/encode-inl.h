@@ -151,6 +151,20 @@ inline std::uint32_t* write_ids(const encode::WordEncoder& e, std::uint32_t begi
     return out;
 }
 
+// How many ids a unit was answered with.
+inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index) noexcept {
+    const std::uint64_t value = e.value[index];
+    const std::uint32_t tag = vocab::value_tag(value);
+    if (tag <= vocab::kInlineIds) {
+        return tag;
+    }
+    if (tag != vocab::kTagAmbiguous) {
+        return vocab::reference_count(value);
+    }
+    const std::uint32_t* ids = e.tables.stored.data() + vocab::reference_position(value);
+    return encode::is_piece(e.unit[index]) ? ids[1] : 1;
+}
+
 // Fills e.value for every gathered unit.
 inline void answer_batch(encode::WordEncoder& e) {
     LongerUnits longer;

@@ -3,6 +3,7 @@
 // The batch loop is text compiled once per target (encode-inl.h); what is rare is compiled here.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/types.h"
@@ -53,6 +54,8 @@ struct WordEncoder {
     [[nodiscard]] std::uint64_t side_value(const std::uint32_t* ids, std::uint32_t count);
     // Ids of one word beyond kLongestUnit bytes, appended to `long_ids`.
     void encode_giant(Bytes word, bool whole_word);
+    // The parts of a word that its ids, one at least, stand for.
+    void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts);
 
     const vocab::VocabView& vocab;
     WordTables tables;

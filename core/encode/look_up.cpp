@@ -15,6 +15,10 @@ std::size_t char_bytes(std::uint8_t lead) noexcept {
     return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
+Part whole(Bytes word) noexcept {
+    return {0, static_cast<std::uint32_t>(word.size())};
+}
+
 bool is_blank(Bytes word) noexcept {
     return std::all_of(word.begin(), word.end(),
                        [](std::uint8_t byte) { return byte == ' ' || (byte >= 9 && byte <= 13); });
@@ -24,6 +28,7 @@ bool is_blank(Bytes word) noexcept {
 
 void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
+    parts_.clear();
     if (vocab_->kind() == vocab::Kind::Unigram) {
         best_pieces(word, ids);
     } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
@@ -32,12 +37,17 @@ void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
         longest_pieces(word, ids);
     } else {
         const TokenId id = vocab_->find(word);
-        ids.push_back(id == VocabView::kNoToken ? vocab_->unk_id() : id);
+        append(id == VocabView::kNoToken ? vocab_->unk_id() : id, whole(word), ids);
     }
 }
 
+void WordLookUp::append(TokenId id, Part part, std::vector<std::uint32_t>& ids) {
+    ids.push_back(id);
+    parts_.push_back(part);
+}
+
 // The longest token, then the longest that continues it, and so on; all or nothing.
-void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) const {
+void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     const Trie& trie = vocab_->trie;
     const auto characters = std::count_if(word.begin(), word.end(),
                                           [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
@@ -54,11 +64,13 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) con
             }
         }
         is_covered = found != 0;
-        ids.push_back(found - 1);
+        append(found - 1, {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)}, ids);
         at = end;
     }
     if (!is_covered) {
-        ids.assign(1, vocab_->unk_id());
+        ids.clear();
+        parts_.clear();
+        append(vocab_->unk_id(), whole(word), ids);
     }
 }
 
@@ -153,25 +165,26 @@ void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
         }
     }
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+        const Part part{piece->begin, piece->end};
         if (piece->id == vocab_->unk_id()) {
-            append_unknown(word.subspan(piece->begin, piece->end - piece->begin), ids);
+            append_unknown(word.subspan(part.begin, part.end - part.begin), part, ids);
         } else {
-            ids.push_back(piece->id);
+            append(piece->id, part, ids);
         }
     }
 }
 
-void WordLookUp::append_unknown(Bytes text, std::vector<std::uint32_t>& ids) const {
+void WordLookUp::append_unknown(Bytes text, Part part, std::vector<std::uint32_t>& ids) {
     const TokenId id = vocab_->find(text);
     const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
     if (id != VocabView::kNoToken) {
-        ids.push_back(id);
+        append(id, part, ids);
     } else if (first_byte != 0) {
         for (const std::uint8_t byte : text) {
-            ids.push_back(vocab_->external[first_byte + byte]);
+            append(vocab_->external[first_byte + byte], part, ids);
         }
     } else {
-        ids.push_back(vocab_->unk_id());
+        append(vocab_->unk_id(), part, ids);
     }
 }
 

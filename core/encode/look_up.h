@@ -8,6 +8,12 @@
 
 namespace tokenmill::encode {
 
+// The bytes of a word that an id stands for.
+struct Part {
+    std::uint32_t begin;
+    std::uint32_t end;
+};
+
 class WordLookUp {
 public:
     explicit WordLookUp(const vocab::VocabView& vocab) : vocab_(&vocab) {}
@@ -15,14 +21,17 @@ public:
     // Ids of `word`, replacing what `ids` held. White space alone has none where the split leaves
     // it to us to drop it.
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
+    // What the ids of the last word stand for.
+    [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
 
 private:
-    void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) const;
+    void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids);
     void best_pieces(Bytes word, std::vector<std::uint32_t>& ids);
     void list_characters(Bytes word);
     void offer_pieces(Bytes word, std::size_t number);
     void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void append_unknown(Bytes text, std::vector<std::uint32_t>& ids) const;
+    void append_unknown(Bytes text, Part part, std::vector<std::uint32_t>& ids);
+    void append(TokenId id, Part part, std::vector<std::uint32_t>& ids);
 
     // The best way to the end of a prefix of the word.
     struct Step {
@@ -43,6 +52,7 @@ private:
     std::vector<Step> steps_;
     std::vector<Character> characters_;  // and one behind the last
     std::vector<Piece> pieces_;
+    std::vector<Part> parts_;
 };
 
 }  // namespace tokenmill::encode

@@ -125,6 +125,15 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
     }
 }
 
+void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {
+    if (vocab.is_merged()) {
+        measure_parts(vocab, word, ids, parts);
+        return;
+    }
+    words.look_up(word, long_ids);
+    parts = words.parts();
+}
+
 void WordEncoder::encode_giant(Bytes word, bool whole_word) {
     long_ids.clear();
     if (whole_word && vocab.ignore_merges()) {

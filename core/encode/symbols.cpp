@@ -26,18 +26,75 @@ void append_unknown(const vocab::VocabView& vocab, Bytes character,
     }
 }
 
+// What merging starts from for a character, or kNoMerge.
+std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character) noexcept {
+    if (character.size() == 1) {
+        const bool is_known = vocab.external[character[0]] != vocab::VocabView::kNoToken;
+        return is_known ? character[0] : vocab::kNoMerge;
+    }
+    const TokenId id = vocab.find(character);
+    return id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
+}
+
+// Bytes of `text` that a byte or an unknown at its start stands for; 0 if its start is known.
+std::size_t unknown_size(const vocab::VocabView& vocab, Bytes text) noexcept {
+    if (text.empty()) {
+        return 0;
+    }
+    if ((text[0] & 0xC0) == 0x80) {
+        return 1;  // inside a character that became its bytes
+    }
+    const vocab::Scalars& scalars = vocab.scalars();
+    std::size_t size = 0;
+    while (size < text.size()) {
+        const std::size_t more = std::min(char_bytes(text[size]), text.size() - size);
+        if (symbol_of(vocab, text.subspan(size, more)) != vocab::kNoMerge) {
+            break;
+        }
+        if (scalars.first_byte_id != 0) {
+            return 1;
+        }
+        size += more;
+        if (scalars.fuse_unk == 0) {
+            break;
+        }
+    }
+    return size;
+}
+
+// How many bytes the stand-in character of a byte takes in UTF-8.
+std::uint64_t stand_in_size(std::uint8_t byte) noexcept {
+    return byte > 0x20 && byte < 0x7F ? 1 : 2;
+}
+
+// Bytes that the vocabulary lacks are dropped, and the reference then takes the tokens for what
+// stands at the beginning of the word. It counts bytes of stand-in characters.
+void measure_stand_ins(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
+                       std::vector<Part>& parts) {
+    std::uint32_t at = 0;     // a byte of the word,
+    std::uint64_t start = 0;  // where its stand-in begins,
+    std::uint64_t place = 0;  // and where the next token does
+    const auto go_to = [&](std::uint64_t target) {
+        while (at + 1 < word.size() && start + stand_in_size(word[at]) <= target) {
+            start += stand_in_size(word[at++]);
+        }
+        return at;
+    };
+    for (const TokenId id : ids) {
+        const std::uint32_t begin = go_to(place);
+        for (const std::uint8_t byte : vocab.token_bytes(id)) {
+            place += stand_in_size(byte);
+        }
+        parts.push_back({begin, go_to(place - 1) + 1});
+    }
+}
+
 void append_characters(const vocab::VocabView& vocab, Bytes word,
                        std::vector<std::uint32_t>& symbols) {
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
         const Bytes character = word.subspan(at, size);
-        std::uint32_t symbol = vocab::kNoMerge;
-        if (size == 1) {
-            symbol = vocab.external[word[at]] == vocab::VocabView::kNoToken ? symbol : word[at];
-        } else {
-            const TokenId id = vocab.find(character);
-            symbol = id == vocab::VocabView::kNoToken ? symbol : vocab.internal[id];
-        }
+        const std::uint32_t symbol = symbol_of(vocab, character);
         if (symbol == vocab::kNoMerge) {
             append_unknown(vocab, character, symbols);
         } else {
@@ -85,6 +142,24 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
         symbols.insert(symbols.end(), text.begin(), text.end());
     } else {
         append_characters(vocab, text, symbols);
+    }
+}
+
+void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
+                   std::vector<Part>& parts) {
+    parts.clear();
+    if (vocab.kind() == vocab::Kind::Bytes) {
+        measure_stand_ins(vocab, word, ids, parts);
+        return;
+    }
+    const auto size = static_cast<std::uint32_t>(word.size());
+    std::uint32_t at = 0;
+    for (const TokenId id : ids) {
+        const std::size_t unknown = unknown_size(vocab, word.subspan(at));
+        const std::size_t more = unknown != 0 ? unknown : vocab.token_bytes(id).size();
+        const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(at + more, size));
+        parts.push_back({at, end});
+        at = end;
     }
 }
 

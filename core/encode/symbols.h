@@ -1,9 +1,11 @@
 // What merging starts from: the bytes of a word, or its characters.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/types.h"
+#include "encode/look_up.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::encode {
@@ -20,6 +22,11 @@ void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::u
 // The symbols a token is made of, appended.
 void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
                     std::vector<std::uint32_t>& symbols);
+
+// The parts of a word that its ids stand for, replacing what `parts` held. Needs: one id at least,
+// and a vocabulary over bytes or one that drops nothing.
+void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
+                   std::vector<Part>& parts);
 
 // Internal ids become external ones in place.
 void to_external(const vocab::VocabView& vocab, std::vector<std::uint32_t>& ids) noexcept;

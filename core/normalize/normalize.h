@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <utility>
 #include <vector>
 
 namespace tokenmill::normalize {
@@ -61,13 +63,31 @@ struct Program {
 
 // The bytes of the original text that a byte of the rewritten one stands for.
 struct Span {
-    std::uint32_t begin = 0;
-    std::uint32_t end = 0;
+    std::uint32_t begin;
+    std::uint32_t end;
 };
+
+// Growing a vector of spans leaves the new ones as they are: they are written over anyway.
+template <typename T>
+struct RawAllocator : std::allocator<T> {
+    template <typename U>
+    struct rebind {
+        using other = RawAllocator<U>;
+    };
+    template <typename U>
+    void construct(U* at) noexcept {
+        ::new (static_cast<void*>(at)) U;
+    }
+    template <typename U, typename... Args>
+    void construct(U* at, Args&&... args) {
+        ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+    }
+};
+using Spans = std::vector<Span, RawAllocator<Span>>;
 
 struct AlignedText {
     std::vector<std::uint8_t> text;
-    std::vector<Span> spans;  // one for every byte of `text`
+    Spans spans;  // one for every byte of `text`
 };
 
 // Reads the serialized form: per step a byte of its kind, then for Strip a byte (1 left, 2 right),

@@ -6,6 +6,7 @@
 #include "normalize/memo.h"
 #include "normalize/normalize.h"
 #include "normalize/steps.h"
+#include "unicode/unicode.h"
 
 #include <algorithm>
 #include <cstring>
@@ -85,18 +86,34 @@ public:
         std::uint8_t* to;
         Span* span_to;
         const std::uint8_t* text;
-        const Span* spans;
+        const Span* spans;  // null: the text is the original
+
+        // Of the character that begins there.
+        [[nodiscard]] Span span_at(const std::uint8_t* at) const noexcept {
+            if (spans != nullptr) {
+                return spans[at - text];
+            }
+            const auto begin = static_cast<std::uint32_t>(at - text);
+            return {begin, begin + unicode::size_of(*at)};
+        }
 
         void write_block(const BlockReader& block, std::size_t size, const std::uint8_t* at) {
             block.store(to);
-            std::memcpy(span_to, spans + (at - text), kBlock * sizeof(Span));
+            if (spans != nullptr) {
+                std::memcpy(span_to, spans + (at - text), kBlock * sizeof(Span));
+            } else {
+                const auto first = static_cast<std::uint32_t>(at - text);
+                for (std::uint32_t i = 0; i < kBlock; ++i) {
+                    span_to[i] = {first + i, first + i + 1};
+                }
+            }
             to += size;
             span_to += size;
         }
 
         void write_entry(const Entry& entry, const std::uint8_t* at) {
             std::memcpy(to, &entry, sizeof entry);
-            std::fill_n(span_to, sizeof entry, spans[at - text]);
+            std::fill_n(span_to, sizeof entry, span_at(at));
             to += entry.size;
             span_to += entry.size;
         }
@@ -133,9 +150,14 @@ public:
     }
 
     void write_slowly(const std::vector<Step>& steps, Bytes stretch) {
-        const Span* const begin = spans_ + (stretch.data() - text_);
+        const Tip here = tip(0);
         current_.text.assign(stretch.begin(), stretch.end());
-        current_.spans.assign(begin, begin + stretch.size());
+        current_.spans.clear();
+        for (std::size_t at = 0; at < stretch.size();) {
+            const std::size_t size = unicode::size_of(stretch[at]);
+            current_.spans.insert(current_.spans.end(), size, here.span_at(stretch.data() + at));
+            at += size;
+        }
         for (const Step& step : steps) {
             next_.text.clear();
             next_.spans.clear();

@@ -12,7 +12,7 @@ namespace tokenmill::normalize {
 namespace {
 
 // Every byte of a character stands for all of it.
-void align_with_itself(Bytes text, std::vector<Span>& spans) {
+void align_with_itself(Bytes text, Spans& spans) {
     spans.resize(text.size());
     const auto span_of = [](std::size_t begin, std::size_t end) {
         return Span{static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)};
@@ -59,10 +59,17 @@ void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out) {
 }
 
 void run_aligned(const Program& program, Bytes text, AlignedText& out) {
-    out.text.assign(text.begin(), text.end());
-    align_with_itself(text, out.spans);
+    std::size_t index = 0;
+    if (!program.stages.empty() && program.stages.front().memo != nullptr) {
+        run_fused(*program.stages.front().memo, text, nullptr, out);  // aligns it on its way
+        index = 1;
+    } else {
+        out.text.assign(text.begin(), text.end());
+        align_with_itself(text, out.spans);
+    }
     AlignedText next;
-    for (const Stage& stage : program.stages) {
+    for (; index < program.stages.size(); ++index) {
+        const Stage& stage = program.stages[index];
         if (stage.memo != nullptr) {
             run_fused(*stage.memo, out.text, out.spans.data(), next);
         } else {

@@ -18,6 +18,7 @@ namespace {
 // What a task gave, waiting for its turn.
 struct Finished {
     PageBuffer ids;
+    PageBuffer spans;
     std::size_t count = 0;
     std::vector<std::size_t> doc_ends;
 };
@@ -48,7 +49,10 @@ public:
             return std::move(result_);
         }
         if (own_memory) {
-            result_.memory = result_memory();
+            result_.memory = result_memory(bytes_per_id(), Spares::Ids);
+        }
+        if (has_spans()) {
+            result_.spans = result_memory(sizeof(Place), Spares::Spans);
         }
         std::vector<std::thread> others;
         for (unsigned i = 1; i < threads; ++i) {
@@ -68,12 +72,14 @@ public:
 private:
     [[nodiscard]] std::size_t bytes_per_id() const noexcept { return target_.bits / 8; }
 
+    [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
+
     // Room for every id there can be; pages cost memory only when they are touched.
-    PageBuffer result_memory() const {
+    PageBuffer result_memory(std::size_t item_size, Spares kind) const {
         std::size_t wanted = plan_.bound() + 64;
         for (;;) {
             try {
-                return take_spare(wanted * bytes_per_id());
+                return take_spare(wanted * item_size, kind);
             } catch (const std::bad_alloc&) {
                 if (wanted < 1024) {
                     throw;
@@ -89,8 +95,12 @@ private:
         Worker& worker = lease.worker();
         PageBuffer kept = std::move(worker.output);
         try {
-            worker.output = result_memory();
+            worker.output = result_memory(bytes_per_id(), Spares::Ids);
             worker.clear();
+            model_.set_spans(worker, options_.spans);
+            if (has_spans()) {
+                worker.spans.output = result_memory(sizeof(Place), Spares::Spans);
+            }
             for (const Task& task : tasks_) {
                 gather_task(worker, task);
             }
@@ -105,6 +115,7 @@ private:
         }
         result_.memory = std::move(worker.output);
         worker.output = std::move(kept);
+        result_.spans = std::move(worker.spans.output);
     }
 
     void work() {
@@ -126,6 +137,7 @@ private:
             try {
                 if (worker == nullptr) {
                     worker = model_.take_worker();
+                    model_.set_spans(*worker, options_.spans);
                 }
                 Finished finished = run_task(*worker, tasks_[number]);
                 hand_in(number, std::move(finished));
@@ -141,7 +153,7 @@ private:
         }
         if (worker != nullptr) {
             if (worker->output.data() == nullptr) {
-                worker->output = take_output();
+                worker->output = take_output(outputs_);
             }
             model_.give_back(worker);
         }
@@ -157,7 +169,11 @@ private:
         finished.doc_ends = worker.doc_ends;
         if (!target_.count_only) {
             finished.ids = std::move(worker.output);
-            worker.output = take_output();
+            worker.output = take_output(outputs_);
+        }
+        if (has_spans()) {
+            finished.spans = std::move(worker.spans.output);
+            worker.spans.output = take_output(span_outputs_);
         }
         worker.clear();
         return finished;
@@ -173,16 +189,10 @@ private:
             if (task.big->failure) {
                 std::rethrow_exception(task.big->failure);
             }
+            // Only the first token of a document may be trimmed otherwise.
+            worker.spans.text_ids = task.first;
             for (std::size_t i = task.first; i < task.last; ++i) {
-                const Item& item = task.big->items[i];
-                if (item.is_id) {
-                    worker.reserve(1);
-                    worker.add_id(item.id);
-                } else {
-                    worker.reserve(static_cast<std::size_t>(item.stop - item.begin));
-                    worker.kernel.encode_range(worker, item.begin, item.stop, item.end,
-                                               item.readable);
-                }
+                gather_item(worker, task.big->items[i]);
             }
             if (task.ends_document) {
                 worker.end_document();
@@ -190,13 +200,28 @@ private:
         }
     }
 
-    PageBuffer take_output() {
+    void gather_item(Worker& worker, const Item& item) {
+        worker.reserve(item.is_id ? 1 : static_cast<std::size_t>(item.stop - item.begin));
+        if (item.is_id) {
+            if (has_spans()) {
+                worker.spans.fixed.push_back(item.span);
+            }
+            worker.add_id(item.id);
+            return;
+        }
+        if (has_spans()) {
+            worker.open_range(item.range);
+        }
+        worker.kernel.encode_range(worker, item.begin, item.stop, item.end, item.readable);
+    }
+
+    PageBuffer take_output(std::vector<PageBuffer>& outputs) {
         const std::scoped_lock lock(mutex_);
-        if (outputs_.empty()) {
+        if (outputs.empty()) {
             return {};
         }
-        PageBuffer buffer = std::move(outputs_.back());
-        outputs_.pop_back();
+        PageBuffer buffer = std::move(outputs.back());
+        outputs.pop_back();
         return buffer;
     }
 
@@ -220,6 +245,9 @@ private:
             if (next.ids.data() != nullptr) {
                 outputs_.push_back(std::move(next.ids));
             }
+            if (next.spans.data() != nullptr) {
+                span_outputs_.push_back(std::move(next.spans));
+            }
             ++laid_down_;
             wake_.notify_all();
         }
@@ -234,12 +262,17 @@ private:
         }
         const std::size_t end = result_.count + finished.count;
         if (!target_.count_only) {
-            if (target_.data == nullptr && end * bytes_per_id() > result_.memory.size_bytes()) {
-                grow(end);
+            if (target_.data == nullptr) {
+                make_room(result_.memory, end, bytes_per_id());
             }
             if (target_.data == nullptr || end <= target_.capacity) {
                 copy(finished);
             }
+        }
+        if (has_spans()) {
+            make_room(result_.spans, end, sizeof(Place));
+            std::memcpy(result_.spans.as<Place>() + result_.count, finished.spans.data(),
+                        finished.count * sizeof(Place));
         }
         result_.count = end;
     }
@@ -258,10 +291,12 @@ private:
         }
     }
 
-    void grow(std::size_t ids) {
-        PageBuffer larger(2 * ids * bytes_per_id());
-        std::memcpy(larger.data(), result_.memory.data(), result_.count * bytes_per_id());
-        result_.memory = std::move(larger);
+    void make_room(PageBuffer& memory, std::size_t count, std::size_t item_size) const {
+        if (count * item_size > memory.size_bytes()) {
+            PageBuffer larger(2 * count * item_size);
+            std::memcpy(larger.data(), memory.data(), result_.count * item_size);
+            memory = std::move(larger);
+        }
     }
 
     void check_room() const {
@@ -285,6 +320,7 @@ private:
     bool is_laying_ = false;
     std::vector<std::optional<Finished>> pending_;
     std::vector<PageBuffer> outputs_;  // of workers, to be used again
+    std::vector<PageBuffer> span_outputs_;
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;
 };
@@ -303,7 +339,8 @@ std::size_t Model::count(const Text& text, const Options& options, std::size_t l
     std::vector<std::vector<std::uint8_t>> own;
     std::vector<Item> items;
     worker.reserve(0);
-    DocumentReader(*this, worker, options).list_items(text, Error::kNowhere, own, items);
+    SpanSource source;
+    DocumentReader(*this, worker, options).list_items(text, Error::kNowhere, own, source, items);
     cut_items(split_, items);
     std::size_t total = 0;
     for (const Item& item : items) {

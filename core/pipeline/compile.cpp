@@ -28,6 +28,7 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     out.add_bytes(kPrefixIds, input.prefix_ids.data(), input.prefix_ids.size_bytes(), 4);
     out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
     out.add_value(kFlags, input.prefix_space);
+    out.add_value(kTrim, input.trim);
     return out.finish();
 }
 

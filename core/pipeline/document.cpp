@@ -1,5 +1,6 @@
 #include "pipeline/document.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "unicode/unicode.h"
@@ -9,6 +10,7 @@ namespace tokenmill::pipeline {
 namespace {
 
 constexpr std::uint32_t kReplacement = 0xFFFD;
+constexpr std::size_t kLongestSpan = 0xFFFFFFFF;
 
 // Code points of one width to UTF-8. Returns the bytes written; at a surrogate that is not to be
 // replaced it stops there and `fault` is its place among the characters.
@@ -119,12 +121,14 @@ void DocumentReader::encode(const Text& text, std::size_t document) {
 }
 
 void DocumentReader::list_items(const Text& text, std::size_t document,
-                                std::vector<std::vector<std::uint8_t>>& own,
+                                std::vector<std::vector<std::uint8_t>>& own, SpanSource& source,
                                 std::vector<Item>& items) {
     own_ = &own;
+    source_ = &source;
     items_ = &items;
     read(text, document);
     own_ = nullptr;
+    source_ = nullptr;
     items_ = nullptr;
 }
 
@@ -132,9 +136,12 @@ void DocumentReader::read(const Text& text, std::size_t document) {
     document_ = document;
     at_start_ = true;
     const Bytes bytes = utf8_of(text, document);
+    if (has_spans()) {
+        open_source(bytes);
+    }
     if (options_.add_special_tokens) {
         for (const TokenId id : model_.prefix_) {
-            put_id(id);
+            put_id(id, {});
         }
     }
     const std::uint8_t* readable = bytes.data() + bytes.size();
@@ -149,6 +156,9 @@ void DocumentReader::read(const Text& text, std::size_t document) {
                                 worker_.segments);
         for (const split::Segment& segment : worker_.segments) {
             const Bytes part = bytes.subspan(segment.begin, segment.end - segment.begin);
+            range_.begin = part.data();
+            range_.origin = static_cast<std::uint32_t>(segment.begin);
+            range_.aligned = nullptr;
             if (segment.token == 0) {
                 read_raw_segment(part, readable);
             } else {
@@ -158,20 +168,65 @@ void DocumentReader::read(const Text& text, std::size_t document) {
     }
     if (options_.add_special_tokens) {
         for (const TokenId id : model_.suffix_) {
-            put_id(id);
+            put_id(id, {});
         }
     }
 }
 
+void DocumentReader::open_source(Bytes text) {
+    if (text.size() > kLongestSpan) {
+        throw Error(ErrorCode::TooLongForSpans, std::to_string(text.size()), Error::kNowhere,
+                    document_);
+    }
+    SpanSource& source = items_ != nullptr ? *source_ : worker_.spans.open_source();
+    source.open(text, options_.spans);
+    range_ = {};
+    range_.source = &source;
+    range_.begin = text.data();
+    source_ = &source;
+}
+
+Bytes DocumentReader::keep(Bytes text, Bytes front) {
+    const std::size_t size = front.size() + text.size();
+    std::uint8_t* out = take_memory(size + 1);
+    std::copy(front.begin(), front.end(), out);
+    std::copy(text.begin(), text.end(), out + front.size());
+    return {out, size};
+}
+
+Bytes DocumentReader::rewrite(Bytes text) {
+    if (normalize::is_identity(model_.normalizer_, text)) {
+        return text;
+    }
+    if (has_spans()) {
+        return rewrite_aligned(text);
+    }
+    normalize::run(model_.normalizer_, text, worker_.normalized);
+    return keep(worker_.normalized, {});
+}
+
+// The same text; what is put in front of it needs no alignment.
+Bytes DocumentReader::rewrite_aligned(Bytes text) {
+    if (!normalize::is_identity(model_.rewriter_, text)) {
+        normalize::AlignedText aligned{std::move(worker_.normalized), {}};
+        normalize::run_aligned(model_.rewriter_, text, aligned);
+        source_->aligned.push_back(std::move(aligned.spans));
+        range_.aligned = source_->aligned.back().data();
+        worker_.normalized = std::move(aligned.text);
+        text = worker_.normalized;
+    }
+    const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
+    const Bytes kept = keep(text, front);
+    range_.begin = kept.data() + front.size();
+    return kept;
+}
+
 // Text between the tokens of the raw document: normalized, then searched for the others.
 void DocumentReader::read_raw_segment(Bytes text, const std::uint8_t* readable) {
-    if (!normalize::is_identity(model_.normalizer_, text)) {
-        normalize::run(model_.normalizer_, text, worker_.normalized);
-        const std::size_t size = worker_.normalized.size();
-        std::uint8_t* out = take_memory(size + 1);
-        std::memcpy(out, worker_.normalized.data(), size);
-        text = {out, size};
-        readable = out + size;
+    const Bytes raw = text;
+    text = rewrite(text);
+    if (text.data() != raw.data()) {
+        readable = text.data() + text.size();
     }
     const split::AddedView& added = model_.added_;
     if (added.normal.empty()) {
@@ -200,39 +255,57 @@ void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
     }
     const bool wants_blank = model_.prefix_space_ == PrefixSpace::Always ||
                              (model_.prefix_space_ == PrefixSpace::First && is_first);
+    SpanRange range = range_;
     if (wants_blank && text[0] != ' ') {
-        std::uint8_t* out = take_memory(text.size() + 1);
-        out[0] = ' ';
-        std::memcpy(out + 1, text.data(), text.size());
-        text = {out, text.size() + 1};
-        readable = out + text.size();
+        constexpr std::uint8_t kBlank[] = {' '};
+        const Bytes kept = keep(text, kBlank);
+        // What is put in front is where the first character is.
+        const std::ptrdiff_t shift = text.data() - range.begin;
+        range.floor = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(shift, 0));
+        range.begin = kept.data() + 1 - shift;
+        text = kept;
+        readable = text.data() + text.size();
     }
     const std::uint8_t* end = text.data() + text.size();
     if (items_ != nullptr) {
-        items_->push_back({text.data(), end, end, readable, 0, false});
+        items_->push_back({text.data(), end, end, readable, 0, false, range, {}});
         return;
     }
     worker_.reserve(text.size());
+    if (has_spans()) {
+        worker_.open_range(range);
+    }
     worker_.kernel.encode_range(worker_, text.data(), end, end, readable);
 }
 
 void DocumentReader::put_token(std::uint32_t token, Bytes document, const split::Segment& where) {
     at_start_ = false;
     const split::AddedToken& added = model_.added_.tokens[token - 1];
+    const Bytes text = document.subspan(where.begin, where.end - where.begin);
     if (options_.special == SpecialMode::Raise && (added.flags & split::kSpecial) != 0) {
-        const std::string text(document.begin() + static_cast<std::ptrdiff_t>(where.begin),
-                               document.begin() + static_cast<std::ptrdiff_t>(where.end));
-        throw Error(ErrorCode::SpecialInText, text, where.begin, document_);
+        throw Error(ErrorCode::SpecialInText, std::string(text.begin(), text.end()), where.begin,
+                    document_);
     }
-    put_id(added.id);
+    FixedSpan span;
+    if (has_spans()) {
+        span.source = range_.source;
+        span.place = place_of(range_, text.data(), text.data() + text.size());
+        if (model_.trim_ != Trim::Never) {
+            count_blanks(text, span.lead, span.tail);
+        }
+    }
+    put_id(added.id, span);
 }
 
-void DocumentReader::put_id(TokenId id) {
+void DocumentReader::put_id(TokenId id, const FixedSpan& span) {
     if (items_ != nullptr) {
-        items_->push_back({nullptr, nullptr, nullptr, nullptr, id, true});
+        items_->push_back({nullptr, nullptr, nullptr, nullptr, id, true, {}, span});
         return;
     }
     worker_.reserve(1);
+    if (has_spans()) {
+        worker_.spans.fixed.push_back(span);
+    }
     worker_.add_id(id);
 }
 

@@ -14,6 +14,8 @@ struct Item {
     const std::uint8_t* readable = nullptr;
     TokenId id = 0;
     bool is_id = false;
+    SpanRange range;  // if spans are wanted
+    FixedSpan span;
 };
 
 class DocumentReader {
@@ -25,7 +27,8 @@ public:
     void encode(const Text& text, std::size_t document);
     // The same as items for several workers; `own` keeps the memory they point into.
     void list_items(const Text& text, std::size_t document,
-                    std::vector<std::vector<std::uint8_t>>& own, std::vector<Item>& items);
+                    std::vector<std::vector<std::uint8_t>>& own, SpanSource& source,
+                    std::vector<Item>& items);
 
     // Ids that `text` can give at the most.
     [[nodiscard]] static std::size_t bound_of(const Model& model, const Text& text) noexcept;
@@ -36,15 +39,23 @@ private:
     [[nodiscard]] std::uint8_t* take_memory(std::size_t size);
     void read(const Text& text, std::size_t document);
     void read_raw_segment(Bytes text, const std::uint8_t* readable);
+    [[nodiscard]] Bytes rewrite(Bytes text);
+    [[nodiscard]] Bytes rewrite_aligned(Bytes text);
     void read_range(Bytes text, const std::uint8_t* readable);
-    void put_id(TokenId id);
+    // A copy with something in front.
+    [[nodiscard]] Bytes keep(Bytes text, Bytes front);
+    void open_source(Bytes text);
+    void put_id(TokenId id, const FixedSpan& span);
     void put_token(std::uint32_t token, Bytes document, const split::Segment& where);
+    [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
 
     const Model& model_;
     Worker& worker_;
     const Options& options_;
     std::size_t document_ = 0;
     bool at_start_ = false;  // nothing of the text has been read yet
+    SpanSource* source_ = nullptr;
+    SpanRange range_;  // of the text that is being read
     std::vector<std::vector<std::uint8_t>>* own_ = nullptr;
     std::vector<Item>* items_ = nullptr;
 };

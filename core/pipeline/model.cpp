@@ -54,12 +54,19 @@ Model::Model(Bytes blob, encode::TableBits bits)
       prefix_(blob_.get<std::uint32_t>(kPrefixIds)),
       suffix_(blob_.get<std::uint32_t>(kSuffixIds)),
       prefix_space_(blob_.need<PrefixSpace>(kFlags, 1)[0]),
+      trim_(blob_.need<Trim>(kTrim, 1)[0]),
       meta_(blob_.get<std::uint8_t>(kMeta)),
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),
       bits_(bits) {
     if (split_.rule.family != split::Family::None) {
         facts_ = char_facts(split_, vocab_);
+    }
+    rewriter_ = normalizer_;
+    if (!normalizer_.steps.empty() && normalizer_.steps.back().kind == normalize::Kind::Prepend) {
+        prepended_ = normalizer_.steps.back().to;
+        rewriter_.steps.pop_back();
+        rewriter_.stages.pop_back();  // it looks at a whole text, so it has a stage of its own
     }
     max_id_ = vocab_.token_count() - 1;
     for (const split::AddedToken& token : added_.tokens) {
@@ -74,6 +81,21 @@ Model::~Model() {
     for (auto& slot : idle_) {
         delete slot.exchange(nullptr);
     }
+    delete token_sizes_.load();
+}
+
+void Model::set_spans(Worker& worker, SpanUnit unit) const {
+    const std::vector<std::uint8_t>* sizes = token_sizes_.load(std::memory_order_acquire);
+    if (unit != SpanUnit::None && sizes == nullptr) {
+        // Whoever is first wins: no lock, so that a fork in the middle is harmless.
+        auto made = std::make_unique<std::vector<std::uint8_t>>(token_sizes(vocab_));
+        if (token_sizes_.compare_exchange_strong(sizes, made.get())) {
+            sizes = made.release();
+        }
+    }
+    const bool has_drops =
+        unit != SpanUnit::None && vocab_.kind() == vocab::Kind::Bytes && vocab_.drops_bytes();
+    worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data(), has_drops);
 }
 
 Worker* Model::take_worker() const {
@@ -91,6 +113,7 @@ Worker* Model::take_worker() const {
 
 void Model::give_back(Worker* worker) const noexcept {
     worker->clear();
+    worker->spans.begin(SpanUnit::None, Trim::Never, nullptr, false);
     worker->encoder.count = 0;
     worker->encoder.longer_count = 0;
     worker->encoder.side.clear();

@@ -22,6 +22,7 @@ enum Section : std::uint32_t {
     kPrefixIds = 401,
     kSuffixIds = 402,
     kFlags = 403,
+    kTrim = 404,
 };
 
 // One document as the caller has it.
@@ -48,6 +49,7 @@ struct Options {
     SpecialMode special = SpecialMode::Encode;
     bool replace_invalid = false;
     unsigned threads = 1;
+    SpanUnit spans = SpanUnit::None;
 };
 
 // Where the ids of a batch go: memory of the caller, or our own when `data` is null.
@@ -62,6 +64,7 @@ struct Encoded {
     PageBuffer memory;  // the ids, unless the caller brought memory
     std::size_t count = 0;
     std::vector<std::int64_t> offsets;  // one more than documents
+    PageBuffer spans;                   // a Place for every id, if asked for
 };
 
 struct MemoryUse {
@@ -112,6 +115,8 @@ private:
     friend class BatchRun;
     [[nodiscard]] Worker* take_worker() const;
     void give_back(Worker* worker) const noexcept;
+    // A worker from now on writes spans, or no longer does.
+    void set_spans(Worker& worker, SpanUnit unit) const;
 
     BlobReader blob_;
     vocab::VocabView vocab_;
@@ -122,6 +127,10 @@ private:
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;
     PrefixSpace prefix_space_ = PrefixSpace::Never;
+    Trim trim_ = Trim::Never;
+    // The normalizer without a last step that puts text in front, and that text.
+    normalize::Program rewriter_;
+    Bytes prepended_;
     Bytes meta_;
     TokenId max_id_ = 0;
     simd::Target target_;
@@ -130,6 +139,7 @@ private:
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};
+    mutable std::atomic<const std::vector<std::uint8_t>*> token_sizes_{nullptr};  // made if needed
 };
 
 struct ModelInput {
@@ -141,6 +151,7 @@ struct ModelInput {
     std::span<const std::uint32_t> word_ranges;
     Bytes normalizer;
     PrefixSpace prefix_space = PrefixSpace::Never;
+    Trim trim = Trim::Never;
     std::span<const std::uint32_t> prefix_ids;
     std::span<const std::uint32_t> suffix_ids;
     Bytes meta;

@@ -85,7 +85,7 @@ void Plan::read_big(std::size_t document, BigDocument& big) {
         Model::Lease lease(model_);
         lease.worker().reserve(0);
         DocumentReader(model_, lease.worker(), options_)
-            .list_items(texts_[document], document, big.own, big.items);
+            .list_items(texts_[document], document, big.own, big.source, big.items);
     } catch (...) {
         big.failure = std::current_exception();
         big.items.clear();

@@ -13,6 +13,7 @@ namespace tokenmill::pipeline {
 struct BigDocument {
     std::vector<std::vector<std::uint8_t>> own;
     std::vector<Item> items;
+    SpanSource source;
     std::exception_ptr failure;  // what reading it threw; told when its turn comes
 };
 

@@ -9,12 +9,22 @@ inline void flush_batch(pipeline::Worker& worker) {
     }
     std::uint32_t done = 0;
     std::uint32_t* out = worker.cursor;
+    const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
     for (const std::uint32_t mark : worker.marks) {
+        std::uint32_t* const from = out;
         out = write_ids(e, done, mark, out);
+        if (has_spans) {
+            write_spans(worker, done, mark, from);
+            worker.spans.text_ids = 0;
+        }
         done = mark;
         worker.doc_ends.push_back(static_cast<std::size_t>(out - worker.first()));
     }
     worker.cursor = write_ids(e, done, e.count, out);
+    if (has_spans) {
+        write_spans(worker, done, e.count, out);
+        worker.spans.end_batch();
+    }
     worker.fixed.clear();
     worker.marks.clear();
     e.side.clear();
@@ -29,7 +39,8 @@ public:
         : worker_(worker),
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
-          readable_(readable) {}
+          readable_(readable),
+          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
@@ -57,6 +68,7 @@ public:
 
     // A block's word starts and, apart from them, cuts inside words.
     void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
+        cuts &= cuts_;
         std::uint64_t ends = starts | cuts;
         if (unit_ == at) {
             ends &= ~std::uint64_t{1};
@@ -89,7 +101,7 @@ private:
     }
 
     void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
-        if (end - begin <= 8 || worker_.split.splits_chars) {
+        if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0) {
             add_unit(begin, end, piece);
             return;
         }
@@ -115,7 +127,11 @@ private:
             flush_batch(worker_);
             e_.encode_giant({begin, size}, piece == 0);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
-            worker_.cursor += e_.long_ids.size();
+            const std::size_t count = e_.long_ids.size();
+            if (worker_.spans.unit != pipeline::SpanUnit::None) {
+                write_giant_spans(worker_, {begin, size}, count);
+            }
+            worker_.cursor += count;
             return;
         }
         const std::uint64_t first8 = load_short(begin, size < 8 ? size : 8);
@@ -133,6 +149,7 @@ private:
     encode::WordEncoder& e_;
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
+    const std::uint64_t cuts_;            // which cuts inside words count: all, or none
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
     std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut

@@ -9,21 +9,32 @@ namespace {
 constexpr std::size_t kSlack = 64;  // ids are stored three at a time
 constexpr std::size_t kFirstIds = std::size_t{1} << 16;
 constexpr std::size_t kScratch = std::size_t{1} << 17;
+
+void grow(PageBuffer& buffer, std::size_t used, std::size_t wanted, std::size_t item_size) {
+    PageBuffer larger(std::max(2 * wanted, kFirstIds) * item_size);
+    if (used != 0) {
+        std::memcpy(larger.data(), buffer.data(), used * item_size);
+    }
+    buffer = std::move(larger);
+}
 }  // namespace
 
 void Worker::reserve(std::size_t more) {
     bound += more;
     const std::size_t wanted = bound + kSlack;
-    if (wanted * sizeof(std::uint32_t) <= output.size_bytes()) {
-        return;
-    }
     const std::size_t used = written();
-    PageBuffer larger(std::max(2 * wanted, kFirstIds) * sizeof(std::uint32_t));
-    if (used != 0) {
-        std::memcpy(larger.data(), output.data(), used * sizeof(std::uint32_t));
+    if (wanted * sizeof(std::uint32_t) > output.size_bytes()) {
+        grow(output, used, wanted, sizeof(std::uint32_t));
+        cursor = first() + used;
     }
-    output = std::move(larger);
-    cursor = first() + used;
+    if (spans.unit != SpanUnit::None && wanted * sizeof(Place) > spans.output.size_bytes()) {
+        grow(spans.output, used, wanted, sizeof(Place));
+    }
+}
+
+void Worker::open_range(const SpanRange& range) {
+    spans.ranges.push_back(range);
+    spans.ranges.back().first_unit = encoder.count;
 }
 
 std::uint8_t* Worker::take_scratch(std::size_t size) {
@@ -75,6 +86,7 @@ void Worker::clear() {
     cursor = first();
     bound = 0;
     doc_ends.clear();
+    spans.clear();
     clear_scratch();
 }
 

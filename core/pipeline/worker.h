@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "encode/encode.h"
+#include "pipeline/spans.h"
 #include "split/split.h"
 
 namespace tokenmill::pipeline {
@@ -39,6 +40,8 @@ struct Worker {
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
     void add_id(TokenId id);
     void end_document();
+    // The text that the next units point into stands at this range of its document.
+    void open_range(const SpanRange& range);
     // Ids written so far stay valid until clear().
     void clear();
     void clear_scratch();
@@ -59,6 +62,8 @@ struct Worker {
     std::vector<Fixed> fixed;           // units of the batch whose id is known
     std::vector<std::uint32_t> marks;   // documents that end before this unit of the batch
     std::vector<std::size_t> doc_ends;  // in ids, since clear()
+
+    SpanState spans;
 
     std::vector<std::vector<std::uint8_t>> scratch;  // blocks; only the last one has room
     std::size_t scratch_used = 0;                    // of the last one

@@ -1,6 +1,8 @@
 #include <immintrin.h>
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -24,6 +26,7 @@ namespace {
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
 #include "encode/units_avx512-inl.h"
+#include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace
 }  // namespace tokenmill::avx512

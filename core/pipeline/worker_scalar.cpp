@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -20,6 +22,7 @@ namespace {
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
 #include "encode/units_scalar-inl.h"
+#include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar

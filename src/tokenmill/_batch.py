@@ -22,17 +22,26 @@ class TokenBatch:
     """Rows of ids. Row `i` is `ids[offsets[i]:offsets[i + 1]]`.
 
     `ids` is uint32 or uint16; `offsets` is int64, one longer than the batch, and begins with 0.
+    `spans`, if they were asked for, has a row (begin, end) for every id: the part of its text that
+    it stands for; the spans of row `i` are `spans[offsets[i]:offsets[i + 1]]`.
     Indexing returns views, not copies.
     """
 
-    __slots__ = ("ids", "offsets")
+    __slots__ = ("ids", "offsets", "spans")
 
     ids: NDArray[Any]
     offsets: NDArray[np.int64]
+    spans: NDArray[np.uint32] | None
 
-    def __init__(self, ids: NDArray[Any], offsets: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        ids: NDArray[Any],
+        offsets: NDArray[np.int64],
+        spans: NDArray[np.uint32] | None = None,
+    ) -> None:
         self.ids = ids
         self.offsets = offsets
+        self.spans = spans
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -58,7 +67,12 @@ class TokenBatch:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TokenBatch):
             return NotImplemented
-        return np.array_equal(self.offsets, other.offsets) and np.array_equal(self.ids, other.ids)
+        return (
+            np.array_equal(self.offsets, other.offsets)
+            and np.array_equal(self.ids, other.ids)
+            and (self.spans is None) == (other.spans is None)
+            and np.array_equal(_or_empty(self.spans), _or_empty(other.spans))
+        )
 
     __hash__ = None  # type: ignore[assignment]  # equal by content, and the content may be written
 
@@ -94,12 +108,19 @@ class TokenBatch:
         if step == 1:
             stop = max(start, stop)
             offsets = self.offsets[start : stop + 1]
-            return TokenBatch(self.ids[offsets[0] : offsets[-1]], offsets - offsets[0])
-        rows = [self[i] for i in range(start, stop, step)]
+            part = slice(offsets[0], offsets[-1])
+            spans = None if self.spans is None else self.spans[part]
+            return TokenBatch(self.ids[part], offsets - offsets[0], spans)
+        rows = range(start, stop, step)
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-        np.cumsum([len(row) for row in rows], out=offsets[1:])
-        ids = np.concatenate(rows) if rows else self.ids[:0]
-        return TokenBatch(ids, offsets)
+        np.cumsum([self.offsets[i + 1] - self.offsets[i] for i in rows], out=offsets[1:])
+
+        def picked(column: NDArray[Any]) -> NDArray[Any]:
+            parts = [column[self.offsets[i] : self.offsets[i + 1]] for i in rows]
+            return np.concatenate(parts) if parts else column[:0]
+
+        spans = None if self.spans is None else picked(self.spans)
+        return TokenBatch(picked(self.ids), offsets, spans)
 
 
 # What models call the columns.
@@ -123,6 +144,7 @@ class EncodedRow:
     special_mask: NDArray[Any] | None
     attention_mask: NDArray[Any] | None
     sample: int
+    spans: NDArray[Any] | None = None
 
 
 class EncodedBatch:
@@ -169,6 +191,11 @@ class EncodedBatch:
         """0 for padding, 1 for all other tokens."""
         return self.columns.get("attention_mask")
 
+    @property
+    def spans(self) -> NDArray[Any] | None:
+        """(begin, end) of each token in its text; (0, 0) for special tokens and padding."""
+        return self.columns.get("spans")
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
@@ -190,6 +217,7 @@ class EncodedBatch:
             self._row(self.special_mask, position),
             self._row(self.attention_mask, position),
             position if samples is None else int(samples[position]),
+            self._row(self.spans, position),
         )
 
     def __iter__(self) -> Iterator[EncodedRow]:
@@ -284,5 +312,5 @@ class EncodedBatch:
         return EncodedBatch(columns, offsets, None if samples is None else samples[index])
 
 
-def _or_empty(array: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _or_empty(array: NDArray[Any] | None) -> NDArray[Any]:
     return np.empty(0, dtype=np.int64) if array is None else array

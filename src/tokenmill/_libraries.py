@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokenmill._errors import MissingDependency, UnknownId, UnsupportedTokenizer
+from tokenmill._library_spans import Spans, covered
 from tokenmill._load.longest_match import LongestMatch
 from tokenmill._spec import NO_RANK, BpeModel
 
@@ -21,6 +22,11 @@ class Library(Protocol):
 
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         """Encode; `as_text` leaves the text of special tokens as text."""
+
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        """Encode; also say which characters of its text each id stands for."""
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         """Decode ids that all are in the vocabulary, without the special ones if asked."""
@@ -55,6 +61,13 @@ class _Tokenizers:
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         tokenizer = self._as_text if as_text else self._plain
         return [e.ids for e in tokenizer.encode_batch_fast(texts, add_special_tokens=add_special)]
+
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        tokenizer = self._as_text if as_text else self._plain
+        encodings = tokenizer.encode_batch(texts, add_special_tokens=add_special)
+        return [e.ids for e in encodings], [e.offsets for e in encodings]
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         text: str = self._plain.decode(ids, skip_special_tokens=skip_special)
@@ -101,6 +114,21 @@ class _Tiktoken:
         ]
         return [[*before, *(self._ids[rank] for rank in row), *after] for row in rows]
 
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        rows = self.encode_all(texts, add_special, as_text)
+        before, after = map(len, self._around if add_special else ([], []))
+        spans = [
+            [
+                *[(0, 0)] * before,
+                *covered(text, [self.decode([i]) for i in row[before : len(row) - after]]),
+                *[(0, 0)] * after,
+            ]
+            for text, row in zip(texts, rows, strict=True)
+        ]
+        return rows, spans
+
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         if skip_special:
             ids = [token_id for token_id in ids if token_id not in self._special_ids]
@@ -132,6 +160,13 @@ class _SentencePiece:
 
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         return [self._processor.encode(text) for text in texts]
+
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        found = [self._processor.encode(text, out_type="immutable_proto").pieces for text in texts]
+        rows = [[piece.id for piece in pieces] for pieces in found]
+        return rows, [[(piece.begin, piece.end) for piece in pieces] for pieces in found]
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         if skip_special:

@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._batch import TokenBatch
-from tokenmill._errors import DtypeError, OptionError, TextTypeError, UnknownId
+from tokenmill._errors import (
+    DtypeError,
+    OptionError,
+    TextTypeError,
+    UnknownId,
+    UnsupportedTokenizer,
+)
 from tokenmill._threads import available
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
 SPECIAL_MODES = {"encode": 0, "text": 1, "raise": 2}
 ERROR_MODES = {"strict": 0, "replace": 1}
+SPAN_UNITS = {"byte": 0, "char": 1}
 MAX_U16 = 0xFFFF
 _BITS = {np.dtype(np.uint16): 16, np.dtype(np.uint32): 32}
 _WIDE = (np.dtype(np.int64), np.dtype(np.int32))  # for rows: what models want
@@ -30,6 +37,21 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
         _choice("special_in_text", SPECIAL_MODES, special_in_text),
         _choice("errors", ERROR_MODES, errors),
     )
+
+
+def span_unit(offsets: object, reasons: Sequence[str]) -> bool | None:
+    """Say whether offsets are in characters; None where none are wanted."""
+    if offsets is None:
+        return None
+    unit = bool(_choice("offsets", SPAN_UNITS, offsets))
+    if reasons:
+        raise UnsupportedTokenizer(
+            f"the native engine has no offsets for it: {'; '.join(reasons)}",
+            where="offsets",
+            reasons=tuple(reasons),
+            hint="the library 'tokenizers' gives them",
+        )
+    return unit
 
 
 def _choice(name: str, choices: dict[str, int], got: object) -> int:

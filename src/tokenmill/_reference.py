@@ -23,6 +23,7 @@ from tokenmill._errors import (
     UnknownId,
 )
 from tokenmill._libraries import LIBRARIES
+from tokenmill._library_spans import in_bytes
 from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:
@@ -72,14 +73,28 @@ class ReferenceModel:
         errors: int,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encode many texts into one flat array and offsets; the library has its own threads."""
-        rows = self._rows(texts, add_special_tokens, special_mode, errors)
-        offsets = _offsets(rows)
-        flat = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
-        if bits == 16:  # noqa: PLR2004
-            if len(flat) and int(flat.max()) > _MAX_U16:
-                raise DtypeError(f"id {flat.max()} does not fit uint16", hint="use dtype='uint32'")
-            return flat.astype(np.uint16), offsets
-        return flat, offsets
+        return _flat(self._rows(texts, add_special_tokens, special_mode, errors), bits)
+
+    def encode_spans(  # noqa: PLR0917 -- the core's signature
+        self,
+        texts: Iterable[object],
+        threads: int,
+        bits: int,
+        add_special_tokens: bool,
+        special_mode: int,
+        errors: int,
+        in_characters: bool,
+    ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
+        """Encode many texts; the third array has two numbers for every id."""
+        plain = self._plain_texts(texts, special_mode, errors)
+        rows, spans = self.library.encode_spans(
+            plain, add_special_tokens, special_mode == _TEXT_MODE
+        )
+        if not in_characters:
+            spans = [in_bytes(text, row) for text, row in zip(plain, spans, strict=True)]
+        ids, offsets = _flat(rows, bits)
+        flat = np.array([place for row in spans for place in row], dtype=np.uint32)
+        return ids, offsets, flat.reshape(-1)
 
     def encode_into(  # noqa: PLR0917 -- the core's signature
         self,
@@ -141,10 +156,13 @@ class ReferenceModel:
     def _rows(
         self, texts: Iterable[object], add_special: bool, special_mode: int, errors: int
     ) -> list[list[int]]:
+        plain = self._plain_texts(texts, special_mode, errors)
+        return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
+
+    def _plain_texts(self, texts: Iterable[object], special_mode: int, errors: int) -> list[str]:
         # As in the core: what is no text is found before any text is read.
         raw = [_as_text(text, n) for n, text in enumerate(_as_list(texts))]
-        plain = [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
-        return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
+        return [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
 
     def _checked(
         self, text: str | bytes, document: int | None, special_mode: int, errors: int
@@ -240,6 +258,16 @@ def _checked_str(text: str, document: int | None, errors: int) -> str:
             hint="errors='replace' puts U+FFFD there",
         ) from error
     return text
+
+
+def _flat(rows: Sequence[Sequence[int]], bits: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    offsets = _offsets(rows)
+    flat = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
+    if bits == 16:  # noqa: PLR2004
+        if len(flat) and int(flat.max()) > _MAX_U16:
+            raise DtypeError(f"id {flat.max()} does not fit uint16", hint="use dtype='uint32'")
+        return flat.astype(np.uint16), offsets
+    return flat, offsets
 
 
 def _offsets(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:

@@ -24,10 +24,11 @@ from tokenmill._options import (
     out_of,
     row_dtype,
     rows_of,
+    span_unit,
     texts_of,
     thread_count,
 )
-from tokenmill._post import Encoded, Templates, assemble, templates_of, wanted_of
+from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
 from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
 from tokenmill._save import save
 from tokenmill._spelling import Spelling
@@ -162,9 +163,13 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
+        offsets: Literal["char", "byte"] | None = None,
         **results: Unpack[ResultOptions],
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
+
+        `offsets`: "char" or "byte" adds `spans`, the (begin, end) of what every id stands for in
+        its text, in characters or in bytes of UTF-8; what is put around texts has (0, 0).
 
         Each of these options makes the result an EncodedBatch, the rows that a model wants:
 
@@ -182,19 +187,15 @@ class Tokenizer:
         wanted = wanted_of(results) if results else None
         how = modes(special_in_text, errors)
         count = thread_count(threads)
+        first = texts_of(texts)
+        unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
         if wanted is None:
             bits = bits_of(dtype, self._model.max_id)
-            ids, offsets = self._model.encode_batch(
-                texts_of(texts), count, bits, add_special_tokens, *how
-            )
-            return TokenBatch(ids, offsets)
+            side = encode_side(self._model, (first, count, bits, add_special_tokens, *how), unit)
+            return TokenBatch(side.ids, side.offsets, side.columns.get("spans"))
         kind, bits = row_dtype(dtype, self._model.max_id)
-        batches = [texts_of(texts)]
-        if wanted.pairs is not None:
-            batches.append(texts_of(wanted.pairs, "pairs"))
-        sides = [
-            Encoded(*self._model.encode_batch(batch, count, bits, False, *how)) for batch in batches
-        ]
+        batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
+        sides = [encode_side(self._model, (b, count, bits, False, *how), unit) for b in batches]
         return assemble(
             sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )

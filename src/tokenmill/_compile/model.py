@@ -13,6 +13,7 @@ from tokenmill import _core
 from tokenmill._compile.blanks import spell_blanks
 from tokenmill._compile.decoder import decode_table, decoding_of
 from tokenmill._compile.normalizer import serialize_normalizer
+from tokenmill._compile.offsets import offset_reasons, trim_mode
 from tokenmill._compile.split_plan import compile_split
 from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
 from tokenmill._errors import UnsupportedTokenizer
@@ -42,6 +43,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     split = compile_split(spelled)
     meta = _meta(spec, "native" if split.is_native else "dfa", split.lines)
     meta["reasons"] = [] if split.is_native else ["the split is none of the built-in rules"]
+    meta["no_offsets"] = offset_reasons(spelled.spec)
     return _core.compile_model(
         **model_tables(spelled.spec.model, decode_table(spec), drop_white=split.keeps_white),
         cut_by_tokens=split.cut_by_tokens,
@@ -53,6 +55,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         ],
         normalizer=serialize_normalizer(spelled.spec.normalizer),
         prefix_space=PREFIX_MODES[spelled.prefix],
+        trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),
         suffix_ids=np.array(spec.suffix_ids, dtype=np.uint32),
         whitespace_ranges=_ranges("Whitespace"),

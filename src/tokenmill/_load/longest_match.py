@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import UnknownId, UnsupportedTokenizer
+from tokenmill._library_spans import Spans, covered
 from tokenmill._spec import LongestMatchModel
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ class LongestMatch:
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         """Encode; there are no special tokens, so the options change nothing."""
         return [self._encode(text.encode()) for text in texts]
+
+    def encode_spans(
+        self, texts: list[str], add_special: bool, as_text: bool
+    ) -> tuple[list[list[int]], list[Spans]]:
+        """Encode; also say which characters each id is in."""
+        rows = self.encode_all(texts, add_special, as_text)
+        pieces = [[self._tokens[i] or b"" for i in row] for row in rows]
+        return rows, [covered(text, row) for text, row in zip(texts, pieces, strict=True)]
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         """Join the bytes of tokens; none of them is special."""

@@ -5,7 +5,7 @@ the parts of the template out as a table of segments, and every column of the re
 masks, and what else there is for each token) is one vectorised pass over that table.
 """
 
-from tokenmill._post.assemble import Encoded, assemble
+from tokenmill._post.assemble import Encoded, assemble, encode_side
 from tokenmill._post.request import BatchOptions, ResultOptions, RowOptions, Wanted, wanted_of
 from tokenmill._post.templates import Templates, templates_of
 
@@ -17,6 +17,7 @@ __all__ = [
     "Templates",
     "Wanted",
     "assemble",
+    "encode_side",
     "templates_of",
     "wanted_of",
 ]

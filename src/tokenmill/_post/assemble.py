@@ -36,6 +36,18 @@ class Encoded:
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
+def encode_side(
+    model: Any,  # noqa: ANN401 -- the core's model or its look-alike
+    given: tuple[Any, ...],
+    in_characters: bool | None,
+) -> Encoded:
+    """Encode the texts of one side, with spans unless `in_characters` is None."""
+    if in_characters is None:
+        return Encoded(*model.encode_batch(*given))
+    ids, offsets, spans = model.encode_spans(*given, in_characters)
+    return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
+
+
 def assemble(
     sides: Sequence[Encoded],
     templates: Templates,
@@ -45,6 +57,8 @@ def assemble(
     dtype: DTypeLike,
 ) -> EncodedBatch:
     """Make the rows of texts, or of pairs of them."""
+    if "spans" in sides[0].columns:
+        templates.check_offsets(wanted)
     is_pair = len(sides) > 1
     counts = [len(side.offsets) - 1 for side in sides]
     if counts[0] != counts[-1]:

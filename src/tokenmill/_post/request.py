@@ -46,6 +46,7 @@ class BatchOptions(TypedDict, total=False):
     add_special_tokens: bool
     special_in_text: Literal["encode", "text", "raise"]
     errors: Literal["strict", "replace"]
+    offsets: Literal["char", "byte"] | None
 
 
 class RowOptions(ResultOptions, total=False):
@@ -62,6 +63,7 @@ class RowOptions(ResultOptions, total=False):
     add_special_tokens: bool
     special_in_text: Literal["encode", "text", "raise"]
     errors: Literal["strict", "replace"]
+    offsets: Literal["char", "byte"] | None
 
 
 @dataclass(frozen=True)

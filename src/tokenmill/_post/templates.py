@@ -11,16 +11,22 @@ from tokenmill._spec import TemplatePart
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokenmill._post.request import Wanted
+
 Parts: TypeAlias = tuple[TemplatePart, ...]
 SIDES = ("A", "B")
 
 
 @dataclass(frozen=True)
 class Templates:
-    """The parts for one text and for two; None where the source does not say it in parts."""
+    """The parts for one text and for two; None where the source does not say it in parts.
+
+    `trim_offsets` is that of TokenizerSpec.
+    """
 
     single: Parts | None
     pair: Parts | None
+    trim_offsets: tuple[bool, ...] = ()
 
     def parts(self, *, is_pair: bool, add_special_tokens: bool) -> Parts:
         """Return the parts in order; without special tokens, the texts alone."""
@@ -41,10 +47,23 @@ class Templates:
         parts = self.parts(is_pair=is_pair, add_special_tokens=True)
         return sum(len(part.ids) for part in parts)
 
+    def check_offsets(self, wanted: Wanted) -> None:
+        """Refuse windows whose first token the library would trim as that of a text."""
+        cut = wanted.truncation
+        moves_start = cut is not None and (cut.is_left or wanted.overflowing)
+        if moves_start and any(self.trim_offsets):
+            raise UnsupportedTokenizer(
+                "the offsets of windows of this tokenizer depend on where they begin",
+                where="offsets",
+                hint="truncate on the right, without return_overflowing",
+            )
+
 
 def templates_of(meta: Mapping[str, Any]) -> Templates:
     """Read the templates out of a compiled model's meta data."""
-    return Templates(_parts(meta.get("single")), _parts(meta.get("pair")))
+    return Templates(
+        _parts(meta.get("single")), _parts(meta.get("pair")), tuple(meta.get("trim_offsets", ()))
+    )
 
 
 def _parts(rows: Sequence[Sequence[Any]] | None) -> Parts | None:

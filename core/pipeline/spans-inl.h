@@ -1,0 +1,302 @@
+// Spans of the ids of a batch. Text compiled once per target, inside its namespace, behind encode.
+// A place is found in one of several ways: see with_span_run.
+
+// Text that was not rewritten and is ASCII.
+struct PlainPlace {
+    // Is a place one behind a blank where the text begins with one?
+    static constexpr bool kBlankIsOne = true;
+    const std::uint8_t* base;  // where the document would begin
+
+    explicit PlainPlace(const pipeline::SpanRange& range) noexcept
+        : base(range.begin - range.origin) {}
+
+    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
+                                                const std::uint8_t* end) const noexcept {
+        return {static_cast<std::uint32_t>(begin - base), static_cast<std::uint32_t>(end - base)};
+    }
+};
+
+inline bool continues_character(std::uint8_t byte) noexcept {
+    return (byte & 0xC0) == 0x80;
+}
+
+// Characters before a byte of the document.
+struct CharRank {
+    const std::uint64_t* leads;
+    const std::uint32_t* before;
+
+    explicit CharRank(const pipeline::SpanSource& source) noexcept
+        : leads(source.leads.data()), before(source.before.data()) {}
+
+    TOKENMILL_INLINE std::uint32_t operator()(std::uint32_t at) const noexcept {
+        return before[at / 64] + count_bits(leads[at / 64] & low_bits(at % 64));
+    }
+};
+
+// The same in characters of any size: a byte stands for the whole of its character. Most tokens
+// begin where the one before ended, so that one count does for both.
+struct CharPlace {
+    static constexpr bool kBlankIsOne = true;
+    PlainPlace plain;
+    CharRank rank;
+    const std::uint8_t* last_end = nullptr;
+    std::uint32_t last_rank = 0;
+
+    explicit CharPlace(const pipeline::SpanRange& range) noexcept
+        : plain(range), rank(*range.source) {}
+
+    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
+                                                const std::uint8_t* end) noexcept {
+        const pipeline::Place place = plain(begin, end);
+        const std::uint32_t first = begin == last_end ? last_rank : rank(place.begin);
+        last_rank = rank(place.end);
+        last_end = end;
+        return {first - static_cast<std::uint32_t>(continues_character(*begin)), last_rank};
+    }
+};
+
+// And in bytes.
+struct BytePlace {
+    static constexpr bool kBlankIsOne = true;
+    PlainPlace plain;
+    const std::uint8_t* text;
+    std::size_t size;
+
+    explicit BytePlace(const pipeline::SpanRange& range) noexcept
+        : plain(range), text(range.source->text.data()), size(range.source->text.size()) {}
+
+    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
+                                                const std::uint8_t* end) const noexcept {
+        pipeline::Place place = plain(begin, end);
+        while (continues_character(text[place.begin])) {
+            --place.begin;
+        }
+        while (place.end < size && continues_character(text[place.end])) {
+            ++place.end;
+        }
+        return place;
+    }
+};
+
+// Text that was rewritten.
+template <bool kInChars>
+struct AlignedPlace {
+    static constexpr bool kBlankIsOne = kInChars;
+    const pipeline::SpanRange& range;
+    CharRank rank;
+
+    explicit AlignedPlace(const pipeline::SpanRange& where) noexcept
+        : range(where), rank(*where.source) {}
+
+    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
+                                                const std::uint8_t* end) const noexcept {
+        const std::uint32_t from = range.origin + range.aligned[begin - range.begin].begin;
+        const std::uint32_t to = range.origin + range.aligned[end - range.begin - 1].end;
+        if constexpr (kInChars) {
+            return {rank(from), rank(to)};
+        }
+        return {from, to};
+    }
+};
+
+// Text of which the beginning was put in front.
+struct FrontPlace {
+    static constexpr bool kBlankIsOne = false;
+    const pipeline::SpanRange& range;
+
+    explicit FrontPlace(const pipeline::SpanRange& where) noexcept : range(where) {}
+
+    [[nodiscard]] pipeline::Place operator()(const std::uint8_t* begin,
+                                             const std::uint8_t* end) const noexcept {
+        return pipeline::place_of(range, begin, end);
+    }
+};
+
+template <bool kTrims, typename PlaceOf>
+class SpanRun {
+public:
+    SpanRun(pipeline::Worker& worker, const pipeline::SpanRange& range,
+            const std::uint32_t* ids) noexcept
+        : e_(worker.encoder),
+          spans_(worker.spans),
+          source_(*range.source),
+          place_of_(range),
+          ids_(ids),
+          out_(worker.spans.output.as<pipeline::Place>() + (ids - worker.first())),
+          first_out_(worker.spans.text_ids == 0 ? out_ : nullptr) {}
+
+    void add_units(std::uint32_t begin, std::uint32_t end) {
+        for (std::uint32_t i = begin; i < end; ++i) {
+            const encode::Unit unit = e_.unit[i];
+            const std::uint8_t* const word = encode::unit_begin(unit);
+            add_word({word, encode::unit_size(unit)}, count_ids(e_, i));
+        }
+    }
+
+    TOKENMILL_INLINE void add_word(Bytes word, std::size_t count) {
+        const std::uint8_t* const begin = word.data();
+        const std::uint8_t* const end = begin + word.size();
+        if (count == 1 && !spans_.has_drops) {
+            put(0, begin, end, word);
+        } else if (count != 0) {
+            const std::uint8_t* at = begin;
+            for (std::size_t k = 0; k < count; ++k) {
+                const std::size_t size = spans_.sizes[ids_[k]];
+                const std::uint8_t* const next = at + size;
+                if (__builtin_expect(size == 0 || next > end, 0)) {
+                    at = begin;
+                    break;
+                }
+                put(k, at, next, {at, next});
+                at = next;
+            }
+            if (__builtin_expect(at != end, 0)) {
+                add_parts(word, count);
+            }
+        }
+        ids_ += count;
+        out_ += count;
+    }
+
+    [[nodiscard]] const std::uint32_t* ids() const noexcept { return ids_; }
+
+private:
+    // The sizes of its tokens do not tell.
+    void add_parts(Bytes word, std::size_t count) {
+        e_.find_parts(word, {ids_, count}, spans_.parts);
+        for (std::size_t k = 0; k < count; ++k) {
+            const encode::Part part = spans_.parts[k];
+            put(k, word.data() + part.begin, word.data() + part.end, e_.vocab.token_bytes(ids_[k]));
+        }
+    }
+
+    // `token` is what the id is trimmed by: its text, if nothing was dropped.
+    TOKENMILL_INLINE void put(std::size_t k, const std::uint8_t* begin, const std::uint8_t* end,
+                              Bytes token) noexcept {
+        pipeline::Place place = place_of_(begin, end);
+        if constexpr (kTrims) {
+            // At most one blank, in front; without jumps, because half of all words have one.
+            const bool is_usual = (static_cast<unsigned>(token[token.size() > 1] != ' ') &
+                                   static_cast<unsigned>(token.back() != ' ') &
+                                   static_cast<unsigned>(place.begin != 0) &
+                                   static_cast<unsigned>(out_ + k != first_out_) &
+                                   static_cast<unsigned>(place.begin != place.end)) != 0;
+            if (is_usual && (PlaceOf::kBlankIsOne || source_.is_plain)) {
+                place.begin += static_cast<std::uint32_t>(token.front() == ' ');
+            } else if (token.front() == ' ' || token.back() == ' ') {
+                trim(place, out_ + k == first_out_, token);
+            }
+        }
+        out_[k] = place;
+    }
+
+    [[gnu::noinline]] void trim(pipeline::Place& place, bool is_first, Bytes token) const noexcept {
+        std::uint32_t lead = 0;
+        std::uint32_t tail = 0;
+        while (lead < token.size() && token[lead] == ' ') {
+            ++lead;
+        }
+        while (tail < token.size() && token[token.size() - 1 - tail] == ' ') {
+            ++tail;
+        }
+        is_first |= place.begin == 0;
+        if (is_first && lead == 1 && spans_.trim == pipeline::Trim::KeepAdded) {
+            lead = 0;
+        }
+        place = pipeline::trimmed(source_, place, lead, tail);
+    }
+
+    encode::WordEncoder& e_;
+    pipeline::SpanState& spans_;
+    const pipeline::SpanSource& source_;
+    PlaceOf place_of_;
+    const std::uint32_t* ids_;
+    pipeline::Place* out_;
+    const pipeline::Place* first_out_;
+};
+
+// Calls `use` with the quickest run for text of the range from `begin` on, whose ids begin at
+// `ids`.
+template <typename Use>
+inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& range,
+                          const std::uint8_t* begin, const std::uint32_t* ids, const Use& use) {
+    const auto run_with = [&]<typename PlaceOf>(std::type_identity<PlaceOf>) {
+        if (worker.spans.trim == pipeline::Trim::Never) {
+            use(SpanRun<false, PlaceOf>(worker, range, ids));
+        } else {
+            use(SpanRun<true, PlaceOf>(worker, range, ids));
+        }
+    };
+    const bool in_chars =
+        !range.source->is_plain && worker.spans.unit == pipeline::SpanUnit::Characters;
+    if (begin - range.begin < std::ptrdiff_t{range.floor}) {
+        run_with(std::type_identity<FrontPlace>{});
+    } else if (range.aligned != nullptr && in_chars) {
+        run_with(std::type_identity<AlignedPlace<true>>{});
+    } else if (range.aligned != nullptr) {
+        run_with(std::type_identity<AlignedPlace<false>>{});
+    } else if (range.source->is_plain) {
+        run_with(std::type_identity<PlainPlace>{});
+    } else if (in_chars) {
+        run_with(std::type_identity<CharPlace>{});
+    } else {
+        run_with(std::type_identity<BytePlace>{});
+    }
+}
+
+inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) noexcept {
+    pipeline::SpanState& spans = worker.spans;
+    const pipeline::FixedSpan& fixed = spans.fixed[spans.next_fixed++];
+    pipeline::Place place = fixed.place;
+    if (fixed.source != nullptr) {
+        const bool is_first = spans.text_ids == 0 || place.begin == 0;
+        const bool keeps = is_first && spans.trim == pipeline::Trim::KeepAdded && fixed.lead == 1;
+        if (spans.trim != pipeline::Trim::Never) {
+            place = pipeline::trimmed(*fixed.source, place, keeps ? 0 : fixed.lead, fixed.tail);
+        }
+        ++spans.text_ids;
+    }
+    spans.output.as<pipeline::Place>()[id - worker.first()] = place;
+}
+
+// Spans of the units [begin, end), whose ids begin at `ids`.
+inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint32_t end,
+                        const std::uint32_t* ids) {
+    pipeline::SpanState& spans = worker.spans;
+    for (std::uint32_t i = begin; i < end;) {
+        if (spans.next_fixed < worker.fixed.size() && worker.fixed[spans.next_fixed].index == i) {
+            write_fixed_span(worker, ids++);
+            ++i;
+            continue;
+        }
+        while (spans.next_range < spans.ranges.size() &&
+               spans.ranges[spans.next_range].first_unit <= i) {
+            ++spans.next_range;
+        }
+        std::uint32_t stop = end;
+        if (spans.next_range < spans.ranges.size()) {
+            stop = std::min(stop, spans.ranges[spans.next_range].first_unit);
+        }
+        if (spans.next_fixed < worker.fixed.size()) {
+            stop = std::min(stop, worker.fixed[spans.next_fixed].index);
+        }
+        const pipeline::SpanRange& range = spans.ranges[spans.next_range - 1];
+        const std::uint8_t* const from = encode::unit_begin(worker.encoder.unit[i]);
+        if (from - range.begin < std::ptrdiff_t{range.floor}) {
+            stop = i + 1;  // what was put in front, perhaps with text behind it
+        }
+        with_span_run(worker, range, from, ids, [&](auto&& run) {
+            run.add_units(i, stop);
+            spans.text_ids += static_cast<std::size_t>(run.ids() - ids);
+            ids = run.ids();
+        });
+        i = stop;
+    }
+}
+
+// Spans of one word that is not in the batch; its ids are where the worker's next ones go.
+inline void write_giant_spans(pipeline::Worker& worker, Bytes word, std::size_t count) {
+    with_span_run(worker, worker.spans.ranges.back(), word.data(), worker.cursor,
+                  [&](auto&& run) { run.add_word(word, count); });
+    worker.spans.text_ids += count;
+}

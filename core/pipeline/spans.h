@@ -1,0 +1,106 @@
+// spans: where in its document each id stands. Units of the batch point into text that may have
+// been rewritten; a range says which text that is and how to get back to the document. Indoors of
+// pipeline.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/types.h"
+#include "encode/encode.h"
+#include "normalize/normalize.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::pipeline {
+
+enum class SpanUnit : std::uint8_t { None, Characters, Bytes };
+
+// Blanks at the ends of a token are not part of its span; under KeepAdded, a single one in front of
+// the first token of a document is taken for one that was put there, and stays.
+enum class Trim : std::uint32_t { Never = 0, All = 1, KeepAdded = 2 };
+
+// A document as UTF-8, and a way to count its characters.
+struct SpanSource {
+    void open(Bytes document, SpanUnit wanted);
+
+    // Characters that begin before a byte. Needs: !is_plain, and the unit is Characters.
+    [[nodiscard]] std::uint32_t rank(std::size_t at) const noexcept {
+        const std::uint64_t below = leads[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
+        return before[at / 64] + static_cast<std::uint32_t>(__builtin_popcountll(below));
+    }
+
+    Bytes text;
+    SpanUnit unit = SpanUnit::None;
+    bool is_plain = true;                   // ASCII: a byte is a character
+    std::vector<std::uint64_t> leads;       // a bit for every byte that begins a character
+    std::vector<std::uint32_t> before;      // characters before each of these words
+    std::vector<normalize::Spans> aligned;  // of what was rewritten; ranges point here
+};
+
+// A stretch of text in the batch. The byte at `begin` + i is what `aligned`[i] says, counted from
+// `origin`, or else the byte `origin` + i of the document; bytes before `begin` + `floor` were put
+// in front and share the place of the character there.
+struct SpanRange {
+    const SpanSource* source = nullptr;
+    const std::uint8_t* begin = nullptr;
+    const normalize::Span* aligned = nullptr;
+    std::uint32_t origin = 0;
+    std::uint32_t floor = 0;
+    std::uint32_t first_unit = 0;
+};
+
+struct Place {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+};
+
+// The place of a known id, in the wanted unit; `lead` and `tail` are blanks at its ends.
+struct FixedSpan {
+    Place place;
+    std::uint32_t lead = 0;
+    std::uint32_t tail = 0;
+    const SpanSource* source = nullptr;  // null: put around the document, and at no place in it
+};
+
+// One worker's state for spans; idle while `unit` is None.
+struct SpanState {
+    void begin(SpanUnit wanted, Trim trimmed, const std::uint8_t* token_sizes, bool drops);
+    void clear();
+    [[nodiscard]] SpanSource& open_source();
+    // The batch was written; what is open stays.
+    void end_batch();
+
+    SpanUnit unit = SpanUnit::None;
+    Trim trim = Trim::Never;
+    bool has_drops = false;  // words may hold bytes that no id stands for: they must not be cut
+    const std::uint8_t* sizes = nullptr;  // by id: bytes of text it stands for, 0 if that varies
+    PageBuffer output;                    // two numbers for every id
+    std::vector<SpanRange> ranges;
+    std::vector<FixedSpan> fixed;
+    std::size_t next_range = 0;
+    std::size_t next_fixed = 0;
+    std::size_t text_ids = 0;  // of the open document, without those put around it
+
+    std::vector<encode::Part> parts;  // scratch
+
+private:
+    std::vector<std::unique_ptr<SpanSource>> sources_;
+    std::size_t open_ = 0;
+};
+
+// Where text of the batch stands in its document.
+[[nodiscard]] Place place_of(const SpanRange& range, const std::uint8_t* begin,
+                             const std::uint8_t* end) noexcept;
+
+// Takes blanks off the ends of a place, as many characters as are named.
+[[nodiscard]] Place trimmed(const SpanSource& source, Place place, std::uint32_t lead,
+                            std::uint32_t tail) noexcept;
+
+// Characters at the ends of a token's text that are white space or stand for a blank.
+void count_blanks(Bytes text, std::uint32_t& lead, std::uint32_t& tail) noexcept;
+
+// By id: bytes of text that a token stands for where it is not alone in a unit; 0 if that varies.
+[[nodiscard]] std::vector<std::uint8_t> token_sizes(const vocab::VocabView& vocab);
+
+}  // namespace tokenmill::pipeline

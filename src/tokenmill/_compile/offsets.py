@@ -1,0 +1,36 @@
+"""What the core needs to know about offsets, and when it cannot give them exactly."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenmill._spec import BpeModel
+
+if TYPE_CHECKING:
+    from tokenmill._spec import TokenizerSpec
+
+
+def trim_mode(spec: TokenizerSpec) -> int:
+    """Return the core's number: 0 trims nothing, 1 blanks, 2 all but one that may be added."""
+    return 0 if not spec.trim_offsets else 2 if spec.trim_offsets[0] else 1
+
+
+def offset_reasons(spec: TokenizerSpec) -> list[str]:
+    """Say why offsets cannot be exact; `spec` has its blanks spelled."""
+    reasons = []
+    model = spec.model
+    if spec.reference == "sentencepiece":
+        reasons.append("a model of sentencepiece, which has rules of its own for offsets")
+    if len(spec.trim_offsets) > 1:
+        reasons.append("offsets that are trimmed more than once")
+    is_over_bytes = isinstance(model, BpeModel) and model.symbols == "bytes"
+    if spec.trim_offsets and not is_over_bytes:
+        reasons.append("trimmed offsets of a model that is not over bytes")
+    if isinstance(model, BpeModel) and not is_over_bytes and not _covers_text(model):
+        # What is dropped moves everything behind it in the word.
+        reasons.append("a vocabulary that drops characters it does not know")
+    return reasons
+
+
+def _covers_text(model: BpeModel) -> bool:
+    return model.byte_ids is not None or model.unk_id is not None
