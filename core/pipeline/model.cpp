@@ -59,6 +59,9 @@ Model::Model(Bytes blob, encode::TableBits bits)
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),
       bits_(bits) {
+    if (trim_ > Trim::KeepAdded) {
+        throw Error(ErrorCode::CorruptModel, "compiled model: no such way to trim spans");
+    }
     if (split_.rule.family != split::Family::None) {
         facts_ = char_facts(split_, vocab_);
     }

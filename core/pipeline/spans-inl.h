@@ -112,7 +112,7 @@ struct FrontPlace {
     }
 };
 
-template <bool kTrims, typename PlaceOf>
+template <pipeline::Trim kTrim, typename PlaceOf>
 class SpanRun {
 public:
     SpanRun(pipeline::Worker& worker, const pipeline::SpanRange& range,
@@ -174,14 +174,16 @@ private:
     TOKENMILL_INLINE void put(std::size_t k, const std::uint8_t* begin, const std::uint8_t* end,
                               Bytes token) noexcept {
         pipeline::Place place = place_of_(begin, end);
-        if constexpr (kTrims) {
+        if constexpr (kTrim != pipeline::Trim::Never) {
             // At most one blank, in front; without jumps, because half of all words have one.
-            const bool is_usual = (static_cast<unsigned>(token[token.size() > 1] != ' ') &
-                                   static_cast<unsigned>(token.back() != ' ') &
-                                   static_cast<unsigned>(place.begin != 0) &
-                                   static_cast<unsigned>(out_ + k != first_out_) &
-                                   static_cast<unsigned>(place.begin != place.end)) != 0;
-            if (is_usual && (PlaceOf::kBlankIsOne || source_.is_plain)) {
+            unsigned is_usual = static_cast<unsigned>(token[token.size() > 1] != ' ') &
+                                static_cast<unsigned>(token.back() != ' ') &
+                                static_cast<unsigned>(place.begin != place.end);
+            if constexpr (kTrim == pipeline::Trim::KeepAdded) {
+                is_usual &= static_cast<unsigned>(place.begin != 0) &
+                            static_cast<unsigned>(out_ + k != first_out_);
+            }
+            if (is_usual != 0 && (PlaceOf::kBlankIsOne || source_.is_plain)) {
                 place.begin += static_cast<std::uint32_t>(token.front() == ' ');
             } else if (token.front() == ' ' || token.back() == ' ') {
                 trim(place, out_ + k == first_out_, token);
@@ -200,7 +202,7 @@ private:
             ++tail;
         }
         is_first |= place.begin == 0;
-        if (is_first && lead == 1 && spans_.trim == pipeline::Trim::KeepAdded) {
+        if (is_first && lead == 1 && kTrim == pipeline::Trim::KeepAdded) {
             lead = 0;
         }
         place = pipeline::trimmed(source_, place, lead, tail);
@@ -221,10 +223,14 @@ template <typename Use>
 inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& range,
                           const std::uint8_t* begin, const std::uint32_t* ids, const Use& use) {
     const auto run_with = [&]<typename PlaceOf>(std::type_identity<PlaceOf>) {
-        if (worker.spans.trim == pipeline::Trim::Never) {
-            use(SpanRun<false, PlaceOf>(worker, range, ids));
-        } else {
-            use(SpanRun<true, PlaceOf>(worker, range, ids));
+        using pipeline::Trim;
+        switch (worker.spans.trim) {
+            case Trim::Never:
+                return use(SpanRun<Trim::Never, PlaceOf>(worker, range, ids));
+            case Trim::All:
+                return use(SpanRun<Trim::All, PlaceOf>(worker, range, ids));
+            case Trim::KeepAdded:
+                return use(SpanRun<Trim::KeepAdded, PlaceOf>(worker, range, ids));
         }
     };
     const bool in_chars =
