@@ -176,12 +176,10 @@ public:
         pipeline::Target target;
         target.bits = static_cast<unsigned>(bits);
         Options options = options_of(add_special_tokens, special_mode, errors, threads);
-        options.spans =
-            in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
+        options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
         pipeline::Encoded encoded = run(texts, options, target);
         nb::object offsets = array_of(encoded.offsets);
-        nb::object spans =
-            array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
+        nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
         return {ids_of(encoded, target.bits), offsets, spans};
     }
 
