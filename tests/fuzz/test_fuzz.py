@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -11,9 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.encode.test_other_models import tokenizer_of, with_bytes
+from tests.encode.test_reference_models import unigram, wordpiece
+from tests.load.sources import write_json
 from tests.models import compile_payload, pair_model, spec_of
 from tests.split.patterns import CHAINS
 
+from tokenmill._load import load_source
 from tokenmill._spec import AddedToken, NormalizerStep
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,13 +89,28 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         suffix_ids=(60_000, 60_002),
     )
     (directory / "rewriting.native").write_bytes(compile_payload(rewriting))
+    write_other_models(directory, tmp_path_factory.mktemp("sources"))
     return directory
+
+
+def write_other_models(directory: Path, sources: Path) -> None:
+    """Models that start from characters or look words up; BERT's split also by its automaton."""
+    generator = random.Random(1)  # noqa: S311
+    kinds = {
+        "characters": (with_bytes, "marked"),
+        "unigram": (unigram, "words"),
+        "wordpiece": (wordpiece, "bert"),
+    }
+    for name, (make, setting) in kinds.items():
+        spec = load_source(write_json(sources, tokenizer_of(make(generator), setting)))
+        (directory / f"{name}.native").write_bytes(compile_payload(spec))
+    (directory / "wordpiece.plain").write_bytes(compile_payload(spec, native=False))
 
 
 def test_random_inputs_find_nothing(program: Path, models: Path) -> None:
     ran = run(program, "--models", models, "--seconds", str(SECONDS), seconds=SECONDS + 120)
     assert ran.returncode == 0, ran.stderr[-8000:]
-    match = re.fullmatch(r"(\d+) inputs, 10 families, (\d+) models\n", ran.stdout)
+    match = re.fullmatch(r"(\d+) inputs, 13 families, (\d+) models\n", ran.stdout)
     assert match is not None, ran.stdout
     assert int(match[1]) >= 20
 
