@@ -16,8 +16,8 @@ TOKENMILL_HD TmU32 merged_symbols(const vocab::PairTable& pairs, TmU32 left, TmU
 //   "the" -> [t h e] -> [th e] -> [the]
 TOKENMILL_HD TmU32 merge_short(const vocab::PairTable& pairs, TmU32* ids, TmU32 size) {
     TmU32 ranks[kShortWord];
-    for (TmU32 i = 0; i + 1 < size; ++i) {
-        ranks[i] = merged_symbols(pairs, ids[i], ids[i + 1]);
+    for (TmU32 i = 0; i < size; ++i) {
+        ranks[i] = i + 1 < size ? merged_symbols(pairs, ids[i], ids[i + 1]) : vocab::kNoMerge;
     }
     while (size > 1) {
         TmU32 best = vocab::kNoMerge;

@@ -71,10 +71,6 @@ struct Span {
 template <typename T>
 struct RawAllocator : std::allocator<T> {
     template <typename U>
-    struct rebind {
-        using other = RawAllocator<U>;
-    };
-    template <typename U>
     void construct(U* at) noexcept {
         ::new (static_cast<void*>(at)) U;
     }

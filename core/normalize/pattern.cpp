@@ -174,19 +174,19 @@ const std::uint8_t* Pattern::match_end(const std::uint8_t* at,
 }
 
 ByteRange Pattern::find(Bytes text, std::size_t from) const noexcept {
-    const std::uint8_t* const end = text.data() + text.size();
-    for (const std::uint8_t* at = text.data() + from; at != end; at += unicode::size_of(*at)) {
+    const std::uint8_t* const begin = text.data();
+    const std::uint8_t* const end = begin + text.size();
+    for (std::size_t at = from; at < text.size(); at += unicode::size_of(text[at])) {
         if (has_pair_) {
-            at = find_two(at, end, pair_);
-            if (at == end) {
+            at = static_cast<std::size_t>(find_two(begin + at, end, pair_) - begin);
+            if (at == text.size()) {
                 break;
             }
-        } else if (!may_start_[*at]) {
+        } else if (!may_start_[text[at]]) {
             continue;
         }
-        if (const std::uint8_t* const stop = match_end(at, end); stop != nullptr) {
-            return {static_cast<std::size_t>(at - text.data()),
-                    static_cast<std::size_t>(stop - text.data())};
+        if (const std::uint8_t* const stop = match_end(begin + at, end); stop != nullptr) {
+            return {at, static_cast<std::size_t>(stop - begin)};
         }
     }
     return {text.size(), text.size()};

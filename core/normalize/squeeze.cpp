@@ -11,7 +11,7 @@ namespace tokenmill::normalize {
 
 namespace {
 
-Entry make_blank() {
+Entry make_blank() noexcept {
     Entry entry;
     entry.bytes[0] = ' ';
     entry.size = 1;

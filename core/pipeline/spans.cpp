@@ -89,7 +89,7 @@ void SpanSource::open(Bytes document, SpanUnit wanted) {
         }
         std::uint64_t bits = 0;
         for (unsigned i = 0; i < 8; ++i) {
-            bits |= lead_bits(at + 8 * i) << 8 * i;
+            bits |= lead_bits(at + std::size_t{8} * i) << 8 * i;
         }
         leads[word] = bits;
         before[word] = count;
