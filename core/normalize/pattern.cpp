@@ -175,6 +175,9 @@ const std::uint8_t* Pattern::match_end(const std::uint8_t* at,
 
 ByteRange Pattern::find(Bytes text, std::size_t from) const noexcept {
     const std::uint8_t* const begin = text.data();
+    if (begin == nullptr) {  // an empty text need not be anywhere
+        return {};
+    }
     const std::uint8_t* const end = begin + text.size();
     for (std::size_t at = from; at < text.size(); at += unicode::size_of(text[at])) {
         if (has_pair_) {
