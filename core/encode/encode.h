@@ -73,7 +73,6 @@ struct WordEncoder {
     std::vector<std::uint32_t> side;      // ids of this batch that fit nowhere else
     std::vector<std::uint32_t> long_ids;  // scratch
     std::vector<std::uint32_t> symbols;   // scratch
-    std::uint64_t merged_words = 0;       // for statistics: words that no table knew
 
 private:
     void encode_word(Bytes word);  // external ids to long_ids

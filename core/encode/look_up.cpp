@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/characters.h"
+
 namespace tokenmill::encode {
 
 namespace {
@@ -10,10 +12,6 @@ using vocab::Trie;
 using vocab::VocabView;
 
 constexpr TokenId kNotReached = 0xFFFFFFFEU;
-
-std::size_t char_bytes(std::uint8_t lead) noexcept {
-    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
 
 Part whole(Bytes word) noexcept {
     return {0, static_cast<std::uint32_t>(word.size())};
@@ -49,9 +47,7 @@ void WordLookUp::append(TokenId id, Part part, std::vector<std::uint32_t>& ids) 
 // The longest token, then the longest that continues it, and so on; all or nothing.
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     const Trie& trie = vocab_->trie;
-    const auto characters = std::count_if(word.begin(), word.end(),
-                                          [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
-    bool is_covered = static_cast<std::uint64_t>(characters) <= vocab_->scalars().max_characters;
+    bool is_covered = count_characters(word) <= vocab_->scalars().max_characters;
     for (std::size_t at = 0; is_covered && at < word.size();) {
         std::uint32_t node = at == 0 ? Trie::kRoot : trie.step(Trie::kRoot, Trie::kContinues);
         std::uint32_t found = 0;

@@ -72,7 +72,6 @@ bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
 }
 
 std::uint64_t WordEncoder::keep_merged(Unit what, std::uint32_t* ids, std::uint32_t n) {
-    ++merged_words;
     for (std::uint32_t i = 0; i < n; ++i) {
         ids[i] = vocab.external[ids[i]];
     }
@@ -86,7 +85,6 @@ std::uint64_t WordEncoder::resolve(Unit what) {
         return answer;
     }
     const Bytes word(unit_begin(what), unit_size(what));
-    ++merged_words;
     encode_word(word);
     const auto n = static_cast<std::uint32_t>(long_ids.size());
     remember(word, long_ids.data(), n);

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 
+#include "base/characters.h"
+
 namespace tokenmill::encode {
 
 namespace {
-
-std::size_t char_bytes(std::uint8_t lead) noexcept {
-    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
 
 void append_unknown(const vocab::VocabView& vocab, Bytes character,
                     std::vector<std::uint32_t>& symbols) {
@@ -127,8 +125,7 @@ std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) 
     if (vocab.kind() == vocab::Kind::Bytes) {
         return text.size();
     }
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; }));
+    return count_characters(text);
 }
 
 void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,

@@ -44,6 +44,8 @@ public:
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
+    // Words that are looked up whole are never cut.
+    [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.is_merged(); }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;

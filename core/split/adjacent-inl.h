@@ -78,12 +78,7 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
     sink.open(begin);
     for (const std::uint8_t* at = begin; at < stop;) {
         std::uint8_t copy[kReadableBlock];
-        Block block{at, at, static_cast<unsigned>(stop - at < 64 ? stop - at : 64), end};
-        if (readable - at < kReadableBlock) {
-            std::memset(copy, 0, sizeof(copy));
-            std::memcpy(copy, at, block.size);
-            block.bytes = copy;
-        }
+        Block block = block_at(at, stop, end, readable, copy);
         const ByteMasks m = byte_masks(block.bytes);
         NeighbourMasks masks = neighbour_masks(block, m);
         std::uint64_t cuts = 0;
@@ -94,7 +89,7 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
             inside = wide.continuation;
             const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
             const std::uint64_t leads3 = leads & wide.lead3;
-            if (leads3 != 0) {
+            if (leads3 != 0 && sink.may_cut()) {
                 add_chars3<kFamily>(split, block, leads3, wide_carry, c, sink);
             } else {
                 wide_carry.previous3 = 0;

@@ -27,6 +27,19 @@ struct Block {
     const std::uint8_t* end;    // of the text: how far one may look ahead
 };
 
+// The block at `at`; where less is readable, `copy` (kReadableBlock bytes) holds it.
+TOKENMILL_INLINE Block block_at(const std::uint8_t* at, const std::uint8_t* stop,
+                                const std::uint8_t* end, const std::uint8_t* readable,
+                                std::uint8_t* copy) noexcept {
+    Block block{at, at, static_cast<unsigned>(stop - at < 64 ? stop - at : 64), end};
+    if (readable - at < kReadableBlock) {
+        std::memset(copy, 0, kReadableBlock);
+        std::memcpy(copy, at, block.size);
+        block.bytes = copy;
+    }
+    return block;
+}
+
 struct Classes {
     std::uint64_t letter;
     std::uint64_t number;

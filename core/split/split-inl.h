@@ -275,12 +275,7 @@ inline void scan_masks(const split::SplitView& split, Sink& sink, const std::uin
     sink.open(begin);
     for (const std::uint8_t* at = begin; at < stop;) {
         std::uint8_t copy[kReadableBlock];
-        Block block{at, at, static_cast<unsigned>(stop - at < 64 ? stop - at : 64), end};
-        if (readable - at < kReadableBlock) {
-            std::memset(copy, 0, sizeof(copy));
-            std::memcpy(copy, at, block.size);
-            block.bytes = copy;
-        }
+        Block block = block_at(at, stop, end, readable, copy);
         const ByteMasks m = byte_masks(block.bytes);
         const Classes c = classify<F>(split, block, m, carry, sink);
         std::uint64_t starts = 0;

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "base/bytes.h"
+#include "base/characters.h"
 #include "base/hash.h"
 #include "vocab/adjacency_build.h"
 #include "vocab/derive.h"
@@ -61,11 +62,6 @@ void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool amb
     } else {
         walk.seeds16.push_back({{low, load_upper(token.data(), size)}, value});
     }
-}
-
-std::size_t count_characters(Bytes text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; }));
 }
 
 void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_merges, Walk& walk) {

@@ -1,5 +1,6 @@
 #include "vocab/derive.h"
 
+#include "base/characters.h"
 #include "base/hash.h"
 
 namespace tokenmill::vocab {
@@ -14,10 +15,6 @@ std::size_t table_size_for(std::size_t entries) {
         size *= 2;
     }
     return size;
-}
-
-std::size_t utf8_size(std::uint8_t lead) {
-    return lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
 }
 
 [[noreturn]] void bad(const std::string& problem) {
@@ -139,7 +136,7 @@ void Deriver::start(Bytes word, std::vector<TokenId>& ids) const {
         return;
     }
     for (std::size_t at = 0; at < word.size();) {
-        const std::size_t size = utf8_size(word[at]);
+        const std::size_t size = char_bytes(word[at]);
         const TokenId id =
             size > word.size() - at ? VocabView::kNoToken : find(word.subspan(at, size));
         if (id == VocabView::kNoToken) {

@@ -1,10 +1,6 @@
 // The ranks of a word while it is merged, with AVX2; see lanes_scalar-inl.h for the meaning. They
 // stay in registers: a lane written to memory and read back as a vector would wait for the store.
 
-constexpr unsigned kLaneBits = 6;
-constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
-constexpr unsigned kWordsAtOnce = 12;
-
 template <unsigned kGroups>
 class Lanes {
 public:

@@ -1,10 +1,6 @@
 // The ranks of a word while it is merged, with AVX-512; see lanes_scalar-inl.h for the meaning.
 // The masked forms throughout: GCC 12 takes the others for uses of uninitialised values.
 
-constexpr unsigned kLaneBits = 6;
-constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
-constexpr unsigned kWordsAtOnce = 12;
-
 constexpr __mmask16 kAllLanes = 0xFFFF;
 
 template <unsigned kGroups>

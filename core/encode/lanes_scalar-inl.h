@@ -2,10 +2,6 @@
 // (merged id << kLaneBits | lane), so the least one names the next merge. The AVX2 and AVX-512
 // forms have the same members.
 
-constexpr unsigned kLaneBits = 6;
-constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
-constexpr unsigned kWordsAtOnce = 12;  // how many words are merged in step
-
 template <unsigned kGroups>  // of sixteen lanes
 class Lanes {
 public:

@@ -1,0 +1,5 @@
+// What lanes_<target>-inl.h share. Text inside a target's namespace, before them.
+
+constexpr unsigned kLaneBits = 6;
+constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
+constexpr unsigned kWordsAtOnce = 12;  // how many words are merged in step
