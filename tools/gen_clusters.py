@@ -15,7 +15,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from gen_normalization import POINTS, render_stages
+from gen_normalization import ENDING, INTRODUCTION, POINTS, render_stages
 from tokenizers import normalizers
 
 HEADER = Path(__file__).resolve().parent.parent / "core/unicode/generated/cluster_tables.h"
@@ -37,10 +37,8 @@ def main() -> None:
     """Probe, check that the answers fit together, and write the header."""
     classes = probe_classes()
     values = [classes.get(point, OTHER) for point in range(0x110000)]
-    text = "\n".join(
-        [INTRODUCTION.format(version=version("tokenizers")), *render_stages("Cluster", values,
-         "uint8_t"), ENDING]
-    )  # fmt: skip
+    introduction = INTRODUCTION.format(tool=Path(__file__).name, version=version("tokenizers"))
+    text = "\n".join([introduction, *render_stages("Cluster", values, "uint8_t"), ENDING])
     HEADER.write_text(text, encoding="ascii")
     sys.stdout.write(f"{HEADER.name}: {HEADER.stat().st_size} bytes\n")
 
@@ -139,21 +137,6 @@ def charsmap(mapping: dict[bytes, str]) -> normalizers.Normalizer:
 
 
 EVERYTHING = charsmap({bytes([lead]): "Y" for lead in range(0xC2, 0xF5)})
-
-INTRODUCTION = """\
-// Written by tools/gen_clusters.py from probes of tokenizers {version}; do not edit.
-#pragma once
-
-#include <cstdint>
-
-// clang-format off
-namespace tokenmill::unicode::tables {{
-"""
-
-ENDING = """
-}  // namespace tokenmill::unicode::tables
-// clang-format on
-"""
 
 
 if __name__ == "__main__":

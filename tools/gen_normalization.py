@@ -211,7 +211,13 @@ def render(tables: dict[str, dict[int, str]]) -> str:
         render_array("kSequences", pool, "char32_t"),
         *render_pairs(pairs),
     ]
-    return "\n".join([INTRODUCTION.format(version=version("tokenizers")), *parts, ENDING])
+    return "\n".join(
+        [
+            INTRODUCTION.format(tool=Path(__file__).name, version=version("tokenizers")),
+            *parts,
+            ENDING,
+        ]
+    )
 
 
 def render_stages(name: str, values: list[int], kind: str) -> list[str]:
@@ -275,7 +281,7 @@ def render_array(name: str, values: list[int], kind: str) -> str:
 
 
 INTRODUCTION = """\
-// Written by tools/gen_normalization.py from probes of tokenizers {version}; do not edit.
+// Written by tools/{tool} from probes of tokenizers {version}; do not edit.
 #pragma once
 
 #include <cstdint>
