@@ -1,6 +1,8 @@
 #include "encode/look_up.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/characters.h"
 
@@ -11,7 +13,8 @@ namespace {
 using vocab::Trie;
 using vocab::VocabView;
 
-constexpr TokenId kNotReached = 0xFFFFFFFEU;
+constexpr std::uint32_t kUnknown = 0x7FFFFFFFU;  // a character that is no token
+constexpr std::uint32_t kClose = 0x80000000U;
 
 Part whole(Bytes word) noexcept {
     return {0, static_cast<std::uint32_t>(word.size())};
@@ -27,6 +30,7 @@ bool is_blank(Bytes word) noexcept {
 void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
     parts_.clear();
+    is_sure_ = true;
     if (vocab_->kind() == vocab::Kind::Unigram) {
         best_pieces(word, ids);
     } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
@@ -70,108 +74,104 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-void WordLookUp::list_characters(Bytes word) {
-    const Trie& trie = vocab_->trie;
-    characters_.clear();
-    for (std::size_t at = 0; at < word.size();) {
-        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
-        std::uint32_t node = Trie::kRoot;
-        if (size == 1) {
-            node = vocab_->char_nodes[word[at]];
-        } else if (size == 2) {
-            node = vocab_->char_nodes[(word[at] & 31U) << 6 | (word[at + 1] & 63U)];
-        } else if (size == 3) {
-            node = vocab_->char_nodes[(word[at] & 15U) << 12 | (word[at + 1] & 63U) << 6 |
-                                      (word[at + 2] & 63U)];
-        } else {
-            for (std::size_t i = at; i < at + size && node != Trie::kNoNode; ++i) {
-                node = trie.step(node, word[i]);
-            }
-        }
-        characters_.push_back({static_cast<std::uint32_t>(at), node});
-        at += size;
+// Behind the character at `at`, or kNoNode.
+std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t size) const {
+    const std::uint8_t* const c = word.data() + at;
+    if (size == 1) {
+        return vocab_->char_nodes[c[0]];
     }
-    characters_.push_back({static_cast<std::uint32_t>(word.size()), Trie::kNoNode});
+    if (size == 3) {
+        return vocab_->char_nodes[(c[0] & 15U) << 12 | (c[1] & 63U) << 6 | (c[2] & 63U)];
+    }
+    if (size == 2) {
+        return vocab_->char_nodes[(c[0] & 31U) << 6 | (c[1] & 63U)];
+    }
+    std::uint32_t node = Trie::kRoot;
+    for (std::size_t i = 0; i < size && node != Trie::kNoNode; ++i) {
+        node = vocab_->trie.step(node, c[i]);
+    }
+    return node;
+}
+
+inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
+                              std::uint32_t node) {
+    Step& step = steps_[end];
+    const double more = score - step.score;
+    if (!(more <= doubt_)) {
+        step = {score, static_cast<std::uint32_t>(begin), node};
+    } else if (more > -doubt_) {
+        if (more > 0) {
+            step = {score, static_cast<std::uint32_t>(begin), node};
+        }
+        step.node |= kClose;
+    }
 }
 
 // The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
-// The trie is larger than the caches: what the next characters need is asked for in time.
 void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    constexpr std::size_t kNodesAhead = 6;
-    constexpr std::size_t kChildrenAhead = 3;
-    const Trie& trie = vocab_->trie;
-    list_characters(word);
-    steps_.assign(word.size() + 1, Step{0.0, 0, kNotReached});
-    const std::size_t count = characters_.size() - 1;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (i + kNodesAhead < count && characters_[i + kNodesAhead].node != Trie::kNoNode) {
-            __builtin_prefetch(&trie.nodes[characters_[i + kNodesAhead].node]);
+    const vocab::ScoredNode* const nodes = vocab_->scored;
+    const double unknown_score = vocab_->scalars().unknown_score;
+    doubt_ = vocab_->doubt * static_cast<double>(word.size());
+    steps_.assign(word.size() + 1, Step{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
+    steps_[0].score = 0;
+    for (std::size_t at = 0; at < word.size();) {
+        const double here = steps_[at].score;
+        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        std::size_t end = at + size;
+        std::uint32_t node = first_node(word, at, size);
+        if (node == Trie::kNoNode || std::isnan(nodes[node].score)) {
+            offer(at, end, unknown_score + here, kUnknown);
         }
-        if (i + kChildrenAhead < count) {
-            const Character& ahead = characters_[i + kChildrenAhead];
-            const std::uint32_t end = characters_[i + kChildrenAhead + 1].begin;
-            if (ahead.node != Trie::kNoNode && end < word.size()) {
-                __builtin_prefetch(&trie.nodes[trie.nodes[ahead.node].base + word[end]]);
+        while (node != Trie::kNoNode) {
+            if (!std::isnan(nodes[node].score)) {
+                offer(at, end, nodes[node].score + here, node);
             }
+            if (end == word.size()) {
+                break;
+            }
+            const std::uint32_t next = nodes[node].base + word[end++];
+            node = nodes[next].parent == node ? next : Trie::kNoNode;
         }
-        offer_pieces(word, i);
+        at += size;
     }
     collect_pieces(word, ids);
 }
 
-// All pieces that begin with character `number` offer a way to their ends.
-void WordLookUp::offer_pieces(Bytes word, std::size_t number) {
-    const Trie& trie = vocab_->trie;
-    const std::uint32_t begin = characters_[number].begin;
-    const std::uint32_t first_end = characters_[number + 1].begin;
-    const double here = steps_[begin].score;
-    const auto offer = [&](std::size_t end, double score, TokenId id) {
-        Step& step = steps_[end];
-        if (step.id == kNotReached || score > step.score) {
-            step = {score, begin, id};
-        }
-    };
-    std::uint32_t node = characters_[number].node;
-    const bool has_character = node != Trie::kNoNode && trie.nodes[node].token != 0;
-    for (std::size_t end = first_end; node != Trie::kNoNode;) {
-        if (trie.nodes[node].token != 0) {
-            const TokenId id = trie.nodes[node].token - 1;
-            offer(end, vocab_->scores[id] + here, id);
-        }
-        if (end == word.size()) {
-            break;
-        }
-        node = trie.step(node, word[end++]);
-    }
-    if (!has_character) {
-        offer(first_end, vocab_->scalars().unknown_score + here, vocab_->unk_id());
-    }
-}
-
 // Walks the best way back; neighbouring unknowns are one, and may even be a token together.
 void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+    const vocab::TrieNode* const nodes = vocab_->trie.nodes;
+    const TokenId unknown = vocab_->unk_id();
     pieces_.clear();
+    std::uint32_t close = 0;
     for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
         const Step& step = steps_[end];
-        const bool is_unknown = step.id == vocab_->unk_id();
-        if (is_unknown && !pieces_.empty() && pieces_.back().id == step.id) {
+        close |= step.node;
+        const std::uint32_t node = step.node & ~kClose;
+        const TokenId id = node == kUnknown ? unknown : nodes[node].token - 1;
+        if (id == unknown && !pieces_.empty() && pieces_.back().id == id) {
             pieces_.back().begin = step.begin;
+            pieces_.back().node = node == kUnknown ? pieces_.back().node : node;
         } else {
-            pieces_.push_back({step.begin, static_cast<std::uint32_t>(end), step.id});
+            pieces_.push_back({step.begin, static_cast<std::uint32_t>(end), node, id});
         }
     }
+    is_sure_ = (close & kClose) == 0;
+    // Characters that are all unknown would be a token already: it has the greater score.
+    const bool can_win = vocab_->scalars().unknown_score >= 0;
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
         const Part part{piece->begin, piece->end};
-        if (piece->id == vocab_->unk_id()) {
-            append_unknown(word.subspan(part.begin, part.end - part.begin), part, ids);
+        if (piece->id == unknown) {
+            append_unknown(word.subspan(part.begin, part.end - part.begin), part,
+                           can_win || piece->node != kUnknown, ids);
         } else {
             append(piece->id, part, ids);
         }
     }
 }
 
-void WordLookUp::append_unknown(Bytes text, Part part, std::vector<std::uint32_t>& ids) {
-    const TokenId id = vocab_->find(text);
+void WordLookUp::append_unknown(Bytes text, Part part, bool may_be_token,
+                                std::vector<std::uint32_t>& ids) {
+    const TokenId id = may_be_token ? vocab_->find(text) : VocabView::kNoToken;
     const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
     if (id != VocabView::kNoToken) {
         append(id, part, ids);

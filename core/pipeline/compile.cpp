@@ -9,6 +9,9 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     split::SplitInput split = input.split;
     if (input.cut_by_tokens) {
         split.adjacency = learnt;
+    } else if (input.vocab.kind == vocab::Kind::Unigram) {
+        split.inside = learnt;
+        split.cuts_inside = true;
     }
     split::compile_split(split, out);
     const normalize::Program program = normalize::parse_program(input.normalizer);

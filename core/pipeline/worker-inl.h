@@ -27,6 +27,7 @@ inline void flush_batch(pipeline::Worker& worker) {
     }
     worker.fixed.clear();
     worker.marks.clear();
+    e.end_batch();
     e.side.clear();
     e.count = 0;
     e.longer_count = 0;
@@ -40,24 +41,27 @@ public:
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
           readable_(readable),
-          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}) {}
+          cuts_(may_cut(worker) ? ~std::uint64_t{0} : 0),
+          longest_cut_(e_.vocab.is_merged() ? ~std::size_t{0} : vocab::kLongestCutWord) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
     // Words that are looked up whole are never cut.
-    [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.is_merged(); }
+    [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.can_cut(); }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
         unit_ = at;
-        piece_ = 0;
+        cut_start_ = 0;
     }
     [[nodiscard]] const std::uint8_t* open_word() const noexcept { return word_; }
 
     // The open word ends here; what of it is not gathered yet is cut and gathered.
     void close_word(const std::uint8_t* end) {
-        if (unit_ < end) {
-            add_pieces(unit_, end, piece_);
+        if (static_cast<std::size_t>(end - word_) > longest_cut_) {
+            add_unit(unit_, end, cut_start_);
+        } else if (unit_ < end) {
+            add_pieces(unit_, end, cut_start_);
         }
         open(end);
     }
@@ -71,6 +75,9 @@ public:
     // A block's word starts and, apart from them, cuts inside words.
     void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
         cuts &= cuts_;
+        if (__builtin_expect(static_cast<std::size_t>(at - word_) > longest_cut_ - 64, 0)) {
+            cuts = 0;
+        }
         std::uint64_t ends = starts | cuts;
         if (unit_ == at) {
             ends &= ~std::uint64_t{1};
@@ -81,7 +88,7 @@ public:
         if (__builtin_expect(careful, 0)) {
             gather_carefully(at, ends, cuts);
         } else {
-            append_block(e_, at, ends, cuts, unit_, piece_);
+            append_block(e_, at, ends, cuts, unit_, cut_start_);
         }
         if (starts != 0) {
             word_ = at + top_bit(starts);
@@ -92,19 +99,26 @@ public:
     }
 
 private:
+    // Not where parts are found again word by word, for spans.
+    static bool may_cut(const pipeline::Worker& worker) noexcept {
+        const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
+        return !worker.spans.has_drops && (worker.encoder.vocab.is_merged() || !has_spans);
+    }
+
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
-            const std::uint64_t is_cut = (cuts >> i & 1) * encode::kUnitPiece;
-            add_unit(unit_, at + i, piece_ | is_cut);
+            const std::uint64_t is_cut = cuts >> i & 1;
+            add_unit(unit_, at + i, cut_start_ | is_cut * encode::kCutEnd);
             unit_ = at + i;
-            piece_ = is_cut;
+            cut_start_ = is_cut * encode::kCutStart;
         }
     }
 
-    void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
-        if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0) {
-            add_unit(begin, end, piece);
+    void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t cut_start) {
+        if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0 ||
+            static_cast<std::size_t>(end - begin) > longest_cut_) {
+            add_unit(begin, end, cut_start);
             return;
         }
         const std::uint8_t* from = begin;
@@ -113,21 +127,21 @@ private:
             const unsigned size = split::char_size(*at);
             const std::uint32_t code = size == 3 ? split::decode_char(at, 3) : 0;
             if (code != 0 && previous != 0 && !junctions_.joined(previous, code)) {
-                add_unit(from, at, encode::kUnitPiece);
+                add_unit(from, at, cut_start | encode::kCutEnd);
                 from = at;
-                piece = encode::kUnitPiece;
+                cut_start = encode::kCutStart;
             }
             previous = code;
             at += size;
         }
-        add_unit(from, end, piece);
+        add_unit(from, end, cut_start);
     }
 
-    void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
+    void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t cuts) {
         const auto size = static_cast<std::size_t>(end - begin);
         if (size > encode::kLongestUnit) {
             flush_batch(worker_);
-            e_.encode_giant({begin, size}, piece == 0);
+            e_.encode_giant({begin, size}, cuts);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
             const std::size_t count = e_.long_ids.size();
             if (worker_.spans.unit != pipeline::SpanUnit::None) {
@@ -138,9 +152,9 @@ private:
         }
         const std::uint64_t first8 = load_short(begin, size < 8 ? size : 8);
         if (size <= 8 && begin[size - 1] == 0) {
-            append_unkeyed(e_, begin, size, piece);
+            append_unkeyed(e_, begin, size, cuts);
         } else {
-            UnitWriter(e_).append(begin, size, piece, first8);
+            UnitWriter(e_).append(begin, size, cuts, first8);
         }
         if (e_.count >= encode::WordEncoder::kBatch + 64) {
             flush_batch(worker_);
@@ -152,9 +166,10 @@ private:
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
     const std::uint64_t cuts_;            // which cuts inside words count: all, or none
+    const std::size_t longest_cut_;       // words are not cut behind this
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
-    std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut
+    std::uint64_t cut_start_ = 0;         // kCutStart when that start is a cut
     bool had_nul_ = false;
 };
 

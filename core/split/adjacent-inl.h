@@ -37,9 +37,8 @@ inline void sort_wide(const split::SplitView& split, const Block& block, std::ui
 }
 
 // Where the classes of a block's bytes are joined to those before them.
-TOKENMILL_INLINE std::uint64_t joined_mask(const split::SplitView& split,
-                                           const NeighbourMasks& masks,
-                                           NeighbourMasks& carry) noexcept {
+TOKENMILL_INLINE std::uint64_t joined_mask(const split::Joins& joins, const NeighbourMasks& masks,
+                                           const NeighbourMasks& carry) noexcept {
     NeighbourMasks before;
     for (std::size_t k = 0; k < kByteClasses; ++k) {
         before.of[k] = masks.of[k] << 1 | carry.of[k];
@@ -48,18 +47,18 @@ TOKENMILL_INLINE std::uint64_t joined_mask(const split::SplitView& split,
     for (std::size_t right = 0; right < kByteClasses; ++right) {
         std::uint64_t lefts = 0;
         for (std::size_t left = 0; left < kByteClasses; ++left) {
-            lefts |= before.of[left] & split.joins[right][left];
+            lefts |= before.of[left] & joins.of[right][left];
         }
         joined |= lefts & masks.of[right];
     }
     return joined;
 }
 
-inline std::uint64_t exceptions_mask(const split::SplitView& split, const Block& block,
+inline std::uint64_t exceptions_mask(const Adjacency& adjacency, const Block& block,
                                      bool has_before) noexcept {
     std::uint64_t joined = 0;
-    for (std::uint32_t i = 0; i < split.adjacency.exception_count; ++i) {
-        const std::uint8_t* pair = split.adjacency.exceptions[i];
+    for (std::uint32_t i = 0; i < adjacency.exception_count; ++i) {
+        const std::uint8_t* pair = adjacency.exceptions[i];
         const std::uint64_t carry = has_before && block.at[-1] == pair[0] ? 1U : 0U;
         joined |=
             (equal_mask(block.bytes, pair[0]) << 1 | carry) & equal_mask(block.bytes, pair[1]);
@@ -102,9 +101,14 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
             wide_carry.previous3 = 0;
         }
         const std::uint64_t valid = low_bits(block.size);
-        std::uint64_t joined = joined_mask(split, masks, carry);
+        std::uint64_t joined = joined_mask(split.joins, masks, carry);
         if (split.adjacency.exception_count != 0) {
-            joined |= exceptions_mask(split, block, at != begin);
+            joined |= exceptions_mask(split.adjacency, block, at != begin);
+        }
+        if (split.cuts_inside) {
+            const std::uint64_t together = joined_mask(split.joins_inside, masks, carry) |
+                                           exceptions_mask(split.inside, block, at != begin);
+            cuts |= ~(together | inside) & valid;
         }
         for (std::size_t k = 0; k < kByteClasses; ++k) {
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;

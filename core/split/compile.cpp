@@ -99,6 +99,19 @@ void check_classes(const ClassTable& table, std::size_t page_bytes, std::uint32_
     }
 }
 
+Joins spread_joins(const Adjacency& adjacency) {
+    if (adjacency.exception_count > Adjacency::kMaxExceptions) {
+        fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
+    }
+    Joins joins;
+    for (std::size_t right = 0; right < kByteClasses; ++right) {
+        for (std::size_t left = 0; left < kByteClasses; ++left) {
+            joins.of[right][left] = std::uint64_t{0} - (adjacency.joins[right] >> left & 1U);
+        }
+    }
+    return joins;
+}
+
 }  // namespace
 
 void write_classes(std::span<const std::uint32_t> ranges, std::uint32_t basic_id,
@@ -155,6 +168,9 @@ void compile_split(const SplitInput& input, BlobWriter& out) {
     out.add(kStages, scalars);
     out.add_value(kRule, input.rule);
     out.add_value(kAdjacency, input.adjacency);
+    if (input.cuts_inside) {
+        out.add_value(kInside, input.inside);
+    }
     if (input.rule.family != Family::None) {
         write_classes(input.rule_ranges, kRuleBasic, kRulePageOf, kRulePages, out);
     }
@@ -208,13 +224,11 @@ SplitView::SplitView(const BlobReader& blob) {
 void SplitView::read_adjacency(const BlobReader& blob) {
     adjacency = blob.need<Adjacency>(kAdjacency, 1)[0];
     check_classes(rule_classes, blob.get<std::uint8_t>(kRulePages).size(), kByteClasses);
-    if (adjacency.exception_count > Adjacency::kMaxExceptions) {
-        fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
-    }
-    for (std::size_t right = 0; right < kByteClasses; ++right) {
-        for (std::size_t left = 0; left < kByteClasses; ++left) {
-            joins[right][left] = std::uint64_t{0} - (adjacency.joins[right] >> left & 1U);
-        }
+    joins = spread_joins(adjacency);
+    cuts_inside = blob.has(kInside) && rule.wide_classes == 0;
+    if (cuts_inside) {
+        inside = blob.need<Adjacency>(kInside, 1)[0];
+        joins_inside = spread_joins(inside);
     }
 }
 

@@ -20,6 +20,13 @@ Adjacency AdjacencyBuilder::finish() const {
         result.joins[right] = static_cast<std::uint8_t>(result.joins[right] | 1U << left);
     };
     join(number_of(0x80), number_of(0x80));  // the bytes of a character
+    for (std::size_t left = 0; left < kByteClasses; ++left) {
+        for (std::size_t right = 0; right < kByteClasses; ++right) {
+            if (has_unknown_[left] && has_unknown_[right]) {
+                join(left, right);
+            }
+        }
+    }
     for (const auto& [left, right] : pairs_) {
         const std::size_t a = number_of(left);
         const std::size_t b = number_of(right);

@@ -12,6 +12,8 @@ namespace tokenmill::vocab {
 class AdjacencyBuilder {
 public:
     void add_token(Bytes token);
+    // Bytes that are joined with every other such byte.
+    void add_unknown(std::uint8_t byte) { has_unknown_[number_of(byte)] = true; }
     [[nodiscard]] Adjacency finish() const;
 
 private:
@@ -20,6 +22,7 @@ private:
     }
 
     std::set<std::pair<std::uint8_t, std::uint8_t>> pairs_;
+    bool has_unknown_[kByteClasses] = {};
 };
 
 }  // namespace tokenmill::vocab

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_set>
 
@@ -241,8 +242,68 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
     return walk.adjacency.finish();
 }
 
+// Scores of which sums of so many are exact: all are multiples of a power of two.
+bool adds_up_exactly(std::span<const double> scores, double largest) {
+    constexpr double kMost = 0x1p53;
+    double unit = 1;
+    for (const double score : scores) {
+        while (score / unit != std::floor(score / unit)) {
+            unit /= 2;
+            if (largest / unit * kLongestCutWord * 2 > kMost) {
+                return false;
+            }
+        }
+    }
+    return largest / unit * kLongestCutWord * 2 <= kMost;
+}
+
+// See VocabView::doubt. What stands before a piece adds the same to all ways through it, but is
+// rounded with them: every sum by half a unit of its last place at the most. That is an error for
+// each way, with and without what stands before, so that four times as much decides.
+double doubt_of(std::span<const double> scores, double unknown_score) {
+    double largest = std::abs(unknown_score);
+    for (const double score : scores) {
+        largest = std::max(largest, std::abs(score));
+    }
+    std::vector<double> all(scores.begin(), scores.end());
+    all.push_back(unknown_score);
+    if (adds_up_exactly(all, largest)) {
+        return 0;
+    }
+    constexpr double kHalfUnit = 0x1p-53;
+    return 4 * kHalfUnit * (2 * kLongestCutWord) * largest;
+}
+
+// A word may be cut between characters that no token holds side by side, unless neither is a token:
+// neighbouring unknown characters become one.
+Adjacency learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
+    for (std::uint32_t code = 0; code < 0x80; ++code) {
+        if (!is_token[code]) {
+            walk.adjacency.add_unknown(static_cast<std::uint8_t>(code));
+        }
+    }
+    walk.adjacency.add_unknown(0x80);
+    for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
+        if (!is_token[code]) {
+            walk.junctions.add_unknown(code);
+        }
+    }
+    return walk.adjacency.finish();
+}
+
+void note_character(Bytes token, std::vector<bool>& is_token) {
+    if (token.size() == 1 && token[0] < 0x80) {
+        is_token[token[0]] = true;
+    } else if (token.size() == 3 && (token[0] & 0xF0) == 0xE0) {
+        is_token[(token[0] & 15U) << 12 | (token[1] & 63U) << 6 | (token[2] & 63U)] = true;
+    }
+}
+
 // Words are looked up: in the trie, from their first byte on.
-void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, BlobWriter& out) {
+Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk,
+                        BlobWriter& out) {
+    const bool can_cut = input.kind == Kind::Unigram;
+    std::vector<bool> is_token(0x10000);
     std::vector<std::pair<std::string, std::uint32_t>> keys;
     for (TokenId id = 0; id < walk.flags.size(); ++id) {
         const std::uint64_t begin = input.token_offsets[id];
@@ -258,13 +319,19 @@ void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, 
             text.compare(0, prefix.size(), prefix) == 0) {
             keys.emplace_back(static_cast<char>(Trie::kContinues) + text.substr(prefix.size()), id);
         }
+        if (can_cut) {
+            walk.junctions.add_token(token);
+            walk.adjacency.add_token(token);
+            note_character(token, is_token);
+        }
         if (input.kind != Kind::Unigram && count_characters(token) <= input.max_characters) {
             add_seed(token, id, {id}, false, walk);
         }
     }
     out.add(kTrie, build_trie(std::move(keys)));
     out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
-    walk.junctions.write(false, out);
+    const Adjacency adjacency = learn_cuts(is_token, walk);
+    walk.junctions.write(can_cut, out);
     Numbering numbers;
     numbers.external.assign(256, VocabView::kNoToken);
     for (std::size_t byte = 0; byte < input.byte_ids.size(); ++byte) {
@@ -280,6 +347,10 @@ void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, 
     }
     scalars.unknown_score = least - kUnknownPenalty;
     out.add_value(kScalars, scalars);
+    if (can_cut) {
+        out.add_value(kDoubt, doubt_of(input.scores, scalars.unknown_score));
+    }
+    return adjacency;
 }
 
 }  // namespace
@@ -292,7 +363,7 @@ Adjacency compile_vocab(const VocabInput& input, BlobWriter& out) {
     if (input.kind <= Kind::Characters) {
         adjacency = compile_merges(input, deriver, walk, out);
     } else {
-        compile_words(input, deriver, walk, out);
+        adjacency = compile_words(input, deriver, walk, out);
     }
     write_seeds(walk, out);
     write_texts(input, out);

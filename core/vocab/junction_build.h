@@ -13,6 +13,8 @@ namespace tokenmill::vocab {
 class JunctionBuilder {
 public:
     void add_token(Bytes token);
+    // A character of three bytes that is joined with every other such character.
+    void add_unknown(std::uint32_t code);
     // Without `can_cut` the filter calls everything joined.
     void write(bool can_cut, BlobWriter& out) const;
 
@@ -24,6 +26,7 @@ private:
     // Left and right sides of partial contexts by kind: full|prefix, suffix|full, suffix|prefix.
     std::unordered_set<std::uint32_t> left_[3];
     std::unordered_set<std::uint32_t> right_[3];
+    std::vector<bool> unknown_;  // by code; empty for none
 };
 
 }  // namespace tokenmill::vocab

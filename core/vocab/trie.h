@@ -12,6 +12,13 @@ struct TrieNode {
     TmU32 token;   // id + 1 of the token that ends here, 0 for none
 };
 
+// A node with the score of the token that ends there instead of its id: one load more is saved.
+struct ScoredNode {
+    TmU32 base;
+    TmU32 parent;
+    double score;  // not a number: no token ends here
+};
+
 struct Trie {
     const TrieNode* nodes;  // the last 256 places are free: a step never leaves the array
     TmU32 size;

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "vocab/vocab.h"
@@ -142,10 +144,26 @@ void VocabView::view_words(const BlobReader& blob) {
         corrupt("the trie is empty");
     }
     if (kind() == Kind::Unigram) {
-        scores = blob.need<double>(kScores, scalars_.token_count);
+        view_scores(blob);
         char_nodes.resize(0x10000, Trie::kNoNode);
         walk_characters(Trie::kRoot, 0, 0);
     }
+}
+
+// The trie is walked all over, and a mapped file has small pages: it is copied to large ones.
+void VocabView::view_scores(const BlobReader& blob) {
+    const auto scores = blob.need<double>(kScores, scalars_.token_count);
+    scored_memory_ = PageBuffer(trie.size * sizeof(ScoredNode));
+    ScoredNode* to = scored_memory_.as<ScoredNode>();
+    for (std::size_t i = 0; i < trie.size; ++i) {
+        const TrieNode& node = trie.nodes[i];
+        const double none = std::numeric_limits<double>::quiet_NaN();
+        to[i] = {node.base, node.parent, node.token == 0 ? none : scores[node.token - 1]};
+    }
+    scored = to;
+    const auto doubts = blob.get<double>(kDoubt);
+    can_cut_looked_up_ = !doubts.empty();
+    doubt = doubts.empty() ? 0 : doubts[0];
 }
 
 // Fills char_nodes below a node: `more` bytes of a character are missing.

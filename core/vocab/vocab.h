@@ -8,6 +8,7 @@
 
 #include "base/adjacency.h"
 #include "base/blob.h"
+#include "base/buffer.h"
 #include "base/types.h"
 #include "vocab/junction.h"
 #include "vocab/pairs.h"
@@ -38,6 +39,7 @@ enum Section : std::uint32_t {
     kInternalIds,
     kTrie,
     kScores,
+    kDoubt,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
@@ -84,6 +86,10 @@ struct Scalars {
     double unknown_score;         // Unigram: of a character that no token covers
 };
 
+// A word that is looked up may be cut inside where no token reaches over, but not behind this many
+// bytes; and no piece that is answered for itself has more.
+constexpr std::size_t kLongestCutWord = std::size_t{1} << 14;
+
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
 struct Seed8 {
     std::uint64_t key;
@@ -103,6 +109,8 @@ public:
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
     [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
     [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
+    // May a word be cut where no token reaches over?
+    [[nodiscard]] bool can_cut() const noexcept { return is_merged() || can_cut_looked_up_; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
     [[nodiscard]] TokenId unk_id() const noexcept { return scalars_.unk_id; }
     [[nodiscard]] Bytes token_bytes(TokenId id) const noexcept;
@@ -127,7 +135,11 @@ public:
     std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
-    std::span<const double> scores;           // Unigram: by id
+    const ScoredNode* scored = nullptr;       // Unigram: the trie again, with scores
+    // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
+    // its bytes may stand in another order when the word has more before it. 0: scores add up
+    // exactly, so that their order never changes.
+    double doubt = 0;
     std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
@@ -136,10 +148,13 @@ private:
     void check_numbers() const;
     void view_merges(const BlobReader& blob);
     void view_words(const BlobReader& blob);
+    void view_scores(const BlobReader& blob);
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
+    bool can_cut_looked_up_ = false;
+    PageBuffer scored_memory_;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;
@@ -150,7 +165,7 @@ private:
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
-// beyond 2^20). Returns what may be cut when there is no split: only for Kind::Characters.
+// beyond 2^20). Returns what may be cut: when there is no split, or inside words (Kind::Unigram).
 Adjacency compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;
