@@ -1,7 +1,6 @@
 #include "encode/look_up.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "base/characters.h"
@@ -10,6 +9,7 @@ namespace tokenmill::encode {
 
 namespace {
 
+using vocab::SmallTrie;
 using vocab::Trie;
 using vocab::VocabView;
 
@@ -109,7 +109,8 @@ inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
 
 // The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
 void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    const vocab::ScoredNode* const nodes = vocab_->scored;
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    const double* const scores = vocab_->node_scores;
     const double unknown_score = vocab_->scalars().unknown_score;
     doubt_ = vocab_->doubt * static_cast<double>(word.size());
     steps_.assign(word.size() + 1, Step{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
@@ -119,22 +120,41 @@ void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
         const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
         std::size_t end = at + size;
         std::uint32_t node = first_node(word, at, size);
-        if (node == Trie::kNoNode || std::isnan(nodes[node].score)) {
+        std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
+        if ((cell & SmallTrie::kToken) == 0) {
             offer(at, end, unknown_score + here, kUnknown);
         }
         while (node != Trie::kNoNode) {
-            if (!std::isnan(nodes[node].score)) {
-                offer(at, end, nodes[node].score + here, node);
+            if ((cell & SmallTrie::kToken) != 0) {
+                offer(at, end, scores[node] + here, node);
             }
             if (end == word.size()) {
                 break;
             }
-            const std::uint32_t next = nodes[node].base + word[end++];
-            node = nodes[next].parent == node ? next : Trie::kNoNode;
+            const std::uint8_t byte = word[end++];
+            node = SmallTrie::child(cell, byte);
+            cell = cells[node];
+            if (!SmallTrie::leads_to(cell, byte)) {
+                break;
+            }
         }
         at += size;
     }
     collect_pieces(word, ids);
+}
+
+void WordLookUp::prefetch(Bytes word) const noexcept {
+    if (vocab_->kind() != vocab::Kind::Unigram) {
+        return;
+    }
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    const std::size_t size = std::min<std::size_t>(word.size(), 24);
+    for (std::size_t i = 0; i + 1 < size; ++i) {
+        const std::uint32_t node = word[i] < 0x80 ? vocab_->char_nodes[word[i]] : Trie::kNoNode;
+        if (node != Trie::kNoNode) {
+            __builtin_prefetch(&cells[SmallTrie::child(cells[node], word[i + 1])]);
+        }
+    }
 }
 
 // Walks the best way back; neighbouring unknowns are one, and may even be a token together.

@@ -23,6 +23,8 @@ public:
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
     // What the ids of the last word stand for.
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
+    // Asks for what looking a word up begins with.
+    void prefetch(Bytes word) const noexcept;
     // Would the last word have the same ids behind other text that no token joins with it?
     [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
 

@@ -127,6 +127,10 @@ void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
     unsure.clear();
     for (std::size_t j = 0; j < missing.size(); ++j) {
         const std::uint16_t index = missing[j];
+        if (j + 1 < missing.size()) {
+            const Unit next = unit[missing[j + 1]];
+            words.prefetch({unit_begin(next), unit_size(next)});
+        }
         const Bytes word(unit_begin(unit[index]), unit_size(unit[index]));
         if (answer_unmerged(unit[index], value[index])) {
             continue;

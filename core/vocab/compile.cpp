@@ -331,7 +331,10 @@ Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& w
     out.add(kTrie, build_trie(std::move(keys)));
     out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
     const Adjacency adjacency = learn_cuts(is_token, walk);
-    walk.junctions.write(can_cut, out);
+    // Where next to all wide characters are unknown, cuts are not worth their search.
+    constexpr std::ptrdiff_t kFewWide = 2000;
+    const auto n_wide = std::count(is_token.begin() + 0x800, is_token.end(), true);
+    walk.junctions.write(can_cut && n_wide > kFewWide, out);
     Numbering numbers;
     numbers.external.assign(256, VocabView::kNoToken);
     for (std::size_t byte = 0; byte < input.byte_ids.size(); ++byte) {

@@ -1,4 +1,4 @@
-#include <limits>
+#include <algorithm>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -153,17 +153,30 @@ void VocabView::view_words(const BlobReader& blob) {
 // The trie is walked all over, and a mapped file has small pages: it is copied to large ones.
 void VocabView::view_scores(const BlobReader& blob) {
     const auto scores = blob.need<double>(kScores, scalars_.token_count);
-    scored_memory_ = PageBuffer(trie.size * sizeof(ScoredNode));
-    ScoredNode* to = scored_memory_.as<ScoredNode>();
-    for (std::size_t i = 0; i < trie.size; ++i) {
-        const TrieNode& node = trie.nodes[i];
-        const double none = std::numeric_limits<double>::quiet_NaN();
-        to[i] = {node.base, node.parent, node.token == 0 ? none : scores[node.token - 1]};
+    if (trie.size > SmallTrie::kMostNodes) {
+        corrupt("the trie has too many nodes");
     }
-    scored = to;
+    small_memory_ = PageBuffer(trie.size * sizeof(std::uint32_t));
+    score_memory_ = PageBuffer(trie.size * sizeof(double));
+    auto* const cells = small_memory_.as<std::uint32_t>();
+    auto* const values = score_memory_.as<double>();
+    for (std::uint32_t i = 0; i < trie.size; ++i) {
+        const TrieNode& node = trie.nodes[i];
+        const bool is_child = node.parent < trie.size;
+        // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
+        const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;
+        const bool has_token = is_child && node.token != 0;
+        cells[i] = SmallTrie::make_cell(node.base, has_token, static_cast<std::uint8_t>(byte));
+        if (has_token) {
+            values[i] = scores[node.token - 1];
+        }
+    }
+    small_trie = {cells};
+    node_scores = values;
     const auto doubts = blob.get<double>(kDoubt);
-    can_cut_looked_up_ = !doubts.empty();
     doubt = doubts.empty() ? 0 : doubts[0];
+    can_cut_wide_ = std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
+                                [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
 }
 
 // Fills char_nodes below a node: `more` bytes of a character are missing.

@@ -109,8 +109,8 @@ public:
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
     [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
     [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
-    // May a word be cut where no token reaches over?
-    [[nodiscard]] bool can_cut() const noexcept { return is_merged() || can_cut_looked_up_; }
+    // May a word be cut between characters of three bytes where no token reaches over?
+    [[nodiscard]] bool can_cut() const noexcept { return is_merged() || can_cut_wide_; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
     [[nodiscard]] TokenId unk_id() const noexcept { return scalars_.unk_id; }
     [[nodiscard]] Bytes token_bytes(TokenId id) const noexcept;
@@ -135,7 +135,8 @@ public:
     std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
-    const ScoredNode* scored = nullptr;       // Unigram: the trie again, with scores
+    SmallTrie small_trie{};                   // Unigram: the same
+    const double* node_scores = nullptr;      // Unigram: of the token that ends at a node
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may stand in another order when the word has more before it. 0: scores add up
     // exactly, so that their order never changes.
@@ -153,8 +154,9 @@ private:
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
-    bool can_cut_looked_up_ = false;
-    PageBuffer scored_memory_;
+    bool can_cut_wide_ = false;
+    PageBuffer small_memory_;
+    PageBuffer score_memory_;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;
