@@ -25,14 +25,22 @@ TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMa
 // Wide characters that are of another class than Wide: white space, or punctuation.
 inline void sort_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
                       NeighbourMasks& masks) noexcept {
-    for (; leads != 0; leads &= leads - 1) {
-        const unsigned i = trailing_zeros(leads);
-        const unsigned size = split::char_size(block.bytes[i]);
-        const std::uint32_t found =
-            split.rule_classes.of(split::decode_char(block.bytes + i, size));
-        const std::uint64_t mask = low_bits(size) << i;
-        mask_of(masks, ByteClass::Wide) &= ~mask;
-        masks.of[found] |= mask;
+    while (leads != 0) {
+        const std::uint8_t lead = block.bytes[trailing_zeros(leads)];
+        std::uint64_t same = leads & equal_mask(block.bytes, lead);
+        leads &= ~same;
+        if (lead >= 0xE0 && lead < 0xF0 && (split.plain_leads >> (lead & 15U) & 1U) != 0) {
+            continue;
+        }
+        const unsigned size = split::char_size(lead);
+        for (; same != 0; same &= same - 1) {
+            const unsigned i = trailing_zeros(same);
+            const std::uint32_t found =
+                split.rule_classes.of(split::decode_char(block.bytes + i, size));
+            const std::uint64_t mask = low_bits(size) << i;
+            mask_of(masks, ByteClass::Wide) &= ~mask;
+            masks.of[found] |= mask;
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -225,6 +226,13 @@ void SplitView::read_adjacency(const BlobReader& blob) {
     adjacency = blob.need<Adjacency>(kAdjacency, 1)[0];
     check_classes(rule_classes, blob.get<std::uint8_t>(kRulePages).size(), kByteClasses);
     joins = spread_joins(adjacency);
+    for (std::uint32_t lead = 0; lead < 16; ++lead) {
+        const std::uint8_t* const first = rule_classes.basic + (lead << 12);
+        const bool is_plain = std::all_of(first, first + 4096, [](std::uint8_t found) {
+            return found == static_cast<std::uint8_t>(ByteClass::Wide);
+        });
+        plain_leads |= is_plain ? 1U << lead : 0U;
+    }
     cuts_inside = blob.has(kInside) && rule.wide_classes == 0;
     if (cuts_inside) {
         inside = blob.need<Adjacency>(kInside, 1)[0];

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <unordered_set>
 
@@ -257,6 +258,61 @@ bool adds_up_exactly(std::span<const double> scores, double largest) {
     return largest / unit * kLongestCutWord * 2 <= kMost;
 }
 
+// Is a token surely what it becomes when it is looked up: better than all pieces of it together?
+class SelfTest {
+public:
+    SelfTest(const std::vector<TrieNode>& nodes, std::span<const double> scores, double unknown)
+        : trie_{nodes.data(), static_cast<std::uint32_t>(nodes.size())},
+          scores_(scores),
+          unknown_(unknown) {}
+
+    [[nodiscard]] bool stands_alone(Bytes token, double score) {
+        constexpr double kMargin = 1e-6;  // far more than what rounding can do to so few scores
+        constexpr double kNone = -std::numeric_limits<double>::infinity();
+        best_.assign(token.size() + 1, kNone);
+        best_[0] = 0;
+        for (std::size_t at = 0; at < token.size(); ++at) {
+            if (best_[at] == kNone) {
+                continue;
+            }
+            const std::size_t behind = std::min(at + char_bytes(token[at]), token.size());
+            best_[behind] = std::max(best_[behind], best_[at] + unknown_);
+            std::uint32_t node = Trie::kRoot;
+            for (std::size_t end = at; end < token.size(); ++end) {
+                node = trie_.step(node, token[end]);
+                if (node == Trie::kNoNode) {
+                    break;
+                }
+                const bool is_whole = at == 0 && end + 1 == token.size();
+                if (trie_.nodes[node].token != 0 && !is_whole) {
+                    const double piece = scores_[trie_.nodes[node].token - 1];
+                    best_[end + 1] = std::max(best_[end + 1], best_[at] + piece);
+                }
+            }
+        }
+        return score > best_.back() + kMargin;
+    }
+
+private:
+    Trie trie_;
+    std::span<const double> scores_;
+    double unknown_;
+    std::vector<double> best_;
+};
+
+void seed_pieces(const VocabInput& input, const std::vector<TrieNode>& nodes, double unknown_score,
+                 Walk& walk) {
+    SelfTest test(nodes, input.scores, unknown_score);
+    for (TokenId id = 0; id < walk.flags.size(); ++id) {
+        const std::uint64_t begin = input.token_offsets[id];
+        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
+        if (walk.flags[id] != 0 && id != input.unk_id && token.size() <= 16 &&
+            test.stands_alone(token, input.scores[id])) {
+            add_seed(token, id, {id}, false, walk);
+        }
+    }
+}
+
 // See VocabView::doubt. What stands before a piece adds the same to all ways through it, but is
 // rounded with them: every sum by half a unit of its last place at the most. That is an error for
 // each way, with and without what stands before, so that four times as much decides.
@@ -328,7 +384,8 @@ Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& w
             add_seed(token, id, {id}, false, walk);
         }
     }
-    out.add(kTrie, build_trie(std::move(keys)));
+    const std::vector<TrieNode> nodes = build_trie(std::move(keys));
+    out.add(kTrie, nodes);
     out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
     const Adjacency adjacency = learn_cuts(is_token, walk);
     // Where next to all wide characters are unknown, cuts are not worth their search.
@@ -352,6 +409,7 @@ Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& w
     out.add_value(kScalars, scalars);
     if (can_cut) {
         out.add_value(kDoubt, doubt_of(input.scores, scalars.unknown_score));
+        seed_pieces(input, nodes, scalars.unknown_score, walk);
     }
     return adjacency;
 }
