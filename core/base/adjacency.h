@@ -57,4 +57,29 @@ struct Adjacency {
     }
 };
 
+// Where a word may be cut inside: between neighbours that no token joins, byte by byte. Bytes
+// outside ASCII are all the same.
+struct InsideCuts {
+    static constexpr std::size_t kBytes = 129;
+
+    std::uint8_t joins[8] = {};  // as in Adjacency: classes that are not worth a look
+    std::uint64_t together[kBytes][3] = {};  // [left]: bit `right` is set where no cut may be
+
+    static std::size_t place_of(std::uint8_t byte) noexcept { return byte < 0x80 ? byte : 0x80; }
+
+    void join(std::size_t left, std::size_t right) noexcept {
+        together[left][right >> 6] |= std::uint64_t{1} << (right & 63);
+    }
+    [[nodiscard]] std::uint64_t joined(std::uint8_t left, std::uint8_t right) const noexcept {
+        const std::size_t place = place_of(right);
+        return together[place_of(left)][place >> 6] >> (place & 63) & 1;
+    }
+};
+
+// What a vocabulary says about neighbours.
+struct LearntCuts {
+    Adjacency adjacency;  // where there is no split
+    InsideCuts inside;    // where words are looked up
+};
+
 }  // namespace tokenmill

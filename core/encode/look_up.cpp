@@ -13,8 +13,52 @@ using vocab::SmallTrie;
 using vocab::Trie;
 using vocab::VocabView;
 
-constexpr std::uint32_t kUnknown = 0x7FFFFFFFU;  // a character that is no token
+constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is no token
 constexpr std::uint32_t kClose = 0x80000000U;
+constexpr std::size_t kShort = 32;  // bytes of a word all of whose pieces are found first
+
+// The pieces of a short word, in any order.
+struct Pieces {
+    std::uint8_t begin[kShort * (kShort + 1) / 2 + 1];
+    std::uint8_t end[kShort * (kShort + 1) / 2 + 1];
+    std::uint32_t node[kShort * (kShort + 1) / 2 + 1];
+    std::uint8_t count_of[kShort] = {};  // pieces that begin there
+    std::uint32_t count = 0;
+
+    void add(std::uint8_t from, std::size_t to, std::uint32_t at, std::uint32_t is_there) {
+        begin[count] = from;
+        end[count] = static_cast<std::uint8_t>(to);
+        node[count] = at;
+        count_of[from] = static_cast<std::uint8_t>(count_of[from] + is_there);
+        count += is_there;
+    }
+};
+
+// Ways through the trie, one for each character that a piece may begin with.
+struct Walkers {
+    std::uint8_t begin[kShort];
+    std::uint8_t end[kShort];
+    std::uint32_t cell[kShort];
+    std::uint32_t count = 0;
+
+    // All go a byte further, as far as they can: their loads do not wait for each other.
+    void step(const std::uint8_t* text, const std::uint32_t* cells, Pieces& found) {
+        std::uint32_t kept = 0;
+        for (std::uint32_t k = 0; k < count; ++k) {
+            const std::uint8_t from = begin[k];
+            const std::uint8_t at = end[k];
+            const std::uint32_t node = SmallTrie::child(cell[k], text[at]);
+            const std::uint32_t there = cells[node];
+            const auto goes_on = static_cast<std::uint32_t>(SmallTrie::leads_to(there, text[at]));
+            found.add(from, at + 1U, node, goes_on & (there & SmallTrie::kToken) / SmallTrie::kToken);
+            begin[kept] = from;
+            end[kept] = static_cast<std::uint8_t>(at + 1);
+            cell[kept] = there;
+            kept += goes_on;
+        }
+        count = kept;
+    }
+};
 
 Part whole(Bytes word) noexcept {
     return {0, static_cast<std::uint32_t>(word.size())};
@@ -32,7 +76,11 @@ void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     parts_.clear();
     is_sure_ = true;
     if (vocab_->kind() == vocab::Kind::Unigram) {
-        best_pieces(word, ids);
+        doubt_ = vocab_->doubt * static_cast<double>(word.size());
+        steps_.assign(word.size() + 1, Step{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
+        steps_[0].score = 0;
+        word.size() <= kShort ? best_pieces_short(word) : best_pieces(word);
+        collect_pieces(word, ids);
     } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
         return;
     } else if (vocab_->kind() == vocab::Kind::WordPiece) {
@@ -107,14 +155,55 @@ inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
     }
 }
 
+// The same, one character after the other. The trie is larger than the near caches, so that short
+// words find all of their pieces at once first, without waiting and without jumps, and then choose.
+void WordLookUp::best_pieces_short(Bytes word) {
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    std::uint8_t text[kShort + 1];
+    std::copy(word.begin(), word.end(), text);
+    text[word.size()] = Trie::kContinues;  // leads nowhere
+    Pieces found;
+    Walkers walkers;
+    for (std::size_t at = 0; at < word.size();) {
+        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        const std::uint32_t node = first_node(word, at, size);
+        const std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
+        const auto begin = static_cast<std::uint8_t>(at);
+        at += size;
+        found.add(begin, at, (cell & SmallTrie::kToken) != 0 ? node : kUnknown, 1);
+        walkers.begin[walkers.count] = begin;
+        walkers.end[walkers.count] = static_cast<std::uint8_t>(at);
+        walkers.cell[walkers.count] = cell;
+        walkers.count += static_cast<std::uint32_t>(node != Trie::kNoNode);
+    }
+    while (walkers.count != 0) {
+        walkers.step(text, cells, found);
+    }
+    double score[std::size(found.node)];
+    for (std::uint32_t i = 0; i < found.count; ++i) {
+        score[i] = vocab_->node_scores[found.node[i]];
+    }
+    std::uint16_t place[kShort];  // of the next piece that begins there
+    std::uint16_t sum = 0;
+    for (std::size_t at = 0; at < word.size(); ++at) {
+        place[at] = sum;
+        sum = static_cast<std::uint16_t>(sum + found.count_of[at]);
+    }
+    std::uint16_t order[std::size(found.node)];
+    for (std::uint32_t i = 0; i < found.count; ++i) {
+        order[place[found.begin[i]]++] = static_cast<std::uint16_t>(i);
+    }
+    for (std::uint32_t j = 0; j < found.count; ++j) {
+        const std::uint16_t i = order[j];
+        offer(found.begin[i], found.end[i], score[i] + steps_[found.begin[i]].score, found.node[i]);
+    }
+}
+
 // The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
-void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+void WordLookUp::best_pieces(Bytes word) {
     const std::uint32_t* const cells = vocab_->small_trie.cells;
     const double* const scores = vocab_->node_scores;
     const double unknown_score = vocab_->scalars().unknown_score;
-    doubt_ = vocab_->doubt * static_cast<double>(word.size());
-    steps_.assign(word.size() + 1, Step{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
-    steps_[0].score = 0;
     for (std::size_t at = 0; at < word.size();) {
         const double here = steps_[at].score;
         const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
@@ -140,7 +229,6 @@ void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
         }
         at += size;
     }
-    collect_pieces(word, ids);
 }
 
 void WordLookUp::prefetch(Bytes word) const noexcept {

@@ -30,7 +30,8 @@ public:
 
 private:
     void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void best_pieces(Bytes word, std::vector<std::uint32_t>& ids);
+    void best_pieces(Bytes word);
+    void best_pieces_short(Bytes word);
     [[nodiscard]] std::uint32_t first_node(Bytes word, std::size_t at, std::size_t size) const;
     void offer(std::size_t begin, std::size_t end, double score, std::uint32_t node);
     void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
@@ -41,12 +42,12 @@ private:
     struct Step {
         double score;         // not a number: no way yet
         std::uint32_t begin;  // of its last piece
-        std::uint32_t node;   // where the trie is behind it, or kUnknown; kClose: see doubt_
+        std::uint32_t node;   // where the trie is behind it; the root: unknown; kClose: see doubt_
     };
     struct Piece {
         std::uint32_t begin;
         std::uint32_t end;
-        std::uint32_t node;  // kUnknown, if all of it is
+        std::uint32_t node;  // the root, if all of it is unknown
         TokenId id;
     };
     const vocab::VocabView* vocab_;

@@ -74,6 +74,17 @@ inline std::uint64_t exceptions_mask(const Adjacency& adjacency, const Block& bl
     return joined;
 }
 
+// Which of the cuts inside words hold.
+inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* at,
+                                 std::uint64_t cuts) noexcept {
+    std::uint64_t held = 0;
+    for (; cuts != 0; cuts &= cuts - 1) {
+        const unsigned i = trailing_zeros(cuts);
+        held |= (inside.joined(at[static_cast<std::ptrdiff_t>(i) - 1], at[i]) ^ 1) << i;
+    }
+    return held;
+}
+
 // Words of [begin, stop), of which both ends are cut.
 template <typename Sink>
 inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
@@ -114,9 +125,8 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
             joined |= exceptions_mask(split.adjacency, block, at != begin);
         }
         if (split.cuts_inside) {
-            const std::uint64_t together = joined_mask(split.joins_inside, masks, carry) |
-                                           exceptions_mask(split.inside, block, at != begin);
-            cuts |= ~(together | inside) & valid;
+            const std::uint64_t together = joined_mask(split.joins_inside, masks, carry) | inside;
+            cuts |= cuts_inside(split.inside, block.at, ~together & joined & valid);
         }
         for (std::size_t k = 0; k < kByteClasses; ++k) {
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;

@@ -100,14 +100,11 @@ void check_classes(const ClassTable& table, std::size_t page_bytes, std::uint32_
     }
 }
 
-Joins spread_joins(const Adjacency& adjacency) {
-    if (adjacency.exception_count > Adjacency::kMaxExceptions) {
-        fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
-    }
+Joins spread_joins(const std::uint8_t* by_right) {
     Joins joins;
     for (std::size_t right = 0; right < kByteClasses; ++right) {
         for (std::size_t left = 0; left < kByteClasses; ++left) {
-            joins.of[right][left] = std::uint64_t{0} - (adjacency.joins[right] >> left & 1U);
+            joins.of[right][left] = std::uint64_t{0} - (by_right[right] >> left & 1U);
         }
     }
     return joins;
@@ -225,7 +222,10 @@ SplitView::SplitView(const BlobReader& blob) {
 void SplitView::read_adjacency(const BlobReader& blob) {
     adjacency = blob.need<Adjacency>(kAdjacency, 1)[0];
     check_classes(rule_classes, blob.get<std::uint8_t>(kRulePages).size(), kByteClasses);
-    joins = spread_joins(adjacency);
+    if (adjacency.exception_count > Adjacency::kMaxExceptions) {
+        fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
+    }
+    joins = spread_joins(adjacency.joins);
     for (std::uint32_t lead = 0; lead < 16; ++lead) {
         const std::uint8_t* const first = rule_classes.basic + (lead << 12);
         const bool is_plain = std::all_of(first, first + 4096, [](std::uint8_t found) {
@@ -235,8 +235,8 @@ void SplitView::read_adjacency(const BlobReader& blob) {
     }
     cuts_inside = blob.has(kInside) && rule.wide_classes == 0;
     if (cuts_inside) {
-        inside = blob.need<Adjacency>(kInside, 1)[0];
-        joins_inside = spread_joins(inside);
+        inside = blob.need<InsideCuts>(kInside, 1)[0];
+        joins_inside = spread_joins(inside.joins);
     }
 }
 

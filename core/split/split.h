@@ -80,7 +80,7 @@ struct SplitInput {
     Rule rule;
     std::span<const std::uint32_t> rule_ranges;  // begin, end, bits; Adjacent: ByteClass
     Adjacency adjacency;
-    Adjacency inside;  // where words may be cut inside
+    InsideCuts inside;
     bool cuts_inside = false;
 };
 
@@ -106,8 +106,8 @@ public:
     Adjacency adjacency;
     std::uint32_t plain_leads = 0;  // Adjacent, bit k: under lead byte E0 + k all are Wide
     Joins joins;
-    bool cuts_inside = false;  // Adjacent: words may also be cut where `inside` does not join
-    Adjacency inside;
+    bool cuts_inside = false;  // Adjacent: words may also be cut, as `inside` says
+    InsideCuts inside;
     Joins joins_inside;
 
 private:

@@ -20,13 +20,6 @@ Adjacency AdjacencyBuilder::finish() const {
         result.joins[right] = static_cast<std::uint8_t>(result.joins[right] | 1U << left);
     };
     join(number_of(0x80), number_of(0x80));  // the bytes of a character
-    for (std::size_t left = 0; left < kByteClasses; ++left) {
-        for (std::size_t right = 0; right < kByteClasses; ++right) {
-            if (has_unknown_[left] && has_unknown_[right]) {
-                join(left, right);
-            }
-        }
-    }
     for (const auto& [left, right] : pairs_) {
         const std::size_t a = number_of(left);
         const std::size_t b = number_of(right);
@@ -36,6 +29,35 @@ Adjacency AdjacencyBuilder::finish() const {
         } else {
             result.exceptions[result.exception_count][0] = left;
             result.exceptions[result.exception_count++][1] = right;
+        }
+    }
+    return result;
+}
+
+InsideCuts AdjacencyBuilder::finish_inside(const std::vector<bool>& is_token) const {
+    InsideCuts result;
+    std::size_t possible[kByteClasses][kByteClasses] = {};
+    std::size_t counts[kByteClasses][kByteClasses] = {};
+    const auto is_unknown = [&](std::size_t byte) { return byte == 0x80 || !is_token[byte]; };
+    for (std::size_t left = 0; left < InsideCuts::kBytes; ++left) {
+        for (std::size_t right = 0; right < InsideCuts::kBytes; ++right) {
+            ++possible[number_of(static_cast<std::uint8_t>(left))]
+                      [number_of(static_cast<std::uint8_t>(right))];
+            if (is_unknown(left) && is_unknown(right)) {
+                result.join(left, right);
+            }
+        }
+    }
+    for (const auto& [left, right] : pairs_) {
+        result.join(InsideCuts::place_of(left), InsideCuts::place_of(right));
+        ++counts[number_of(left)][number_of(right)];
+    }
+    constexpr std::size_t kOften = 4;  // of classes that a quarter of all pairs join, none is cut
+    for (std::size_t left = 0; left < kByteClasses; ++left) {
+        for (std::size_t right = 0; right < kByteClasses; ++right) {
+            if (kOften * counts[left][right] > possible[left][right]) {
+                result.joins[right] = static_cast<std::uint8_t>(result.joins[right] | 1U << left);
+            }
         }
     }
     return result;

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/adjacency.h"
 #include "base/types.h"
@@ -12,9 +13,9 @@ namespace tokenmill::vocab {
 class AdjacencyBuilder {
 public:
     void add_token(Bytes token);
-    // Bytes that are joined with every other such byte.
-    void add_unknown(std::uint8_t byte) { has_unknown_[number_of(byte)] = true; }
     [[nodiscard]] Adjacency finish() const;
+    // Neighbours of which neither is a token are joined too.
+    [[nodiscard]] InsideCuts finish_inside(const std::vector<bool>& is_token) const;
 
 private:
     static std::size_t number_of(std::uint8_t byte) {
@@ -22,7 +23,6 @@ private:
     }
 
     std::set<std::pair<std::uint8_t, std::uint8_t>> pairs_;
-    bool has_unknown_[kByteClasses] = {};
 };
 
 }  // namespace tokenmill::vocab

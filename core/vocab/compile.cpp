@@ -261,13 +261,16 @@ bool adds_up_exactly(std::span<const double> scores, double largest) {
 // Is a token surely what it becomes when it is looked up: better than all pieces of it together?
 class SelfTest {
 public:
-    SelfTest(const std::vector<TrieNode>& nodes, std::span<const double> scores, double unknown)
+    SelfTest(const std::vector<TrieNode>& nodes, std::span<const double> scores, double unknown,
+             double doubt)
         : trie_{nodes.data(), static_cast<std::uint32_t>(nodes.size())},
           scores_(scores),
-          unknown_(unknown) {}
+          unknown_(unknown),
+          margin_(kMargin + static_cast<double>(kLongestSeed) * doubt) {}
+
+    static constexpr std::size_t kLongestSeed = 16;
 
     [[nodiscard]] bool stands_alone(Bytes token, double score) {
-        constexpr double kMargin = 1e-6;  // far more than what rounding can do to so few scores
         constexpr double kNone = -std::numeric_limits<double>::infinity();
         best_.assign(token.size() + 1, kNone);
         best_[0] = 0;
@@ -290,23 +293,24 @@ public:
                 }
             }
         }
-        return score > best_.back() + kMargin;
+        return score > best_.back() + margin_;
     }
 
 private:
+    static constexpr double kMargin = 1e-6;
+
     Trie trie_;
     std::span<const double> scores_;
     double unknown_;
+    double margin_;  // more than what rounding can do, wherever the token stands
     std::vector<double> best_;
 };
 
-void seed_pieces(const VocabInput& input, const std::vector<TrieNode>& nodes, double unknown_score,
-                 Walk& walk) {
-    SelfTest test(nodes, input.scores, unknown_score);
+void seed_pieces(const VocabInput& input, SelfTest test, Walk& walk) {
     for (TokenId id = 0; id < walk.flags.size(); ++id) {
         const std::uint64_t begin = input.token_offsets[id];
         const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
-        if (walk.flags[id] != 0 && id != input.unk_id && token.size() <= 16 &&
+        if (walk.flags[id] != 0 && id != input.unk_id && token.size() <= SelfTest::kLongestSeed &&
             test.stands_alone(token, input.scores[id])) {
             add_seed(token, id, {id}, false, walk);
         }
@@ -332,19 +336,13 @@ double doubt_of(std::span<const double> scores, double unknown_score) {
 
 // A word may be cut between characters that no token holds side by side, unless neither is a token:
 // neighbouring unknown characters become one.
-Adjacency learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
-    for (std::uint32_t code = 0; code < 0x80; ++code) {
-        if (!is_token[code]) {
-            walk.adjacency.add_unknown(static_cast<std::uint8_t>(code));
-        }
-    }
-    walk.adjacency.add_unknown(0x80);
+InsideCuts learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
     for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
         if (!is_token[code]) {
             walk.junctions.add_unknown(code);
         }
     }
-    return walk.adjacency.finish();
+    return walk.adjacency.finish_inside(is_token);
 }
 
 void note_character(Bytes token, std::vector<bool>& is_token) {
@@ -356,8 +354,8 @@ void note_character(Bytes token, std::vector<bool>& is_token) {
 }
 
 // Words are looked up: in the trie, from their first byte on.
-Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk,
-                        BlobWriter& out) {
+InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk,
+                         BlobWriter& out) {
     const bool can_cut = input.kind == Kind::Unigram;
     std::vector<bool> is_token(0x10000);
     std::vector<std::pair<std::string, std::uint32_t>> keys;
@@ -387,7 +385,7 @@ Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& w
     const std::vector<TrieNode> nodes = build_trie(std::move(keys));
     out.add(kTrie, nodes);
     out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
-    const Adjacency adjacency = learn_cuts(is_token, walk);
+    const InsideCuts inside = learn_cuts(is_token, walk);
     // Where next to all wide characters are unknown, cuts are not worth their search.
     constexpr std::ptrdiff_t kFewWide = 2000;
     const auto n_wide = std::count(is_token.begin() + 0x800, is_token.end(), true);
@@ -408,30 +406,31 @@ Adjacency compile_words(const VocabInput& input, const Deriver& deriver, Walk& w
     scalars.unknown_score = least - kUnknownPenalty;
     out.add_value(kScalars, scalars);
     if (can_cut) {
-        out.add_value(kDoubt, doubt_of(input.scores, scalars.unknown_score));
-        seed_pieces(input, nodes, scalars.unknown_score, walk);
+        const double doubt = doubt_of(input.scores, scalars.unknown_score);
+        out.add_value(kDoubt, doubt);
+        seed_pieces(input, SelfTest(nodes, input.scores, scalars.unknown_score, doubt), walk);
     }
-    return adjacency;
+    return inside;
 }
 
 }  // namespace
 
-Adjacency compile_vocab(const VocabInput& input, BlobWriter& out) {
+LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out) {
     const Deriver deriver(input);
     Walk walk;
     walk.flags.assign(input.token_offsets.size() - 1, 0);
-    Adjacency adjacency;
+    LearntCuts learnt;
     if (input.kind <= Kind::Characters) {
-        adjacency = compile_merges(input, deriver, walk, out);
+        learnt.adjacency = compile_merges(input, deriver, walk, out);
     } else {
-        adjacency = compile_words(input, deriver, walk, out);
+        learnt.inside = compile_words(input, deriver, walk, out);
     }
     write_seeds(walk, out);
     write_texts(input, out);
     out.add(kTokenFlags, walk.flags);
     out.add(kTokenIndex, deriver.index());
     out.add(kUnreachableFilter, walk.unreachable);
-    return adjacency;
+    return learnt;
 }
 
 }  // namespace tokenmill::vocab

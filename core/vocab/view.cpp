@@ -171,6 +171,7 @@ void VocabView::view_scores(const BlobReader& blob) {
             values[i] = scores[node.token - 1];
         }
     }
+    values[Trie::kRoot] = scalars_.unknown_score;
     small_trie = {cells};
     node_scores = values;
     const auto doubts = blob.get<double>(kDoubt);

@@ -136,7 +136,7 @@ public:
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
     SmallTrie small_trie{};                   // Unigram: the same
-    const double* node_scores = nullptr;      // Unigram: of the token that ends at a node
+    const double* node_scores = nullptr;      // Unigram: of tokens by node; of the root: of an unknown
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may stand in another order when the word has more before it. 0: scores add up
     // exactly, so that their order never changes.
@@ -168,7 +168,7 @@ private:
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
 // beyond 2^20). Returns what may be cut: when there is no split, or inside words (Kind::Unigram).
-Adjacency compile_vocab(const VocabInput& input, BlobWriter& out);
+LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;
 
