@@ -247,7 +247,7 @@ void WordLookUp::prefetch(Bytes word) const noexcept {
 
 // Walks the best way back; neighbouring unknowns are one, and may even be a token together.
 void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    const vocab::TrieNode* const nodes = vocab_->trie.nodes;
+    const std::uint32_t* const tokens = vocab_->node_tokens;
     const TokenId unknown = vocab_->unk_id();
     pieces_.clear();
     std::uint32_t close = 0;
@@ -255,7 +255,7 @@ void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
         const Step& step = steps_[end];
         close |= step.node;
         const std::uint32_t node = step.node & ~kClose;
-        const TokenId id = node == kUnknown ? unknown : nodes[node].token - 1;
+        const TokenId id = node == kUnknown ? unknown : tokens[node] - 1;
         if (id == unknown && !pieces_.empty() && pieces_.back().id == id) {
             pieces_.back().begin = step.begin;
             pieces_.back().node = node == kUnknown ? pieces_.back().node : node;

@@ -134,9 +134,10 @@ public:
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
     Trie trie{};                              // kinds that look words up
-    std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
+    std::span<std::uint32_t> char_nodes;      // Unigram: node of every basic character, or kNoNode
     SmallTrie small_trie{};                   // Unigram: the same
-    const double* node_scores = nullptr;      // Unigram: of tokens by node; of the root: of an unknown
+    const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
+    const std::uint32_t* node_tokens = nullptr;  // Unigram: by node, as in the trie
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may stand in another order when the word has more before it. 0: scores add up
     // exactly, so that their order never changes.
@@ -155,8 +156,7 @@ private:
     Scalars scalars_{};
     bool drops_bytes_ = false;
     bool can_cut_wide_ = false;
-    PageBuffer small_memory_;
-    PageBuffer score_memory_;
+    PageBuffer walk_memory_;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;
