@@ -57,22 +57,22 @@ struct Adjacency {
     }
 };
 
-// Where a word may be cut inside: between neighbours that no token joins, byte by byte. Bytes
-// outside ASCII are all the same.
+// Where a word may be cut inside: between characters that no token joins. Here a character counts
+// as its first byte.
 struct InsideCuts {
-    static constexpr std::size_t kBytes = 129;
+    std::uint8_t joins[8] = {};         // as in Adjacency: classes that are not worth a look
+    std::uint64_t together[256][4] = {};  // [left]: bit `right` is set where no cut may be
 
-    std::uint8_t joins[8] = {};  // as in Adjacency: classes that are not worth a look
-    std::uint64_t together[kBytes][3] = {};  // [left]: bit `right` is set where no cut may be
-
-    static std::size_t place_of(std::uint8_t byte) noexcept { return byte < 0x80 ? byte : 0x80; }
-
-    void join(std::size_t left, std::size_t right) noexcept {
+    void join(std::uint8_t left, std::uint8_t right) noexcept {
         together[left][right >> 6] |= std::uint64_t{1} << (right & 63);
     }
-    [[nodiscard]] std::uint64_t joined(std::uint8_t left, std::uint8_t right) const noexcept {
-        const std::size_t place = place_of(right);
-        return together[place_of(left)][place >> 6] >> (place & 63) & 1;
+    // 1 where the characters before and at `at` must stay together, else 0.
+    [[nodiscard]] std::uint64_t joined(const std::uint8_t* at) const noexcept {
+        const std::uint8_t* left = at - 1;
+        while ((*left & 0xC0) == 0x80) {
+            --left;
+        }
+        return together[*left][*at >> 6] >> (*at & 63) & 1;
     }
 };
 

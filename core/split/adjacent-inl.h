@@ -80,7 +80,7 @@ inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* a
     std::uint64_t held = 0;
     for (; cuts != 0; cuts &= cuts - 1) {
         const unsigned i = trailing_zeros(cuts);
-        held |= (inside.joined(at[static_cast<std::ptrdiff_t>(i) - 1], at[i]) ^ 1) << i;
+        held |= (inside.joined(at + i) ^ 1) << i;
     }
     return held;
 }

@@ -23,6 +23,7 @@ private:
     }
 
     std::set<std::pair<std::uint8_t, std::uint8_t>> pairs_;
+    std::set<std::pair<std::uint8_t, std::uint8_t>> characters_;  // the same of first bytes alone
 };
 
 }  // namespace tokenmill::vocab
