@@ -10,6 +10,7 @@
 #include "encode/long_word.h"
 #include "encode/look_up.h"
 #include "encode/merge.h"
+#include "encode/sentence.h"
 #include "encode/tables.h"
 #include "vocab/vocab.h"
 
@@ -45,6 +46,8 @@ struct WordEncoder {
 
     // Answers of the rare kind, as values for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
+    // Must a text stay one word, of any length?
+    [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // What needs no merging: kept in the ring, or a token that merging cannot build.
@@ -61,6 +64,7 @@ struct WordEncoder {
     WordTables tables;
     LongMerger merger;
     WordLookUp words;
+    SentenceLookUp sentences;
 
     alignas(64) std::uint64_t key[kCapacity];  // 0: longer than 8 bytes, or not to be looked up
     alignas(64) std::uint64_t value[kCapacity];

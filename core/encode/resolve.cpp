@@ -7,7 +7,11 @@
 namespace tokenmill::encode {
 
 WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
-    : vocab(vocabulary), tables(vocabulary, bits), merger(vocabulary), words(vocabulary) {
+    : vocab(vocabulary),
+      tables(vocabulary, bits),
+      merger(vocabulary),
+      words(vocabulary),
+      sentences(vocabulary) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
@@ -24,6 +28,9 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
 }
 
 bool WordEncoder::is_plain(Bytes word) const noexcept {
+    if (vocab.maybe_tied(word)) {
+        return false;
+    }
     if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {
         return true;
     }
@@ -33,18 +40,23 @@ bool WordEncoder::is_plain(Bytes word) const noexcept {
 }
 
 void WordEncoder::encode_word(Bytes word) {
+    if (is_whole_text()) {
+        sentences.look_up(word, long_ids);
+        return;
+    }
     if (!vocab.is_merged()) {
         words.look_up(word, long_ids);
         return;
     }
     start_symbols(vocab, word, symbols);
-    if (symbols.size() <= kShortWord) {
+    const bool is_tied = vocab.maybe_tied(word);
+    if (symbols.size() <= kShortWord && !is_tied) {
         const auto size = static_cast<std::uint32_t>(symbols.size());
         long_ids.assign(symbols.begin(), symbols.end());
         long_ids.resize(merge_short(vocab.pairs, long_ids.data(), size));
     } else {
         long_ids.clear();
-        merger.merge(symbols, long_ids);
+        merger.merge(symbols, is_tied, long_ids);
     }
     to_external(vocab, long_ids);
 }
@@ -126,6 +138,10 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
 void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {
     if (vocab.is_merged()) {
         measure_parts(vocab, word, ids, parts);
+        return;
+    }
+    if (is_whole_text()) {
+        sentences.find_parts(word, parts);
         return;
     }
     words.look_up(word, long_ids);

@@ -31,10 +31,12 @@ enum class Kind : std::uint8_t {  // the values are part of the model file
     CharsMap = 15,         // short clusters and characters by a trie of replacements
     ReplacePattern = 16,   // every match of a regular expression becomes `to`
     Squeeze = 17,          // words with one U+0020 before each, and nothing else
+    Sentence = 18,         // the longest keys of a map, and rules for blanks: a whole normalizer
 };
 
 class CharsMap;
 class Pattern;
+class Sentence;
 class Memo;
 
 struct Step {
@@ -45,6 +47,7 @@ struct Step {
     std::vector<std::uint8_t> to;
     std::shared_ptr<const CharsMap> chars_map;
     std::shared_ptr<const Pattern> pattern;
+    std::shared_ptr<const Sentence> sentence;
 };
 
 // Neighbouring steps that are done in one pass over the text: those that look at one character and
@@ -88,7 +91,8 @@ struct AlignedText {
 
 // Reads the serialized form: per step a byte of its kind, then for Strip a byte (1 left, 2 right),
 // for Replace, ReplacePattern and Prepend their texts, for CharsMap and ReplacePattern their
-// tables, each behind its size as four bytes, low byte first.
+// tables, each behind its size as four bytes, low byte first; for Sentence a byte of flags, its map
+// (of no bytes where there is none), and as one more table the texts that stay as they are.
 // Throws Error{CorruptModel} with the offset of the fault.
 [[nodiscard]] Program parse_program(Bytes serialized);
 

@@ -125,7 +125,7 @@ private:
 
     void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
         const auto size = static_cast<std::size_t>(end - begin);
-        if (size > encode::kLongestUnit) {
+        if (size > encode::kLongestUnit || e_.is_whole_text()) {
             flush_batch(worker_);
             e_.encode_giant({begin, size}, piece == 0);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));

@@ -166,6 +166,46 @@ void write_pairs(const std::vector<Derivation>& kept, const Numbering& numbers, 
     out.add(kBytePairs, byte_pairs);
 }
 
+// What is needed where tokens share a rank, which their internal ids cannot say.
+void write_ties(const VocabInput& input, const Walk& walk, const Numbering& numbers,
+                BlobWriter& out) {
+    std::vector<std::uint32_t> ranks(numbers.external.size(), 0);
+    std::vector<std::uint64_t> pairs(1024, 0);
+    bool has_ties = false;
+    for (std::size_t i = 0; i < walk.kept.size(); ++i) {
+        const Derivation& merge = walk.kept[i];
+        ranks[numbers.internal[merge.id]] = merge.rank;
+        const bool is_tied = (i > 0 && walk.kept[i - 1].rank == merge.rank) ||
+                             (i + 1 < walk.kept.size() && walk.kept[i + 1].rank == merge.rank);
+        if (is_tied) {
+            has_ties = true;
+            const std::uint64_t begin = input.token_offsets[merge.id];
+            const unsigned pair = input.token_bytes[begin] << 8U | input.token_bytes[begin + 1];
+            pairs[pair >> 6] |= std::uint64_t{1} << (pair & 63);
+        }
+    }
+    if (has_ties) {
+        out.add(kTiedRanks, ranks);
+        out.add(kTiedPairs, pairs);
+    }
+}
+
+// Unknown characters side by side are one, so no cut may part them.
+void join_unknown(const Deriver& deriver, AdjacencyBuilder& adjacency) {
+    std::vector<std::uint8_t> unknown = {0x80};
+    for (unsigned byte = 0; byte < 0x80; ++byte) {
+        if (deriver.byte_id(static_cast<std::uint8_t>(byte)) == VocabView::kNoToken) {
+            unknown.push_back(static_cast<std::uint8_t>(byte));
+        }
+    }
+    for (const std::uint8_t left : unknown) {
+        for (const std::uint8_t right : unknown) {
+            const std::uint8_t pair[] = {left, right};
+            adjacency.add_token(pair);
+        }
+    }
+}
+
 void write_seeds(Walk& walk, BlobWriter& out) {
     const auto by_hash8 = [](const Seed8& a, const Seed8& b) {
         return hash_word(a.key) < hash_word(b.key);
@@ -216,6 +256,7 @@ Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& n
     scalars.drop_white = input.drop_white ? 1U : 0U;
     scalars.first_byte_id = input.byte_ids.empty() ? 0U : numbers.first_byte_id;
     scalars.first_merged = numbers.first_merged;
+    scalars.whole_text = input.whole_text ? 1U : 0U;
     return scalars;
 }
 
@@ -232,9 +273,13 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
               [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
     const Numbering numbers = number_tokens(input, deriver, walk);
     write_pairs(walk.kept, numbers, out);
+    write_ties(input, walk, numbers, out);
     out.add(kExternalIds, numbers.external);
     if (input.kind == Kind::Characters) {
         out.add(kInternalIds, numbers.internal);
+        if (input.fuse_unk && input.byte_ids.empty()) {
+            join_unknown(deriver, walk.adjacency);
+        }
     }
     walk.junctions.write(can_cut_words(input, deriver), out);
     out.add_value(kScalars, scalars_of(input, walk, numbers));

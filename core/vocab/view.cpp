@@ -118,6 +118,7 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (std::size_t i = 0; i < 65536; ++i) {
         check_internal(pairs.byte_pairs[i]);
     }
+    view_ties(blob);
     if (kind() == Kind::Characters) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
         for (const std::uint32_t number : internal) {
@@ -128,6 +129,25 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
         drops_bytes_ |= byte != 0xC0 && byte != 0xC1 && external[byte] == kNoToken;
     }
+}
+
+void VocabView::view_ties(const BlobReader& blob) {
+    tied_ranks = blob.get<std::uint32_t>(kTiedRanks);
+    tied_pairs_ = blob.get<std::uint64_t>(kTiedPairs);
+    if (!tied_ranks.empty() &&
+        (tied_ranks.size() != external.size() || tied_pairs_.size() != 1024)) {
+        corrupt("ranks that tokens share do not fit the vocabulary");
+    }
+}
+
+bool VocabView::has_tied_pair(Bytes word) const noexcept {
+    for (std::size_t i = 1; i < word.size(); ++i) {
+        const unsigned pair = word[i - 1] << 8U | word[i];
+        if ((tied_pairs_[pair >> 6] >> (pair & 63) & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void VocabView::view_words(const BlobReader& blob) {
@@ -145,6 +165,9 @@ void VocabView::view_words(const BlobReader& blob) {
         scores = blob.need<double>(kScores, scalars_.token_count);
         char_nodes.resize(0x10000, Trie::kNoNode);
         walk_characters(Trie::kRoot, 0, 0);
+        if (scalars_.whole_text != 0) {
+            text_scores.assign(scores.begin(), scores.end());
+        }
     }
 }
 

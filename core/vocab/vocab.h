@@ -38,6 +38,8 @@ enum Section : std::uint32_t {
     kInternalIds,
     kTrie,
     kScores,
+    kTiedRanks,
+    kTiedPairs,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
@@ -67,6 +69,7 @@ struct VocabInput {
     std::uint32_t max_characters = 0xFFFFFFFFU;  // WordPiece: a longer word is unknown
     std::span<const double> scores;              // Unigram: n
     bool drop_white = false;                     // WordPiece, WordLevel: white space has no ids
+    bool whole_text = false;                     // Unigram: float sums over a whole text
 };
 
 struct Scalars {
@@ -81,6 +84,7 @@ struct Scalars {
     std::uint32_t drop_white;
     std::uint32_t first_byte_id;  // internal id of byte 0 among what unknown characters become
     std::uint32_t first_merged;   // internal ids from here on are made by merges
+    std::uint32_t whole_text;     // Unigram: no word is looked up alone
     double unknown_score;         // Unigram: of a character that no token covers
 };
 
@@ -119,6 +123,12 @@ public:
         return external[byte] == kNoToken;
     }
 
+    // May merging `word` make one of the tokens that share a rank? Then the internal ids do not
+    // tell which merge comes first: of equal `tied_ranks` the leftmost does.
+    [[nodiscard]] bool maybe_tied(Bytes word) const noexcept {
+        return !tied_ranks.empty() && has_tied_pair(word);
+    }
+
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
     PairTable pairs{};
@@ -128,6 +138,8 @@ public:
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
     std::span<const double> scores;           // Unigram: by id
+    std::vector<float> text_scores;           // the same, for sums over a whole text
+    std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
@@ -136,6 +148,8 @@ private:
     void check_numbers() const;
     void view_merges(const BlobReader& blob);
     void view_words(const BlobReader& blob);
+    void view_ties(const BlobReader& blob);
+    [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
@@ -147,6 +161,7 @@ private:
     std::span<const std::uint8_t> flags_;
     std::span<const std::uint32_t> index_;
     std::span<const std::uint64_t> unreachable_;
+    std::span<const std::uint64_t> tied_pairs_;  // a bit for the first two bytes of a tied token
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids

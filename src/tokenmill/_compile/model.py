@@ -14,6 +14,11 @@ from tokenmill._compile.blanks import spell_blanks
 from tokenmill._compile.decoder import decode_table, decoding_of
 from tokenmill._compile.normalizer import serialize_normalizer
 from tokenmill._compile.offsets import offset_reasons, trim_mode
+from tokenmill._compile.sentencepiece import (
+    describe_sentencepiece,
+    serialize_sentencepiece,
+    spell_sentencepiece,
+)
 from tokenmill._compile.split_plan import compile_split
 from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
 from tokenmill._errors import UnsupportedTokenizer
@@ -34,9 +39,8 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     """Compile a tokenizer; UnsupportedTokenizer with `reasons` if the engine cannot be exact."""
     if spec.unsupported or isinstance(spec.model, OpaqueModel):
         raise _refusal(spec, spec.unsupported or ("the model is unknown",))
-    if spec.sentencepiece is not None:
-        raise _refusal(spec, ("a SentencePiece model",))
-    spelled = spell_blanks(spec)
+    is_sentencepiece = spec.sentencepiece is not None
+    spelled = spell_sentencepiece(spec) if is_sentencepiece else spell_blanks(spec)
     reasons = (*spelled.reasons, *model_reasons(spelled))
     if reasons:
         raise _refusal(spec, reasons)
@@ -51,9 +55,13 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         native_rule=split.rule,
         added_tokens=[
             (t.content.encode(), t.id, t.special, t.normalized, t.lstrip, t.rstrip, t.single_word)
-            for t in spec.added_tokens
+            for t in spelled.spec.added_tokens
         ],
-        normalizer=serialize_normalizer(spelled.spec.normalizer),
+        normalizer=(
+            serialize_sentencepiece(spec)
+            if is_sentencepiece
+            else serialize_normalizer(spelled.spec.normalizer)
+        ),
         prefix_space=PREFIX_MODES[spelled.prefix],
         trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),
@@ -108,7 +116,7 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "hash": spec.content_hash,
         "path": path,
         "split": split,
-        "normalizer": [step.kind for step in spec.normalizer],
+        "normalizer": _normalizer_lines(spec),
         "decoder": through if decoding["reasons"] else "native",
         "decoding": decoding,
         "reference": spec.reference,
@@ -120,6 +128,12 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "spelling": _spelling(spec),
         **_templates(spec),
     }
+
+
+def _normalizer_lines(spec: TokenizerSpec) -> list[str]:
+    if spec.sentencepiece is not None:
+        return describe_sentencepiece(spec.sentencepiece)
+    return [step.kind for step in spec.normalizer]
 
 
 def _ranks_of(spec: TokenizerSpec) -> dict[str, str] | None:

@@ -19,8 +19,6 @@ def offset_reasons(spec: TokenizerSpec) -> list[str]:
     """Say why offsets cannot be exact; `spec` has its blanks spelled."""
     reasons = []
     model = spec.model
-    if spec.reference == "sentencepiece":
-        reasons.append("a model of sentencepiece, which has rules of its own for offsets")
     if len(spec.trim_offsets) > 1:
         reasons.append("offsets that are trimmed more than once")
     is_over_bytes = isinstance(model, BpeModel) and model.symbols == "bytes"

@@ -33,8 +33,6 @@ def model_reasons(spelled: Spelled) -> list[str]:
     if isinstance(model, BpeModel):
         return _bpe_reasons(model, is_split=bool(spelled.spec.split) or spelled.words_at_blanks)
     if isinstance(model, UnigramModel):
-        if model.whole_text:
-            return ["Unigram over whole texts"]
         return [] if model.unk_id is not None else ["Unigram without an unknown token"]
     if isinstance(model, WordLevelModel) and model.unk_id is None:
         return ["WordLevel without an unknown token"]
@@ -47,8 +45,8 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
     if model.symbols == "bytes":
         return []
     reasons = []
-    if not is_split and model.byte_ids is None:
-        reasons.append("BPE over whole texts without a token for every byte")
+    if not is_split and model.byte_ids is None and model.unk_id is None:
+        reasons.append("BPE over whole texts that drops characters it does not know")
     if not is_split and model.ignore_merges:
         reasons.append("BPE over whole texts that ignores merges")
     # What stands for unknown characters must not merge: it is found by no text.
@@ -96,6 +94,7 @@ def _details(model: Model, size: int) -> dict[str, Any]:
         "scores": None,
         "unk_id": getattr(model, "unk_id", None),
         "fuse_unk": False,
+        "whole_text": False,
         "prefix": b"",
         "max_characters": _NO_LIMIT,
     }
@@ -107,7 +106,7 @@ def _details(model: Model, size: int) -> dict[str, Any]:
         # Ids beyond the model have no score; none of theirs may be the least.
         scores = np.full(size, model.scores.max(initial=0.0), dtype=np.float64)
         scores[: len(model.scores)] = model.scores
-        details.update(kind="unigram", scores=scores)
+        details.update(kind="unigram", scores=scores, whole_text=model.whole_text)
     if isinstance(model, (BpeModel, UnigramModel)) and model.byte_ids is not None:
         details["byte_ids"] = np.array(model.byte_ids, dtype=np.uint32)
     return details

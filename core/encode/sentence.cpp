@@ -1,0 +1,261 @@
+#include "encode/sentence.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/characters.h"
+
+namespace tokenmill::encode {
+
+namespace {
+
+using vocab::Trie;
+
+constexpr TokenId kNotReached = 0xFFFFFFFEU;
+constexpr unsigned kWordBits = 14;
+constexpr double kNoWay = -std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab) : vocab_(&vocab) {
+    constexpr float kUnknownPenalty = 10.0F;
+    const std::vector<float>& scores = vocab.text_scores;
+    if (scores.empty()) {
+        return;
+    }
+    unknown_score_ = *std::min_element(scores.begin(), scores.end()) - kUnknownPenalty;
+    largest_score_ = std::abs(unknown_score_);
+    for (const float score : scores) {
+        largest_score_ = std::max(largest_score_, std::abs(score));
+    }
+    build_joints();
+}
+
+void SentenceLookUp::build_joints() {
+    joints_.assign(1024, 0);
+    for (TokenId id = 0; id < vocab_->token_count(); ++id) {
+        const Bytes piece = vocab_->token_bytes(id);
+        for (std::size_t i = 1; i < piece.size(); ++i) {
+            const unsigned pair = piece[i - 1] << 8U | piece[i];
+            joints_[pair >> 6] |= std::uint64_t{1} << (pair & 63);
+        }
+    }
+}
+
+// The first place behind `begin` that no piece reaches over.
+std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexcept {
+    for (std::size_t at = begin + 1; at < text.size(); ++at) {
+        const unsigned pair = text[at - 1] << 8U | text[at];
+        const bool is_inside = (text[at] & 0xC0) == 0x80;
+        if (!is_inside && (joints_[pair >> 6] >> (pair & 63) & 1) == 0) {
+            return at;
+        }
+    }
+    return text.size();
+}
+
+void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
+    ids.clear();
+    float sum = 0.0F;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = word_end(text, at);
+        const Bytes part = text.subspan(at, end - at);
+        at = end;
+        if (part.size() <= kLongest) {
+            const Word& word = word_of(part);
+            if (std::abs(sum) < word.largest_sum) {
+                sum = append_known(word, sum, ids);
+                continue;
+            }
+        }
+        sum = find_best(part, sum);
+        append_found(part, ids);
+    }
+}
+
+void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
+    parts.clear();
+    float sum = 0.0F;
+    bool was_unknown = false;
+    const bool has_bytes = vocab_->scalars().first_byte_id != 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = word_end(text, at);
+        const auto shift = static_cast<std::uint32_t>(at);
+        sum = find_best(text.subspan(at, end - at), sum);
+        collect(text.subspan(at, end - at), [&](Part part, TokenId id) {
+            const bool is_unknown = id == vocab_->unk_id();
+            for (std::uint32_t i = part.begin; is_unknown && has_bytes && i < part.end; ++i) {
+                parts.push_back({shift + i, shift + i + 1});
+            }
+            if (is_unknown && !has_bytes && was_unknown) {
+                parts.back().end = shift + part.end;
+            } else if (!is_unknown || !has_bytes) {
+                parts.push_back({shift + part.begin, shift + part.end});
+            }
+            was_unknown = is_unknown;
+        });
+        at = end;
+    }
+}
+
+SentenceLookUp::Word& SentenceLookUp::word_of(Bytes text) {
+    if (words_.empty()) {
+        words_.resize(std::size_t{1} << kWordBits);
+    }
+    Word& word = words_[vocab::hash_bytes(text) >> (64 - kWordBits)];
+    const bool is_same =
+        word.size == text.size() && std::memcmp(word.bytes, text.data(), text.size()) == 0;
+    if (!is_same) {
+        remember(text, word);
+    }
+    return word;
+}
+
+// Rounding moves the sum of a way of n pieces by no more than n halves of the last bit of the
+// largest sum on it. Where the second best way is further behind than what rounding can move the
+// two, the best one wins behind whatever came before.
+void SentenceLookUp::remember(Bytes text, Word& word) {
+    constexpr double kHalfBit = 1.01 / (1 << 24);
+    constexpr double kInexact = 1e-6;  // sums of a few floats in doubles are far better than this
+    std::memcpy(word.bytes, text.data(), text.size());
+    word.size = static_cast<std::uint16_t>(text.size());
+    word.count = 0;
+    word.largest_sum = 0.0F;  // no sum is below it
+    collect_exactly(text, word);
+    if (word.count == 0) {
+        return;
+    }
+    const ExactStep& last = exact_[text.size()];
+    const auto size = static_cast<double>(text.size());
+    const double gap = last.best - last.second - kInexact;
+    const double limit =
+        gap / (2 * size * kHalfBit) - size * static_cast<double>(largest_score_);
+    word.largest_sum = limit > 0 ? static_cast<float>(std::min(limit * 0.999, 1e30)) : 0.0F;
+}
+
+template <typename Visit>
+void SentenceLookUp::visit_characters(Bytes word, Visit visit) const {
+    for (std::uint32_t at = 0; at < word.size();) {
+        const auto size =
+            static_cast<std::uint32_t>(std::min(char_bytes(word[at]), word.size() - at));
+        visit(at, at + size);
+        at += size;
+    }
+}
+
+// Calls `offer` with end, score and id of every piece that begins there.
+template <typename Offer>
+void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end,
+                                  Offer offer) const {
+    const Trie& trie = vocab_->trie;
+    std::uint32_t node = Trie::kRoot;
+    bool has_character = false;
+    for (std::size_t end = begin; end < word.size();) {
+        node = trie.step(node, word[end++]);
+        if (node == Trie::kNoNode) {
+            break;
+        }
+        if (trie.nodes[node].token != 0) {
+            const TokenId id = trie.nodes[node].token - 1;
+            has_character |= end == first_end;
+            offer(end, vocab_->text_scores[id], id);
+        }
+    }
+    if (!has_character) {
+        offer(first_end, unknown_score_, vocab_->unk_id());
+    }
+}
+
+// The best way through a word behind a sum; returns the sum with it. Of equal ones that end at the
+// same place, the first one offered stays: its last piece is the longest.
+float SentenceLookUp::find_best(Bytes word, float sum) {
+    steps_.assign(word.size() + 1, Step{sum, 0, kNotReached});
+    visit_characters(word, [&](std::uint32_t begin, std::uint32_t first_end) {
+        const float here = steps_[begin].score;
+        visit_pieces(word, begin, first_end, [&](std::size_t end, float score, TokenId id) {
+            Step& step = steps_[end];
+            const float total = here + score;
+            if (step.id == kNotReached || total > step.score) {
+                step = {total, begin, id};
+            }
+        });
+    });
+    return steps_.back().score;
+}
+
+// The best way by sums that are not rounded, where it is made of pieces alone, and few of them.
+void SentenceLookUp::collect_exactly(Bytes text, Word& word) {
+    exact_.assign(text.size() + 1, ExactStep{kNoWay, kNoWay, 0, kNotReached});
+    exact_[0].best = 0.0;
+    visit_characters(text, [&](std::uint32_t begin, std::uint32_t first_end) {
+        const ExactStep here = exact_[begin];
+        visit_pieces(text, begin, first_end, [&](std::size_t end, float score, TokenId id) {
+            ExactStep& step = exact_[end];
+            const double total = here.best + static_cast<double>(score);
+            double other = std::max(step.second, here.second + static_cast<double>(score));
+            if (total > step.best) {
+                other = std::max(other, step.best);
+                step = {total, other, begin, id};
+            } else {
+                step.second = std::max(other, total);
+            }
+        });
+    });
+    ends_.clear();
+    for (auto end = static_cast<std::uint32_t>(text.size()); end > 0; end = exact_[end].begin) {
+        if (exact_[end].id == vocab_->unk_id() || exact_[end].id == kNotReached) {
+            return;
+        }
+        ends_.push_back(end);
+    }
+    if (ends_.size() > kMostIds) {
+        return;
+    }
+    for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
+        word.ids[word.count++] = exact_[*end].id;
+    }
+}
+
+// Calls `put` with the pieces of the best way, from the left.
+template <typename Put>
+void SentenceLookUp::collect(Bytes word, Put put) {
+    ends_.clear();
+    for (auto end = static_cast<std::uint32_t>(word.size()); end > 0; end = steps_[end].begin) {
+        ends_.push_back(end);
+    }
+    for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
+        put(Part{steps_[*end].begin, *end}, steps_[*end].id);
+    }
+}
+
+float SentenceLookUp::append_known(const Word& word, float sum,
+                                   std::vector<std::uint32_t>& ids) const {
+    for (std::uint32_t i = 0; i < word.count; ++i) {
+        sum += vocab_->text_scores[word.ids[i]];
+        ids.push_back(word.ids[i]);
+    }
+    return sum;
+}
+
+// Unknown neighbours are one, in different words too.
+void SentenceLookUp::append_found(Bytes word, std::vector<std::uint32_t>& ids) {
+    const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
+    const TokenId unknown = vocab_->unk_id();
+    collect(word, [&](Part part, TokenId id) {
+        if (id != unknown) {
+            ids.push_back(id);
+        } else if (first_byte == 0) {
+            if (ids.empty() || ids.back() != unknown) {
+                ids.push_back(unknown);
+            }
+        } else {
+            for (const std::uint8_t byte : word.subspan(part.begin, part.end - part.begin)) {
+                ids.push_back(vocab_->external[first_byte + byte]);
+            }
+        }
+    });
+}
+
+}  // namespace tokenmill::encode
