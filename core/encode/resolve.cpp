@@ -11,7 +11,7 @@ WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
       tables(vocabulary, bits),
       merger(vocabulary),
       words(vocabulary),
-      sentences(vocabulary) {
+      sentences(vocabulary, tables) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));

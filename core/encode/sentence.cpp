@@ -1,10 +1,12 @@
 #include "encode/sentence.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "base/bytes.h"
 #include "base/characters.h"
 
 namespace tokenmill::encode {
@@ -14,12 +16,20 @@ namespace {
 using vocab::Trie;
 
 constexpr TokenId kNotReached = 0xFFFFFFFEU;
-constexpr unsigned kWordBits = 14;
 constexpr double kNoWay = -std::numeric_limits<double>::infinity();
+
+// Unique together with the size.
+void make_padded_key(Bytes word, std::uint64_t key[4]) noexcept {
+    for (std::size_t i = 0; i < 4; ++i) {
+        const std::size_t rest = word.size() > 8 * i ? word.size() - 8 * i : 0;
+        key[i] = rest == 0 ? 0 : load_short(word.data() + 8 * i, std::min<std::size_t>(rest, 8));
+    }
+}
 
 }  // namespace
 
-SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab) : vocab_(&vocab) {
+SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables)
+    : vocab_(&vocab), tables_(&tables) {
     constexpr float kUnknownPenalty = 10.0F;
     const std::vector<float>& scores = vocab.text_scores;
     if (scores.empty()) {
@@ -64,8 +74,8 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
         const Bytes part = text.subspan(at, end - at);
         at = end;
         if (part.size() <= kLongest) {
-            const Word& word = word_of(part);
-            if (std::abs(sum) < word.largest_sum) {
+            const Word word = word_of(part);
+            if (std::abs(sum) < word.limit) {
                 sum = append_known(word, sum, ids);
                 continue;
             }
@@ -100,39 +110,41 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
     }
 }
 
-SentenceLookUp::Word& SentenceLookUp::word_of(Bytes text) {
-    if (words_.empty()) {
-        words_.resize(std::size_t{1} << kWordBits);
+// The tables hold a limit and behind it the ids.
+SentenceLookUp::Word SentenceLookUp::word_of(Bytes text) {
+    const auto size = static_cast<std::uint32_t>(text.size());
+    std::uint64_t key[4];
+    make_padded_key(text, key);
+    const Line32* set =
+        tables_->lines32 + 2 * (hash_key32(key, size) >> (64 - tables_->bits.words32));
+    for (unsigned way = 0; way < 2; ++way) {
+        if (set[way].header >> 8 == size && std::memcmp(set[way].key, key, sizeof(key)) == 0) {
+            return {std::bit_cast<float>(set[way].ids[0]), (set[way].header & 255) - 1,
+                    set[way].ids + 1};
+        }
     }
-    Word& word = words_[vocab::hash_bytes(text) >> (64 - kWordBits)];
-    const bool is_same =
-        word.size == text.size() && std::memcmp(word.bytes, text.data(), text.size()) == 0;
-    if (!is_same) {
-        remember(text, word);
+    const bool is_found = find_exactly(text);
+    const float limit = is_found ? find_limit(text) : 0.0F;
+    const auto count = static_cast<std::uint32_t>(is_found ? ends_.size() : 0);
+    record_[0] = std::bit_cast<std::uint32_t>(limit);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        record_[1 + i] = exact_[ends_[count - 1 - i]].id;
     }
-    return word;
+    tables_->put32(key, size, record_, 1 + count);
+    return {limit, count, record_ + 1};
 }
 
 // Rounding moves the sum of a way of n pieces by no more than n halves of the last bit of the
 // largest sum on it. Where the second best way is further behind than what rounding can move the
 // two, the best one wins behind whatever came before.
-void SentenceLookUp::remember(Bytes text, Word& word) {
+float SentenceLookUp::find_limit(Bytes text) {
     constexpr double kHalfBit = 1.01 / (1 << 24);
     constexpr double kInexact = 1e-6;  // sums of a few floats in doubles are far better than this
-    std::memcpy(word.bytes, text.data(), text.size());
-    word.size = static_cast<std::uint16_t>(text.size());
-    word.count = 0;
-    word.largest_sum = 0.0F;  // no sum is below it
-    collect_exactly(text, word);
-    if (word.count == 0) {
-        return;
-    }
     const ExactStep& last = exact_[text.size()];
     const auto size = static_cast<double>(text.size());
     const double gap = last.best - last.second - kInexact;
-    const double limit =
-        gap / (2 * size * kHalfBit) - size * static_cast<double>(largest_score_);
-    word.largest_sum = limit > 0 ? static_cast<float>(std::min(limit * 0.999, 1e30)) : 0.0F;
+    const double limit = gap / (2 * size * kHalfBit) - size * static_cast<double>(largest_score_);
+    return limit > 0 ? static_cast<float>(std::min(limit * 0.999, 1e30)) : 0.0F;
 }
 
 template <typename Visit>
@@ -145,23 +157,42 @@ void SentenceLookUp::visit_characters(Bytes word, Visit visit) const {
     }
 }
 
+// Where the trie is behind a character.
+std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
+    const std::uint8_t* const at = character.data();
+    switch (character.size()) {
+        case 1:
+            return vocab_->char_nodes[at[0]];
+        case 2:
+            return vocab_->char_nodes[(at[0] & 31U) << 6 | (at[1] & 63U)];
+        case 3:
+            return vocab_->char_nodes[(at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U)];
+        default:
+            break;
+    }
+    std::uint32_t node = Trie::kRoot;
+    for (const std::uint8_t byte : character) {
+        node = node == Trie::kNoNode ? node : vocab_->trie.step(node, byte);
+    }
+    return node;
+}
+
 // Calls `offer` with end, score and id of every piece that begins there.
 template <typename Offer>
 void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end,
                                   Offer offer) const {
     const Trie& trie = vocab_->trie;
-    std::uint32_t node = Trie::kRoot;
-    bool has_character = false;
-    for (std::size_t end = begin; end < word.size();) {
-        node = trie.step(node, word[end++]);
-        if (node == Trie::kNoNode) {
-            break;
-        }
+    std::uint32_t node = character_node(word.subspan(begin, first_end - begin));
+    const bool has_character = node != Trie::kNoNode && trie.nodes[node].token != 0;
+    for (std::size_t end = first_end; node != Trie::kNoNode;) {
         if (trie.nodes[node].token != 0) {
             const TokenId id = trie.nodes[node].token - 1;
-            has_character |= end == first_end;
             offer(end, vocab_->text_scores[id], id);
         }
+        if (end == word.size()) {
+            break;
+        }
+        node = trie.step(node, word[end++]);
     }
     if (!has_character) {
         offer(first_end, unknown_score_, vocab_->unk_id());
@@ -185,8 +216,8 @@ float SentenceLookUp::find_best(Bytes word, float sum) {
     return steps_.back().score;
 }
 
-// The best way by sums that are not rounded, where it is made of pieces alone, and few of them.
-void SentenceLookUp::collect_exactly(Bytes text, Word& word) {
+// The best way by sums that are not rounded; false if it is not made of pieces alone, and few.
+bool SentenceLookUp::find_exactly(Bytes text) {
     exact_.assign(text.size() + 1, ExactStep{kNoWay, kNoWay, 0, kNotReached});
     exact_[0].best = 0.0;
     visit_characters(text, [&](std::uint32_t begin, std::uint32_t first_end) {
@@ -206,16 +237,11 @@ void SentenceLookUp::collect_exactly(Bytes text, Word& word) {
     ends_.clear();
     for (auto end = static_cast<std::uint32_t>(text.size()); end > 0; end = exact_[end].begin) {
         if (exact_[end].id == vocab_->unk_id() || exact_[end].id == kNotReached) {
-            return;
+            return false;
         }
         ends_.push_back(end);
     }
-    if (ends_.size() > kMostIds) {
-        return;
-    }
-    for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
-        word.ids[word.count++] = exact_[*end].id;
-    }
+    return ends_.size() <= kMostIds;
 }
 
 // Calls `put` with the pieces of the best way, from the left.

@@ -7,33 +7,30 @@
 
 #include "base/types.h"
 #include "encode/look_up.h"
+#include "encode/tables.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::encode {
 
 class SentenceLookUp {
 public:
-    explicit SentenceLookUp(const vocab::VocabView& vocab);
+    SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables);
 
     // Ids of `text`, replacing what `ids` held.
     void look_up(Bytes text, std::vector<std::uint32_t>& ids);
     // What each of them stands for.
     void find_parts(Bytes text, std::vector<Part>& parts);
 
-    // Bytes of the memory for words.
-    [[nodiscard]] std::size_t size_bytes() const noexcept { return words_.size() * sizeof(Word); }
-
 private:
     static constexpr std::size_t kLongest = 32;  // bytes of a word that is remembered
-    static constexpr std::size_t kMostIds = 10;
+    static constexpr std::size_t kMostIds = 6;
 
+    // What is remembered of a word: it is cut like this behind every sum whose size is below the
+    // limit. Without ids, behind none.
     struct Word {
-        std::uint8_t bytes[kLongest];
-        TokenId ids[kMostIds];
-        // The word is cut like this behind every sum whose size is below this.
-        float largest_sum;
-        std::uint16_t size;  // 0: nothing here
-        std::uint16_t count;
+        float limit;
+        std::uint32_t count;
+        const TokenId* ids;
     };
     // The best way to the end of a prefix of a word.
     struct Step {
@@ -51,14 +48,15 @@ private:
 
     void build_joints();
     [[nodiscard]] std::size_t word_end(Bytes text, std::size_t begin) const noexcept;
-    [[nodiscard]] Word& word_of(Bytes text);
-    void remember(Bytes text, Word& word);
+    [[nodiscard]] Word word_of(Bytes text);
+    [[nodiscard]] float find_limit(Bytes text);
+    [[nodiscard]] std::uint32_t character_node(Bytes character) const noexcept;
     template <typename Offer>
     void visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end, Offer offer) const;
     template <typename Visit>
     void visit_characters(Bytes word, Visit visit) const;
     [[nodiscard]] float find_best(Bytes word, float sum);
-    void collect_exactly(Bytes text, Word& word);
+    [[nodiscard]] bool find_exactly(Bytes text);
     template <typename Put>
     void collect(Bytes word, Put put);
     [[nodiscard]] float append_known(const Word& word, float sum,
@@ -69,7 +67,8 @@ private:
     float unknown_score_ = 0.0F;
     float largest_score_ = 0.0F;         // without its sign
     std::vector<std::uint64_t> joints_;  // a bit for each two bytes that some piece joins
-    std::vector<Word> words_;            // by hash; made when first needed
+    WordTables* tables_;
+    std::uint32_t record_[1 + kMostIds];  // a limit and ids, as the tables keep them
     std::vector<Step> steps_;
     std::vector<ExactStep> exact_;
     std::vector<std::uint32_t> ends_;  // of the pieces of the best way, the last one first

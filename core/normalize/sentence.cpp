@@ -109,6 +109,9 @@ Sentence::Sentence(std::uint8_t flags, Bytes map, std::vector<std::vector<std::u
     plain_.resize(0x10000);
     for (std::uint32_t code = 0; code < 0x10000; ++code) {
         plain_[code] = plain_of(code);
+        if (code < 0x80 && code != ' ') {
+            is_plain_ascii_[code] = plain_[code] != Plain::Never;
+        }
     }
 }
 
@@ -238,24 +241,40 @@ private:
     // Characters that stand for themselves, with the blanks that stay between them.
     void copy_plain() {
         const std::uint8_t* const begin = at_;
-        const bool keeps_blanks = !rules_.has(kMarks);
-        while (at_ != end_) {
-            const unicode::Character character = unicode::read_character(at_);
-            if (character.point > 0xFFFF) {
-                break;
-            }
-            const Plain plain = rules_.plain_[character.point];
-            const bool is_plain = plain == Plain::Always ||
-                                  (plain == Plain::BeforeAscii && end_ - at_ > 1 && at_[1] < 0x80);
-            if (!is_plain || (*at_ == ' ' && !(keeps_blanks && stays(begin)))) {
-                break;
-            }
-            at_ += character.size;
-        }
+        do {
+            skip_ascii();
+        } while (skip_character(begin));
         if (at_ != begin) {
             output_.copy(begin, at_);
             after_blank_ = squeezes_ && at_[-1] == ' ';
         }
+    }
+
+    // A run of letters and the like; what is behind the last one may still change it.
+    void skip_ascii() noexcept {
+        const std::uint8_t* at = at_;
+        while (at != end_ && rules_.is_plain_ascii_[*at]) {
+            ++at;
+        }
+        at_ = at != at_ && at != end_ && *at >= 0x80 ? at - 1 : at;
+    }
+
+    [[nodiscard]] bool skip_character(const std::uint8_t* begin) noexcept {
+        if (at_ == end_) {
+            return false;
+        }
+        const unicode::Character character = unicode::read_character(at_);
+        if (character.point > 0xFFFF) {
+            return false;
+        }
+        const Plain plain = rules_.plain_[character.point];
+        const bool is_plain = plain == Plain::Always ||
+                              (plain == Plain::BeforeAscii && end_ - at_ > 1 && at_[1] < 0x80);
+        if (!is_plain || (*at_ == ' ' && (rules_.has(kMarks) || !stays(begin)))) {
+            return false;
+        }
+        at_ += character.size;
+        return true;
     }
 
     // Whether the blank at the cursor is no second one.

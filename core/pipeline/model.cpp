@@ -145,7 +145,6 @@ MemoryUse Model::memory() const noexcept {
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
             use.tables += worker->encoder.tables.size_bytes();
-            use.tables += worker->encoder.sentences.size_bytes();
             use.buffers += worker->output.size_bytes() + worker->scratch_bytes();
             slot.store(worker, std::memory_order_release);
         }
