@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "base/bytes.h"
@@ -24,6 +23,10 @@ void make_padded_key(Bytes word, std::uint64_t key[4]) noexcept {
         const std::size_t rest = word.size() > 8 * i ? word.size() - 8 * i : 0;
         key[i] = rest == 0 ? 0 : load_short(word.data() + 8 * i, std::min<std::size_t>(rest, 8));
     }
+}
+
+bool is_same_key(const std::uint64_t a[4], const std::uint64_t b[4]) noexcept {
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
 }  // namespace
@@ -70,19 +73,40 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     ids.clear();
     float sum = 0.0F;
     for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end = word_end(text, at);
-        const Bytes part = text.subspan(at, end - at);
-        at = end;
-        if (part.size() <= kLongest) {
-            const Word word = word_of(part);
-            if (std::abs(sum) < word.limit) {
-                sum = append_known(word, sum, ids);
-                continue;
+        const std::size_t count = look_ahead(text, at);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (ahead_[i].set != nullptr) {
+                const Word word = word_of(ahead_[i]);
+                if (std::abs(sum) < word.limit) {
+                    sum = append_known(word, sum, ids);
+                    continue;
+                }
             }
+            sum = find_best(ahead_[i].text, sum);
+            append_found(ahead_[i].text, ids);
         }
-        sum = find_best(part, sum);
-        append_found(part, ids);
     }
+}
+
+// Cuts the next words off; returns how many.
+std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
+    std::size_t count = 0;
+    while (count < kAhead && at < text.size()) {
+        Ahead& ahead = ahead_[count++];
+        const std::size_t end = word_end(text, at);
+        ahead.text = text.subspan(at, end - at);
+        ahead.set = nullptr;
+        if (ahead.text.size() <= kLongest) {
+            const auto size = static_cast<std::uint32_t>(ahead.text.size());
+            make_padded_key(ahead.text, ahead.key);
+            const std::uint64_t hash = hash_key32(ahead.key, size);
+            ahead.set = tables_->lines32 + 2 * (hash >> (64 - tables_->bits.words32));
+            __builtin_prefetch(ahead.set);
+            __builtin_prefetch(ahead.set + 1);
+        }
+        at = end;
+    }
+    return count;
 }
 
 void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
@@ -111,16 +135,13 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
 }
 
 // The tables hold a limit and behind it the ids.
-SentenceLookUp::Word SentenceLookUp::word_of(Bytes text) {
+SentenceLookUp::Word SentenceLookUp::word_of(const Ahead& ahead) {
+    const Bytes text = ahead.text;
     const auto size = static_cast<std::uint32_t>(text.size());
-    std::uint64_t key[4];
-    make_padded_key(text, key);
-    const Line32* set =
-        tables_->lines32 + 2 * (hash_key32(key, size) >> (64 - tables_->bits.words32));
     for (unsigned way = 0; way < 2; ++way) {
-        if (set[way].header >> 8 == size && std::memcmp(set[way].key, key, sizeof(key)) == 0) {
-            return {std::bit_cast<float>(set[way].ids[0]), (set[way].header & 255) - 1,
-                    set[way].ids + 1};
+        const Line32& line = ahead.set[way];
+        if (line.header >> 8 == size && is_same_key(line.key, ahead.key)) {
+            return {std::bit_cast<float>(line.ids[0]), (line.header & 255) - 1, line.ids + 1};
         }
     }
     const bool is_found = find_exactly(text);
@@ -130,7 +151,7 @@ SentenceLookUp::Word SentenceLookUp::word_of(Bytes text) {
     for (std::uint32_t i = 0; i < count; ++i) {
         record_[1 + i] = exact_[ends_[count - 1 - i]].id;
     }
-    tables_->put32(key, size, record_, 1 + count);
+    tables_->put32(ahead.key, size, record_, 1 + count);
     return {limit, count, record_ + 1};
 }
 

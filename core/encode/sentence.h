@@ -24,6 +24,7 @@ public:
 private:
     static constexpr std::size_t kLongest = 32;  // bytes of a word that is remembered
     static constexpr std::size_t kMostIds = 6;
+    static constexpr std::size_t kAhead = 32;  // words: time enough for the tables to arrive
 
     // What is remembered of a word: it is cut like this behind every sum whose size is below the
     // limit. Without ids, behind none.
@@ -31,6 +32,12 @@ private:
         float limit;
         std::uint32_t count;
         const TokenId* ids;
+    };
+    // A word of the text, and where the tables would have it.
+    struct Ahead {
+        Bytes text;
+        std::uint64_t key[4];
+        Line32* set;  // null for a word that is too long
     };
     // The best way to the end of a prefix of a word.
     struct Step {
@@ -48,7 +55,8 @@ private:
 
     void build_joints();
     [[nodiscard]] std::size_t word_end(Bytes text, std::size_t begin) const noexcept;
-    [[nodiscard]] Word word_of(Bytes text);
+    [[nodiscard]] std::size_t look_ahead(Bytes text, std::size_t& at);
+    [[nodiscard]] Word word_of(const Ahead& ahead);
     [[nodiscard]] float find_limit(Bytes text);
     [[nodiscard]] std::uint32_t character_node(Bytes character) const noexcept;
     template <typename Offer>
@@ -68,6 +76,7 @@ private:
     float largest_score_ = 0.0F;         // without its sign
     std::vector<std::uint64_t> joints_;  // a bit for each two bytes that some piece joins
     WordTables* tables_;
+    Ahead ahead_[kAhead];
     std::uint32_t record_[1 + kMostIds];  // a limit and ids, as the tables keep them
     std::vector<Step> steps_;
     std::vector<ExactStep> exact_;

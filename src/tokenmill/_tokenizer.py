@@ -325,8 +325,8 @@ class Tokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
 
-        What was loaded from a tokenizer.json is written as it was; for rank files a new one is
-        made, whose merges say what the ranks say. In a directory it is called tokenizer.json.
+        What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
+        rank files a new tokenizer.json whose merges say what the ranks say.
         """
         save(self._ready, path)
 
