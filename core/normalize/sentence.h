@@ -54,7 +54,7 @@ private:
     std::vector<std::vector<std::uint8_t>> kept_;  // sorted
     bool begins_kept_[256] = {};
     bool is_plain_ascii_[256] = {};  // never blanks
-    std::vector<Plain> plain_;  // of every basic character; a blank may still be dropped
+    std::vector<Plain> plain_;       // of every basic character; a blank may still be dropped
 };
 
 }  // namespace tokenmill::normalize

@@ -140,7 +140,7 @@ public:
     std::span<const double> scores;           // Unigram: by id
     std::vector<float> text_scores;           // the same, for sums over a whole text
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
-    std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
+    std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
 

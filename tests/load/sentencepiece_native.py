@@ -39,9 +39,7 @@ class NativeSentencePiece:
     def _check_spans(self, library: Any, text: str, unit: Literal["char", "byte"]) -> None:  # noqa: ANN401
         batch = self._tokenizer.encode_batch([text], offsets=unit, threads=1)
         try:
-            found = library.encode(
-                text, return_type="offset_mapping", return_bytes=unit == "byte"
-            )
+            found = library.encode(text, return_type="offset_mapping", return_bytes=unit == "byte")
         except RuntimeError:  # it fails at control pieces in a text, which BPE can have
             return
         spans = np.asarray(batch.spans).reshape(-1, 2).tolist()
