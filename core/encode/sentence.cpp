@@ -15,6 +15,8 @@ namespace {
 using vocab::Trie;
 
 constexpr TokenId kNotReached = 0xFFFFFFFEU;
+// Where the best sum so far is larger, it is taken off all sums that are known by then.
+constexpr float kLargestSum = 100000.0F;
 constexpr double kNoWay = -std::numeric_limits<double>::infinity();
 
 // Unique together with the size.
@@ -75,6 +77,7 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t count = look_ahead(text, at);
         for (std::size_t i = 0; i < count; ++i) {
+            sum = std::abs(sum) > kLargestSum ? 0.0F : sum;
             if (ahead_[i].set != nullptr) {
                 const Word word = word_of(ahead_[i]);
                 if (std::abs(sum) < word.limit) {
@@ -157,15 +160,16 @@ SentenceLookUp::Word SentenceLookUp::word_of(const Ahead& ahead) {
 
 // Rounding moves the sum of a way of n pieces by no more than n halves of the last bit of the
 // largest sum on it. Where the second best way is further behind than what rounding can move the
-// two, the best one wins behind whatever came before.
+// two, the best one wins behind whatever came before. No sum within the word may be too large.
 float SentenceLookUp::find_limit(Bytes text) {
     constexpr double kHalfBit = 1.01 / (1 << 24);
     constexpr double kInexact = 1e-6;  // sums of a few floats in doubles are far better than this
     const ExactStep& last = exact_[text.size()];
     const auto size = static_cast<double>(text.size());
     const double gap = last.best - last.second - kInexact;
-    const double limit = gap / (2 * size * kHalfBit) - size * static_cast<double>(largest_score_);
-    return limit > 0 ? static_cast<float>(std::min(limit * 0.999, 1e30)) : 0.0F;
+    const double within = size * static_cast<double>(largest_score_);
+    const double limit = std::min(gap / (2 * size * kHalfBit), double{kLargestSum} - 1) - within;
+    return limit > 0 ? static_cast<float>(limit * 0.999) : 0.0F;
 }
 
 template <typename Visit>
@@ -224,10 +228,16 @@ void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t
 // same place, the first one offered stays: its last piece is the longest.
 float SentenceLookUp::find_best(Bytes word, float sum) {
     steps_.assign(word.size() + 1, Step{sum, 0, kNotReached});
+    std::size_t reach = 0;  // the furthest end of a piece so far
     visit_characters(word, [&](std::uint32_t begin, std::uint32_t first_end) {
+        const float too_large = steps_[begin].score;
+        for (std::size_t at = begin; std::abs(too_large) > kLargestSum && at <= reach; ++at) {
+            steps_[at].score -= too_large;
+        }
         const float here = steps_[begin].score;
         visit_pieces(word, begin, first_end, [&](std::size_t end, float score, TokenId id) {
             Step& step = steps_[end];
+            reach = std::max(reach, end);
             const float total = here + score;
             if (step.id == kNotReached || total > step.score) {
                 step = {total, begin, id};

@@ -189,6 +189,22 @@ def test_sums_of_a_long_text_are_rounded() -> None:
     twins.native.check(twins.library, text[:6000])  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_that_become_too_large(seed: int) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    for _ in range(8):
+        texts = {"a", "b", "c", SPACE}
+        texts |= {"".join(choose.choices("abc", k=choose.randrange(2, 6))) for _ in range(9)}
+        scale = choose.choice((-25_000.0, -50_000.0, -33_333.3, -70_000.0, -3_000.0, 25_000.0))
+        pieces = [
+            Piece(text, scale * len(text) * choose.choice((1, 1, 0.5, 1.25)) + choose.random() / 9)
+            for text in sorted(texts)
+        ]
+        twins = Twins(model_file([UNK, *pieces]))
+        for _ in range(8):
+            twins.check("".join(choose.choices("abcz ", (5, 5, 5, 1, 2), k=choose.randrange(60))))
+
+
 def test_long_runs_of_pieces_that_share_a_score() -> None:
     runs = [Piece(SPACE * size, -9.0) for size in (2, 3, 4, 8, 15)]
     words = [Piece("ab", -1.0), Piece("aba", -9.0), Piece("ba", -9.0), Piece("a" * 4, -9.0)]
