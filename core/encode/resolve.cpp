@@ -24,6 +24,9 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
 }
 
 bool WordEncoder::is_plain(Bytes word) const noexcept {
+    if (vocab.has_ends()) {
+        return false;
+    }
     if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {
         return true;
     }

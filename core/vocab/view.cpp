@@ -118,11 +118,13 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (std::size_t i = 0; i < 65536; ++i) {
         check_internal(pairs.byte_pairs[i]);
     }
-    if (kind() == Kind::Characters) {
+    if (kind() == Kind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
         for (const std::uint32_t number : internal) {
             check_internal(number);
         }
+    }
+    if (kind() == Kind::Characters) {
         return;
     }
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
