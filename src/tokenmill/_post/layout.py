@@ -65,7 +65,7 @@ class Layout:
         """What rows are padded with, 0 if they are not."""
         return 0 if self.padding is None else self.padding.pad_id
 
-    def column(self, name: str, dtype: DTypeLike = None) -> NDArray[Any]:
+    def column(self, name: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
         """Return the values of all rows, one behind the other."""
         rows, kinds = self.rows, np.array(self.rows.kinds)
         if name == "ids":
@@ -84,7 +84,7 @@ class Layout:
         self,
         values: list[NDArray[Any]],
         fixed: list[int],
-        dtype: DTypeLike,
+        dtype: DTypeLike | None,
         pad: int | None = None,
     ) -> NDArray[Any]:
         column = Column(tuple(values), fixed, self.pad_id if pad is None else pad)
