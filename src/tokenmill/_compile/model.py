@@ -37,7 +37,8 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     if spec.sentencepiece is not None:
         raise _refusal(spec, ("a SentencePiece model",))
     spelled = spell_blanks(spec)
-    reasons = (*spelled.reasons, *model_reasons(spelled))
+    normalizer = serialize_normalizer(spelled.spec.normalizer)
+    reasons = (*spelled.reasons, *model_reasons(spelled), *_vanishing(spec, normalizer))
     if reasons:
         raise _refusal(spec, reasons)
     split = compile_split(spelled)
@@ -53,7 +54,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
             (t.content.encode(), t.id, t.special, t.normalized, t.lstrip, t.rstrip, t.single_word)
             for t in spec.added_tokens
         ],
-        normalizer=serialize_normalizer(spelled.spec.normalizer),
+        normalizer=normalizer,
         prefix_space=PREFIX_MODES[spelled.prefix],
         trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),
@@ -92,6 +93,15 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     if isinstance(spec.model, OpaqueModel) or spec.sentencepiece is not None:
         meta["split"] = meta["normalizer"] = [f"through {spec.reference!r}"]
     return meta
+
+
+def _vanishing(spec: TokenizerSpec, normalizer: bytes) -> list[str]:
+    """Report added tokens of which the normalizer leaves nothing, which would match everywhere."""
+    return [
+        f"the added token {token.content!r}, which is normalized to nothing"
+        for token in spec.added_tokens
+        if token.normalized and not _core.normalize(normalizer, token.content.encode())
+    ]
 
 
 def _ranges(name: str) -> NDArray[np.uint32]:

@@ -1,4 +1,4 @@
-"""Tokens that end a word, as "the</w>": what the core is told of them, and where that is not enough.
+"""Tokens that end a word, as "the</w>": what the core is told, and where that is not enough.
 
 The last symbol of a word is a byte or a character with the suffix behind it. The core writes the
 suffix as one byte that no text has; so the text "</w>" is never taken for it.
