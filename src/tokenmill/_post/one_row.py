@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill import _core
 from tokenmill._post.layout import NO_WORD
 from tokenmill._post.templates import SIDES
 from tokenmill._post.truncation import check_room, cut_windows
@@ -124,4 +125,5 @@ def as_list(values: NDArray[Any]) -> list[Any]:
     """Return values as Python numbers, or as pairs of them."""
     if values.ndim == 1:
         return values.tolist()  # type: ignore[no-any-return]
-    return list(zip(values[:, 0].tolist(), values[:, 1].tolist(), strict=True))
+    pairs: list[Any] = _core.list_pairs(np.ascontiguousarray(values, dtype=np.int64))  # type: ignore[assignment]
+    return pairs

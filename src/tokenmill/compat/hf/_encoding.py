@@ -106,14 +106,14 @@ class Encoding:
     @property
     def offsets(self) -> list[tuple[int, int]]:
         """The (begin, end) of each token in its text."""
-        places = self._placed()
-        return self._real().offsets if places is None else [*places.offsets]
+        rows = self._placed_rows()
+        return self._real().offsets if rows is None else rows.row("spans", self._row)
 
     @property
     def word_ids(self) -> list[int | None]:
         """The number of the word that each token is of, None for what was put around texts."""
-        places = self._placed()
-        return self._real().word_ids if places is None else [*places.words]
+        rows = self._placed_rows()
+        return self._real().word_ids if rows is None else _numbered(rows.row("words", self._row))
 
     @property
     def words(self) -> list[int | None]:
@@ -187,22 +187,23 @@ class Encoding:
         places = self._placed() if plain else None
         return getattr(self._real() if places is None else places, name)(*args, **kwargs)
 
-    def _placed(self) -> Places | None:
+    def _placed_rows(self) -> Rows | RowAlone | None:
         batch = self._batch
-        if self._places is None and batch is not None and not self._is_padded_text(batch):
-            rows = batch.placed
-            if rows is not None:
-                self._places = self._found(batch, rows)
+        return None if batch is None or self._is_padded_text(batch) else batch.placed
+
+    def _placed(self) -> Places | None:
+        if self._places is None:
+            rows = self._placed_rows()
+            self._places = None if rows is None else self._found(rows)
         return self._places
 
-    def _found(self, batch: Batch, rows: Rows | RowAlone) -> Places:
-        words = [None if w == NO_WORD else w for w in rows.row("words", self._row)]
+    def _found(self, rows: Rows | RowAlone) -> Places:
         ranges, place = {}, rows.lead(self._row)
         for part, size in rows.parts(self._row):
             if part is not None:
                 ranges[part] = place, place + size
             place += size
-        return Places(rows.row("spans", self._row), words, self.sequence_ids, ranges)
+        return Places(self.offsets, self.word_ids, self.sequence_ids, ranges)
 
     def _is_padded_text(self, batch: Batch) -> bool:
         """Tell whether it is a text with nothing around it, which owns its padding too: ask."""
@@ -240,6 +241,10 @@ class Encoding:
         before = batch.rows.lead(self._row)
         after = len(self) - before - len(values)
         return [pad] * before + values + [pad] * after
+
+
+def _numbered(words: list[int]) -> list[int | None]:
+    return [None if word == NO_WORD else word for word in words]
 
 
 def spelled(
