@@ -188,12 +188,12 @@ class Encoding:
         return getattr(self._real() if places is None else places, name)(*args, **kwargs)
 
     def _placed_rows(self) -> Rows | RowAlone | None:
-        batch = self._batch
-        return None if batch is None or self._is_padded_text(batch) else batch.placed
+        return None if self._batch is None else self._batch.placed
 
     def _placed(self) -> Places | None:
-        if self._places is None:
-            rows = self._placed_rows()
+        batch = self._batch
+        if self._places is None and batch is not None and not self._is_padded_text(batch):
+            rows = batch.placed
             self._places = None if rows is None else self._found(rows)
         return self._places
 
