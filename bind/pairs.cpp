@@ -7,8 +7,7 @@ namespace tokenmill::bind {
 
 namespace {
 
-using PairArray =
-    nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
+using PairArray = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
 // Numbers as objects; small ones are used again, for every text begins with them.
 class Numbers {

@@ -86,7 +86,7 @@ struct Scalars {
     std::uint32_t first_byte_id;  // internal id of byte 0 among what unknown characters become
     std::uint32_t first_merged;   // internal ids from here on are made by merges
     std::uint32_t has_ends;
-    double unknown_score;         // Unigram: of a character that no token covers
+    double unknown_score;  // Unigram: of a character that no token covers
 };
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
