@@ -28,7 +28,7 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
 }
 
 bool WordEncoder::is_plain(Bytes word) const noexcept {
-    if (vocab.maybe_tied(word)) {
+    if (vocab.maybe_tied(word) || vocab.has_ends()) {
         return false;
     }
     if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {

@@ -32,6 +32,9 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
     out.add_value(kFlags, input.prefix_space);
     out.add_value(kTrim, input.trim);
+    if (input.cut_by_tokens) {
+        out.add_value(kWholeRanges, std::uint32_t{1});
+    }
     return out.finish();
 }
 

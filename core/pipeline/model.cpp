@@ -55,6 +55,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
       suffix_(blob_.get<std::uint32_t>(kSuffixIds)),
       prefix_space_(blob_.need<PrefixSpace>(kFlags, 1)[0]),
       trim_(blob_.need<Trim>(kTrim, 1)[0]),
+      whole_ranges_(!blob_.get<std::uint32_t>(kWholeRanges).empty()),
       meta_(blob_.get<std::uint8_t>(kMeta)),
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),
@@ -87,7 +88,8 @@ Model::~Model() {
     delete token_sizes_.load();
 }
 
-void Model::set_spans(Worker& worker, SpanUnit unit) const {
+void Model::set_spans(Worker& worker, const Options& options) const {
+    const SpanUnit unit = options.spans;
     const std::vector<std::uint8_t>* sizes = token_sizes_.load(std::memory_order_acquire);
     if (unit != SpanUnit::None && sizes == nullptr) {
         // Whoever is first wins: no lock, so that a fork in the middle is harmless.
@@ -99,6 +101,9 @@ void Model::set_spans(Worker& worker, SpanUnit unit) const {
     const bool has_drops =
         unit != SpanUnit::None && vocab_.kind() == vocab::Kind::Bytes && vocab_.drops_bytes();
     worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data(), has_drops);
+    const Words kind = whole_ranges_ ? Words::Ranges : Words::Units;
+    worker.spans.words.kind = options.words ? kind : Words::None;
+    worker.spans.words.skips_empty = vocab_.scalars().drop_white != 0;
 }
 
 Worker* Model::take_worker() const {
@@ -117,6 +122,7 @@ Worker* Model::take_worker() const {
 void Model::give_back(Worker* worker) const noexcept {
     worker->clear();
     worker->spans.begin(SpanUnit::None, Trim::Never, nullptr, false);
+    worker->spans.words.kind = Words::None;
     worker->encoder.count = 0;
     worker->encoder.longer_count = 0;
     worker->encoder.side.clear();

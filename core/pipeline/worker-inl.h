@@ -14,14 +14,17 @@ inline void flush_batch(pipeline::Worker& worker) {
         std::uint32_t* const from = out;
         out = write_ids(e, done, mark, out);
         if (has_spans) {
+            write_words(worker, done, mark, from);
             write_spans(worker, done, mark, from);
             worker.spans.text_ids = 0;
+            worker.spans.words.count = 0;
         }
         done = mark;
         worker.doc_ends.push_back(static_cast<std::size_t>(out - worker.first()));
     }
     worker.cursor = write_ids(e, done, e.count, out);
     if (has_spans) {
+        write_words(worker, done, e.count, out);
         write_spans(worker, done, e.count, out);
         worker.spans.end_batch();
     }
@@ -40,7 +43,7 @@ public:
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
           readable_(readable),
-          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}) {}
+          cuts_(worker.spans.keeps_whole() ? 0 : ~std::uint64_t{0}) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }

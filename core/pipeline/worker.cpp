@@ -30,6 +30,10 @@ void Worker::reserve(std::size_t more) {
     if (spans.unit != SpanUnit::None && wanted * sizeof(Place) > spans.output.size_bytes()) {
         grow(spans.output, used, wanted, sizeof(Place));
     }
+    PageBuffer& numbers = spans.words.output;
+    if (spans.words.kind != Words::None && wanted * sizeof(std::uint32_t) > numbers.size_bytes()) {
+        grow(numbers, used, wanted, sizeof(std::uint32_t));
+    }
 }
 
 void Worker::open_range(const SpanRange& range) {

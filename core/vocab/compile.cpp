@@ -64,7 +64,9 @@ void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool amb
     }
 }
 
-void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_merges, Walk& walk) {
+void visit_token(TokenId id, Bytes token, const Deriver& deriver, const VocabInput& input,
+                 Walk& walk) {
+    const bool ignore_merges = input.ignore_merges;
     std::vector<TokenId> ids;
     Derivation last{kNoMerge, 0, 0, 0};
     deriver.merge(token, ids, &last);
@@ -81,12 +83,15 @@ void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_me
         walk.unreachable[h >> 6] |= std::uint64_t{1} << (h & 63);
         ++walk.unreachable_count;
     }
-    if (reachable || ignore_merges) {  // else no text ever shows it: it cannot block a cut
+    // Else no text ever shows it: it cannot block a cut. Words that have ends are never cut.
+    if ((reachable || ignore_merges) && !input.has_ends) {
         walk.junctions.add_token(token);
         walk.adjacency.add_token(token);
     }
-    if (!ids.empty()) {
+    if (!ids.empty() && !input.has_ends) {
         add_seed(token, id, ids, ambiguous, walk);
+    } else if (!ids.empty() && token.back() == kWordEnd) {  // any other is no whole word
+        add_seed(token.first(token.size() - 1), id, ids, ambiguous, walk);
     }
 }
 
@@ -121,6 +126,8 @@ Numbering number_tokens(const VocabInput& input, const Deriver& deriver, const W
         for (const std::uint32_t id : input.byte_ids) {
             numbers.external.push_back(id);  // never found by its text: no internal id for it
         }
+    }
+    if (!is_bytes || input.has_ends) {
         for (const TokenId id : walk.symbols) {
             if (numbers.internal[id] == kNoMerge) {
                 numbers.add(id);
@@ -257,6 +264,7 @@ Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& n
     scalars.first_byte_id = input.byte_ids.empty() ? 0U : numbers.first_byte_id;
     scalars.first_merged = numbers.first_merged;
     scalars.whole_text = input.whole_text ? 1U : 0U;
+    scalars.has_ends = input.has_ends ? 1U : 0U;
     return scalars;
 }
 
@@ -266,7 +274,7 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
         const std::uint64_t begin = input.token_offsets[id];
         const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
         if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
-            visit_token(id, token, deriver, input.ignore_merges, walk);
+            visit_token(id, token, deriver, input, walk);
         }
     }
     std::sort(walk.kept.begin(), walk.kept.end(),
@@ -275,13 +283,13 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
     write_pairs(walk.kept, numbers, out);
     write_ties(input, walk, numbers, out);
     out.add(kExternalIds, numbers.external);
-    if (input.kind == Kind::Characters) {
+    if (input.kind == Kind::Characters || input.has_ends) {
         out.add(kInternalIds, numbers.internal);
         if (input.fuse_unk && input.byte_ids.empty()) {
             join_unknown(deriver, walk.adjacency);
         }
     }
-    walk.junctions.write(can_cut_words(input, deriver), out);
+    walk.junctions.write(can_cut_words(input, deriver) && !input.has_ends, out);
     out.add_value(kScalars, scalars_of(input, walk, numbers));
     return walk.adjacency.finish();
 }

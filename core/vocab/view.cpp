@@ -119,11 +119,13 @@ void VocabView::view_merges(const BlobReader& blob) {
         check_internal(pairs.byte_pairs[i]);
     }
     view_ties(blob);
-    if (kind() == Kind::Characters) {
+    if (kind() == Kind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
         for (const std::uint32_t number : internal) {
             check_internal(number);
         }
+    }
+    if (kind() == Kind::Characters) {
         return;
     }
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8

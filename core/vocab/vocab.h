@@ -51,6 +51,9 @@ enum class Kind : std::uint32_t {
     WordLevel = 4,
 };
 
+// Stands behind the text of tokens that end a word, where there are such: no text holds this byte.
+constexpr std::uint8_t kWordEnd = 0xFF;
+
 // What a tokenizer definition says, in arrays; positions are external ids.
 struct VocabInput {
     Bytes token_bytes;
@@ -70,6 +73,7 @@ struct VocabInput {
     std::span<const double> scores;              // Unigram: n
     bool drop_white = false;                     // WordPiece, WordLevel: white space has no ids
     bool whole_text = false;                     // Unigram: float sums over a whole text
+    bool has_ends = false;  // merging: the last symbol of a word has kWordEnd behind it
 };
 
 struct Scalars {
@@ -85,7 +89,8 @@ struct Scalars {
     std::uint32_t first_byte_id;  // internal id of byte 0 among what unknown characters become
     std::uint32_t first_merged;   // internal ids from here on are made by merges
     std::uint32_t whole_text;     // Unigram: no word is looked up alone
-    double unknown_score;         // Unigram: of a character that no token covers
+    std::uint32_t has_ends;
+    double unknown_score;  // Unigram: of a character that no token covers
 };
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
@@ -106,10 +111,17 @@ public:
     [[nodiscard]] std::uint32_t token_count() const noexcept { return scalars_.token_count; }
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
     [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
+    [[nodiscard]] bool has_ends() const noexcept { return scalars_.has_ends != 0; }
     [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
     [[nodiscard]] TokenId unk_id() const noexcept { return scalars_.unk_id; }
     [[nodiscard]] Bytes token_bytes(TokenId id) const noexcept;
+    // The same without kWordEnd.
+    [[nodiscard]] Bytes token_text(TokenId id) const noexcept {
+        const Bytes bytes = token_bytes(id);
+        const bool ends = has_ends() && !bytes.empty() && bytes.back() == kWordEnd;
+        return bytes.first(bytes.size() - static_cast<std::size_t>(ends));
+    }
     [[nodiscard]] Bytes decode_bytes(TokenId id) const noexcept;
     // The id of a token that text can produce, or kNoToken.
     [[nodiscard]] TokenId find(Bytes token) const noexcept;
@@ -134,7 +146,7 @@ public:
     PairTable pairs{};
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
-    std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
+    std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
     std::span<const double> scores;           // Unigram: by id

@@ -52,9 +52,9 @@ class Request:
     pattern: str | None
     special_tokens: Mapping[str, int] | None
 
-    def spec(self) -> TokenizerSpec:
-        """Read and describe the source."""
-        return load_source(self.source, self.pattern, self.special_tokens)
+    def spec(self, written: bytes | None = None) -> TokenizerSpec:
+        """Read and describe the source; `written` is what a loaded one writes, if that is known."""
+        return load_source(self.source, self.pattern, self.special_tokens, written)
 
 
 def resolve(request: Request, stacklevel: int) -> Ready:
@@ -65,9 +65,10 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
         return _resolve_model_file(path)
-    key = _object_key(request.source) if path is None else _file_key(request, path)
+    written = _written(request.source) if path is None else None
+    key = _object_key(request.source, written) if path is None else _file_key(request, path)
     ready = None if key is None else _cached(key)
-    return ready or _build(request.spec(), key, stacklevel + 1)
+    return ready or _build(request.spec(written), key, stacklevel + 1)
 
 
 def compile_file(
@@ -177,13 +178,20 @@ def _file_key(request: Request, path: Path) -> str | None:
     return _cache.key_of(list(sources.values()), arguments) if sources else None
 
 
-def _object_key(source: Any) -> str | None:  # noqa: ANN401 -- an object of any library
-    """Hash what a loaded `tokenizers.Tokenizer` writes: faster than to read it again."""
+def _written(source: Any) -> bytes | None:  # noqa: ANN401 -- an object of any library
+    """Return what a loaded `tokenizers.Tokenizer` writes, None for others and where it cannot."""
     if not hasattr(source, "to_str") or not hasattr(source, "get_added_tokens_decoder"):
         return None
     try:
-        text = source.to_str().encode()
+        text: str = source.to_str()
     except Exception:
+        return None
+    return text.encode()
+
+
+def _object_key(source: Any, text: bytes | None) -> str | None:  # noqa: ANN401
+    """Hash what a loaded tokenizer writes: faster than to read it again."""
+    if text is None:
         return None
     # Ids of added tokens may differ from those in the text; the loader then refuses.
     added = {str(i): token.content for i, token in source.get_added_tokens_decoder().items()}

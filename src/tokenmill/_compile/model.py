@@ -41,7 +41,12 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         raise _refusal(spec, spec.unsupported or ("the model is unknown",))
     is_sentencepiece = spec.sentencepiece is not None
     spelled = spell_sentencepiece(spec) if is_sentencepiece else spell_blanks(spec)
-    reasons = (*spelled.reasons, *model_reasons(spelled))
+    normalizer = (
+        serialize_sentencepiece(spec)
+        if is_sentencepiece
+        else serialize_normalizer(spelled.spec.normalizer)
+    )
+    reasons = (*spelled.reasons, *model_reasons(spelled), *_vanishing(spec, normalizer))
     if reasons:
         raise _refusal(spec, reasons)
     split = compile_split(spelled)
@@ -57,11 +62,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
             (t.content.encode(), t.id, t.special, t.normalized, t.lstrip, t.rstrip, t.single_word)
             for t in spelled.spec.added_tokens
         ],
-        normalizer=(
-            serialize_sentencepiece(spec)
-            if is_sentencepiece
-            else serialize_normalizer(spelled.spec.normalizer)
-        ),
+        normalizer=normalizer,
         prefix_space=PREFIX_MODES[spelled.prefix],
         trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),
@@ -100,6 +101,15 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     if isinstance(spec.model, OpaqueModel) or spec.sentencepiece is not None:
         meta["split"] = meta["normalizer"] = [f"through {spec.reference!r}"]
     return meta
+
+
+def _vanishing(spec: TokenizerSpec, normalizer: bytes) -> list[str]:
+    """Report added tokens of which the normalizer leaves nothing, which would match everywhere."""
+    return [
+        f"the added token {token.content!r}, which is normalized to nothing"
+        for token in spec.added_tokens
+        if token.normalized and not _core.normalize(normalizer, token.content.encode())
+    ]
 
 
 def _ranges(name: str) -> NDArray[np.uint32]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._compile.word_ends import spell_ends, suffix_reasons
 from tokenmill._spec import (
     BpeModel,
     LongestMatchModel,
@@ -40,11 +41,9 @@ def model_reasons(spelled: Spelled) -> list[str]:
 
 
 def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
-    if model.suffix:
-        return [f"words that end with {model.suffix!r}"]
+    reasons = suffix_reasons(model, is_split=is_split) if model.suffix else []
     if model.symbols == "bytes":
-        return []
-    reasons = []
+        return reasons
     if not is_split and model.byte_ids is None and model.unk_id is None:
         reasons.append("BPE over whole texts that drops characters it does not know")
     if not is_split and model.ignore_merges:
@@ -63,7 +62,8 @@ def model_tables(
     """Return the arguments of the core that describe a model; `decoded` is what ids decode to."""
     assert not isinstance(model, OpaqueModel)  # noqa: S101
     size = max(len(decoded), len(model.tokens))
-    tokens = [*model.tokens, *[None] * (size - len(model.tokens))]
+    known = spell_ends(model) if isinstance(model, BpeModel) and model.suffix else model.tokens
+    tokens = [*known, *[None] * (size - len(known))]
     token_bytes, token_offsets = _joined(tokens)
     decode_bytes, decode_offsets = _joined([*decoded, *[None] * (size - len(decoded))])
     return {
@@ -97,6 +97,7 @@ def _details(model: Model, size: int) -> dict[str, Any]:
         "whole_text": False,
         "prefix": b"",
         "max_characters": _NO_LIMIT,
+        "has_ends": isinstance(model, BpeModel) and bool(model.suffix),
     }
     if isinstance(model, BpeModel):
         details.update(kind=model.symbols, fuse_unk=model.fuse_unk)

@@ -49,6 +49,7 @@ def load_source(
     source: object,
     pattern: str | None = None,
     special_tokens: Mapping[str, int] | None = None,
+    written: bytes | None = None,
 ) -> TokenizerSpec:
     """Describe a tokenizer, wherever it comes from.
 
@@ -58,13 +59,13 @@ def load_source(
     `tokenizers`, `transformers` or `tiktoken` has loaded.  The kind of a file is told by its
     content.
     `pattern` (the name of a published encoding or a regular expression) and `special_tokens` are
-    for rank files only, which hold neither.
+    for rank files only, which hold neither. `written` is that of `read_object`.
 
         load_source("gpt2/tokenizer.json").vocab_size -> 50257
     """
     if not isinstance(source, (str, os.PathLike)):
         _refuse_options(pattern, special_tokens, "a loaded tokenizer")
-        return read_object(source)
+        return read_object(source, written)
     path = Path(source)
     if not path.exists():
         name = os.fspath(source)
