@@ -5,7 +5,7 @@ inline void flush_batch(pipeline::Worker& worker) {
     encode::WordEncoder& e = worker.encoder;
     answer_batch(e);
     for (const auto& fixed : worker.fixed) {
-        e.value[fixed.index] = vocab::pack_ids(&fixed.id, 1);
+        e.value[fixed.index] = fixed.value;
     }
     std::uint32_t done = 0;
     std::uint32_t* out = worker.cursor;
@@ -40,7 +40,9 @@ public:
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
           readable_(readable),
-          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}) {}
+          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}),
+          knows_lone_(!worker.encoder.vocab.char_values.empty() &&
+                      worker.spans.unit == pipeline::SpanUnit::None) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
@@ -75,14 +77,38 @@ public:
         if (unit_ == at) {
             ends &= ~std::uint64_t{1};
         }
-        const bool careful = has_nul || had_nul_ || readable_ - at < 64 + 8 ||
-                             at - unit_ > std::ptrdiff_t{encode::kLongestUnit} - 64;
+        const bool careful = is_careful(at, has_nul);
         had_nul_ = has_nul;
         if (__builtin_expect(careful, 0)) {
             gather_carefully(at, ends, cuts);
         } else {
             append_block(e_, at, ends, cuts, unit_, piece_);
         }
+        end_block(at, starts);
+    }
+
+    // The same where characters of three bytes begin at `leads3`: what characters that are units by
+    // themselves become is known, and runs of them are one unit.
+    void add_wide_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts,
+                        std::uint64_t leads3, bool has_nul) {
+        constexpr unsigned kFew = 4;  // not worth another way
+        const std::uint64_t ends = starts | cuts;
+        const std::uint64_t lone = leads3 & ends & ends >> 3;
+        if (!knows_lone_ || count_bits(lone) < kFew || is_careful(at, has_nul)) {
+            add_block(at, starts, cuts, has_nul);
+            return;
+        }
+        append_lone(worker_, at, {ends, cuts, lone}, unit_, piece_);
+        end_block(at, starts);
+    }
+
+private:
+    [[nodiscard]] bool is_careful(const std::uint8_t* at, bool has_nul) const noexcept {
+        return has_nul || had_nul_ || readable_ - at < 64 + 8 ||
+               at - unit_ > std::ptrdiff_t{encode::kLongestUnit} - 64;
+    }
+
+    void end_block(const std::uint8_t* at, std::uint64_t starts) {
         if (starts != 0) {
             word_ = at + top_bit(starts);
         }
@@ -91,7 +117,6 @@ public:
         }
     }
 
-private:
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
@@ -152,6 +177,7 @@ private:
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
     const std::uint64_t cuts_;            // which cuts inside words count: all, or none
+    const bool knows_lone_;               // characters alone need no look-up
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
     std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut

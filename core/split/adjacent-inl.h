@@ -83,12 +83,13 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         NeighbourMasks masks = neighbour_masks(block, m);
         std::uint64_t cuts = 0;
         std::uint64_t inside = 0;  // bytes that begin no character
+        std::uint64_t leads3 = 0;
         if ((m.non_ascii & low_bits(block.size)) != 0) {
             Classes c{};
             const WideMasks wide = wide_masks(block.bytes);
             inside = wide.continuation;
             const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
-            const std::uint64_t leads3 = leads & wide.lead3;
+            leads3 = leads & wide.lead3;
             if (leads3 != 0 && sink.may_cut()) {
                 add_chars3<kFamily>(split, block, leads3, wide_carry, c, sink);
             } else {
@@ -110,7 +111,12 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;
         }
         const std::uint64_t starts = ~(joined | inside) & valid;
-        sink.add_block(block.at, starts, cuts & ~starts, (m.nul & valid) != 0);
+        const bool has_nul = (m.nul & valid) != 0;
+        if (leads3 != 0) {
+            sink.add_wide_block(block.at, starts, cuts & ~starts, leads3, has_nul);
+        } else {
+            sink.add_block(block.at, starts, cuts & ~starts, has_nul);
+        }
         at += block.size;
     }
     sink.close_word(stop);

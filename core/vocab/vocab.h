@@ -125,6 +125,10 @@ public:
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
+    // Kind::Characters, by basic code point of two or three bytes: what merging starts from, or
+    // kNoMerge, and the value of a word that is this character alone.
+    std::vector<std::uint32_t> char_symbols;
+    std::vector<std::uint64_t> char_values;
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
     std::span<const double> scores;           // Unigram: by id
@@ -136,6 +140,7 @@ private:
     void check_numbers() const;
     void view_merges(const BlobReader& blob);
     void view_words(const BlobReader& blob);
+    void list_characters();
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
