@@ -11,53 +11,68 @@ struct LoneBlock {
     std::uint64_t lone;
 };
 
-// Writes the ids of the run of lone characters at bit `i`, which goes to its end; returns their
-// count.
-inline std::uint32_t write_run(const std::uint64_t* char_values, const std::uint8_t* at,
-                               std::uint64_t lone, unsigned& i, std::uint32_t* out) noexcept {
-    std::uint32_t* const first = out;
-    do {
-        const std::uint64_t value = char_values[decode3(at + i)];
+// The ids of lone characters on their way into the batch.
+struct LoneWriter {
+    LoneWriter(pipeline::Worker& worker, std::uint32_t* room) noexcept
+        : fixed(worker.fixed),
+          char_values(worker.encoder.vocab.char_values.data()),
+          stored(worker.encoder.side.count()),
+          out(room) {}
+
+    void write(const std::uint8_t* character) noexcept {
+        const std::uint64_t value = char_values[decode3(character)];
         store_inline_ids(out, value);
         out += vocab::value_tag(value);
-        i += 3;
-    } while ((lone >> i & 1) != 0);
-    return static_cast<std::uint32_t>(out - first);
-}
+    }
+    // What was written since `run` is unit `index`.
+    void end_run(const std::uint32_t* run, std::uint32_t index) {
+        const auto count = static_cast<std::uint32_t>(out - run);
+        fixed.push_back({index, vocab::pack_reference(vocab::kTagSide, stored, count)});
+        stored += count;
+    }
 
-// As append_block, for a block with lone characters.
+    std::vector<pipeline::Worker::Fixed>& fixed;
+    const std::uint64_t* const char_values;
+    std::size_t stored;
+    std::uint32_t* out;
+};
+
+// As append_block, for a block with lone characters. The open unit may be one, too: then it is the
+// character in front of the block.
 [[gnu::noinline]] inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
                                           LoneBlock block, const std::uint8_t*& unit,
                                           std::uint64_t& piece) {
-    constexpr std::size_t kMostIds = vocab::kInlineIds * 22;
+    constexpr std::size_t kMostIds = vocab::kInlineIds * 23;
     encode::WordEncoder& e = worker.encoder;
-    const std::uint64_t* const char_values = e.vocab.char_values.data();
-    std::size_t stored = e.side.size();
-    e.side.resize(stored + kMostIds);
+    const std::size_t before = e.side.count();
+    LoneWriter ids(worker, e.side.room(kMostIds));
     UnitWriter to(e);
     const std::uint8_t* begin = unit;
     std::uint64_t flag = piece;
     for (; block.ends != 0; block.ends &= block.ends - 1) {
         unsigned i = trailing_zeros(block.ends);
         const std::uint64_t is_cut = (block.cuts >> i & 1) * encode::kUnitPiece;
-        if (begin != at + i) {
+        const bool is_lone = (block.lone >> i & 1) != 0;
+        const bool is_carried = i == 0 && begin == at - 3 && (*begin & 0xF0) == 0xE0;
+        std::uint32_t* const run = ids.out;
+        if (is_carried) {
+            ids.write(begin);
+        } else if (begin != at + i) {
             to.append(begin, static_cast<std::uint64_t>(at + i - begin), flag | is_cut,
                       load<std::uint64_t>(begin));
         }
-        flag = is_cut;
-        if ((block.lone >> i & 1) != 0) {
-            const std::uint32_t count =
-                write_run(char_values, at, block.lone, i, e.side.data() + stored);
-            worker.fixed.push_back(
-                {to.n, vocab::pack_reference(vocab::kTagSide, stored, count)});
+        for (; (block.lone >> i & 1) != 0; i += 3) {
+            ids.write(at + i);
+        }
+        if (is_lone || is_carried) {
+            ids.end_run(run, to.n);
             to.append_known();
-            stored += count;
-            flag = (block.cuts >> i & 1) * encode::kUnitPiece;
             block.ends &= ~low_bits(i);
         }
+        flag = (block.cuts >> i & 1) * encode::kUnitPiece;
         begin = at + i;
     }
-    e.side.resize(stored);
+    e.side.take(ids.stored - before);
     unit = begin;
     piece = flag;
 }

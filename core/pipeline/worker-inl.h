@@ -48,6 +48,8 @@ public:
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
     // Words that are looked up whole are never cut.
     [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.is_merged(); }
+    // Do the facts say which neighbours a token holds a character with?
+    [[nodiscard]] bool has_sides() const noexcept { return !e_.vocab.char_sides.empty(); }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
@@ -112,7 +114,8 @@ private:
         if (starts != 0) {
             word_ = at + top_bit(starts);
         }
-        if (e_.count >= encode::WordEncoder::kBatch) {
+        if (e_.count >= encode::WordEncoder::kBatch ||
+            e_.side.count() >= encode::WordEncoder::kSideIds) {
             flush_batch(worker_);
         }
     }

@@ -235,6 +235,7 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
     out.add(kExternalIds, numbers.external);
     if (input.kind == Kind::Characters) {
         out.add(kInternalIds, numbers.internal);
+        walk.junctions.write_sides(can_cut_words(input, deriver), out);
     }
     walk.junctions.write(can_cut_words(input, deriver), out);
     out.add_value(kScalars, scalars_of(input, walk, numbers));

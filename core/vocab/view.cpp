@@ -125,6 +125,10 @@ void VocabView::view_merges(const BlobReader& blob) {
             check_internal(number);
         }
         list_characters();
+        char_sides = blob.get<std::uint8_t>(kCharSides);
+        if (char_sides.size() != (char_sides.empty() ? 0U : 65536U)) {
+            corrupt("the sides of characters do not cover them");
+        }
         return;
     }
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8

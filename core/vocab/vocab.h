@@ -38,6 +38,16 @@ enum Section : std::uint32_t {
     kInternalIds,
     kTrie,
     kScores,
+    kCharSides,
+};
+
+// Kind::Characters: how a token holds a character of three bytes. Without any of these bits it is
+// the same wherever it stands.
+enum CharSide : std::uint8_t {
+    kBeforeChar3 = 1,
+    kBehindChar3 = 2,
+    kBeforeOther = 4,  // a character of another size
+    kBehindOther = 8,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
@@ -129,6 +139,7 @@ public:
     // kNoMerge, and the value of a word that is this character alone.
     std::vector<std::uint32_t> char_symbols;
     std::vector<std::uint64_t> char_values;
+    std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
     Trie trie{};                              // kinds that look words up
     std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
     std::span<const double> scores;           // Unigram: by id
