@@ -136,6 +136,7 @@ void DocumentReader::read(const Text& text, std::size_t document) {
     document_ = document;
     at_start_ = true;
     const Bytes bytes = utf8_of(text, document);
+    keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
         open_source(bytes);
     }
@@ -196,7 +197,7 @@ Bytes DocumentReader::keep(Bytes text, Bytes front) {
 
 // What is put in front of a text is not left to the normalizer: most text needs nothing else.
 Bytes DocumentReader::rewrite(Bytes text) {
-    const bool is_same = normalize::is_identity(model_.rewriter_, text);
+    const bool is_same = keeps_parts_ || normalize::is_identity(model_.rewriter_, text);
     if (is_same && (text.empty() || model_.prepended_.empty())) {
         return text;
     }

@@ -112,7 +112,6 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         std::uint64_t inside = 0;  // bytes that begin no character
         std::uint64_t leads3 = 0;
         if ((m.non_ascii & low_bits(block.size)) != 0) {
-            Classes c{};
             const WideMasks wide = wide_masks(block.bytes);
             inside = wide.continuation;
             const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
@@ -121,6 +120,7 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
                 cuts = cuts_at_chars3(block, leads3, wide_carry.previous3, sink);
                 wide_carry.previous3 = ends_in_char3(block, leads3);
             } else if (leads3 != 0 && sink.may_cut()) {
+                Classes c{};
                 add_chars3<kFamily>(split, block, leads3, wide_carry, c, sink);
                 cuts = c.cuts;
             } else {
