@@ -56,8 +56,7 @@ bool WordEncoder::start_known(Unit what) {
         return false;
     }
     start_symbols(vocab, {unit_begin(what), unit_size(what)}, symbols);
-    return !symbols.empty() &&
-           std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
+    return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {

@@ -17,8 +17,8 @@ namespace tokenmill::normalize {
 inline constexpr std::size_t kLiteralBlock = 32;
 
 // Bit i: the first and the last byte of `wanted` stand at i and `last` behind it.
-[[nodiscard]] inline std::uint32_t literal_ends(const char* at, std::size_t last, __m128i first_byte,
-                                                __m128i last_byte) noexcept {
+[[nodiscard]] inline std::uint32_t literal_ends(const char* at, std::size_t last,
+                                                __m128i first_byte, __m128i last_byte) noexcept {
     std::uint32_t found = 0;
     for (std::size_t half = 0; half < 2; ++half) {
         const auto* from = reinterpret_cast<const __m128i*>(at) + half;

@@ -73,11 +73,11 @@ inline std::uint32_t ends_in_char3(const Block& block, std::uint64_t leads) noex
     return is_last ? decode3(block.bytes + block.size - 3) : 0;
 }
 
-// Cuts on both sides of characters of three bytes, over characters: where no token holds a neighbour
-// with them. `previous3` is the last character before the block if it has three bytes.
+// Cuts on both sides of characters of three bytes, over characters: where no token holds a
+// neighbour with them. `previous3` is the last character before the block if it has three bytes.
 template <typename Sink>
-inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads, std::uint32_t previous3,
-                                    Sink& sink) noexcept {
+inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads,
+                                    std::uint32_t previous3, Sink& sink) noexcept {
     const std::uint8_t* const facts = sink.facts();
     std::uint64_t cuts = 0;
     std::uint64_t follows = 0;

@@ -14,8 +14,8 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         const unsigned fact = facts[code];
         out.letter |= std::uint64_t{fact & 1} << i;
         out.unusual |= std::uint64_t{fact >> 1 & 1} << i;
-        const bool in_doubt = ((left >> split::kFactLeftShift) & 7U &
-                               (fact >> split::kFactRightShift)) != 0;
+        const bool in_doubt =
+            ((left >> split::kFactLeftShift) & 7U & (fact >> split::kFactRightShift)) != 0;
         const bool is_asked = !kDoubtFirst || in_doubt;
         out.paired |= std::uint64_t{is_asked && junctions.paired(previous, code) != 0} << i;
         out.in_doubt |= std::uint64_t{in_doubt} << i;

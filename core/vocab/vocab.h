@@ -140,10 +140,10 @@ public:
     std::vector<std::uint32_t> char_symbols;
     std::vector<std::uint64_t> char_values;
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
-    Trie trie{};                              // kinds that look words up
-    std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
-    std::span<const double> scores;           // Unigram: by id
-    std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
+    Trie trie{};                               // kinds that look words up
+    std::vector<std::uint32_t> char_nodes;     // Unigram: node of every basic character, or kNoNode
+    std::span<const double> scores;            // Unigram: by id
+    std::span<const Seed8> seeds8;             // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
 
