@@ -22,8 +22,9 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
     if (count_of_ids <= vocab::kInlineIds) {
         return vocab::pack_ids(ids, count_of_ids);
     }
-    const std::uint64_t at = side.size();
-    side.insert(side.end(), ids, ids + count_of_ids);
+    const std::uint64_t at = side.count();
+    std::copy(ids, ids + count_of_ids, side.room(count_of_ids));
+    side.take(count_of_ids);
     return vocab::pack_reference(vocab::kTagSide, at, count_of_ids);
 }
 
@@ -59,6 +60,15 @@ void WordEncoder::encode_word(Bytes word) {
         merger.merge(symbols, is_tied, long_ids);
     }
     to_external(vocab, long_ids);
+}
+
+bool WordEncoder::start_known(Unit what) {
+    constexpr std::uint32_t kMostBytes = 256;
+    if (unit_size(what) > kMostBytes) {
+        return false;
+    }
+    start_symbols(vocab, {unit_begin(what), unit_size(what)}, symbols);
+    return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {

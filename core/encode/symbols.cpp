@@ -42,6 +42,13 @@ std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character, bool is_
         const bool is_known = vocab.external[character[0]] != vocab::VocabView::kNoToken;
         return is_known ? character[0] : vocab::kNoMerge;
     }
+    if (character[0] >= 0xE0 && character[0] < 0xF0 && character.size() == 3) {
+        return vocab.char_symbols[(character[0] & 15U) << 12 | (character[1] & 63U) << 6 |
+                                  (character[2] & 63U)];
+    }
+    if (character[0] >= 0xC0 && character[0] < 0xE0 && character.size() == 2) {
+        return vocab.char_symbols[(character[0] & 31U) << 6 | (character[1] & 63U)];
+    }
     const TokenId id = vocab.find(character);
     return id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
 }

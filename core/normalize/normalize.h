@@ -100,6 +100,10 @@ struct AlignedText {
 //   NFC: "caf\u00E9" -> true, "cafe\u0301" -> false
 [[nodiscard]] bool is_identity(const Program& program, Bytes text);
 
+// True only if is_identity() is true of every part of `text`: where all there is to do is to
+// replace literals, and it has none of them.
+[[nodiscard]] bool keeps_parts(const Program& program, Bytes text);
+
 // Replaces the content of `out` by the rewritten text.  Needs: `out` is not the text's owner.
 //   NFC: "cafe\u0301" -> "caf\u00E9"
 void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out);

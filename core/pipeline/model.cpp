@@ -24,8 +24,25 @@ const Kernel& kernel_of(simd::Target target) {
     return kScalarKernel;
 }
 
+// Facts for words by neighbours of a vocabulary over characters.
+void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& facts) {
+    for (std::size_t code = 0; code < sides.size(); ++code) {
+        const auto fact = [&](unsigned side, unsigned bit) {
+            return (sides[code] & side) != 0 ? bit : 0U;
+        };
+        facts[code] = static_cast<std::uint8_t>(fact(vocab::kBehindOther, split::kFactBehindOther) |
+                                                fact(vocab::kBeforeOther, split::kFactBeforeOther) |
+                                                fact(vocab::kBeforeChar3, split::kFactBeforeChar3) |
+                                                fact(vocab::kBehindChar3, split::kFactBehindChar3));
+    }
+}
+
 std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
+    if (split.rule.family == split::Family::Adjacent && !vocab.char_sides.empty()) {
+        add_sides(vocab.char_sides, facts);
+        return facts;
+    }
     for (std::uint32_t code = 0; code < 65536; ++code) {
         const bool by_neighbours = split.rule.family == split::Family::Adjacent;  // no classes
         const unsigned bits =

@@ -65,7 +65,7 @@ void Worker::add_id(TokenId id) {
     encoder.line[n] = 0;
     encoder.unit[n] = 0;
     encoder.count = n + 1;
-    fixed.push_back({n, id});
+    fixed.push_back({n, vocab::pack_ids(&id, 1)});
     if (encoder.count >= encode::WordEncoder::kBatch) {
         kernel.flush(*this);
     }

@@ -289,7 +289,11 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
             join_unknown(deriver, walk.adjacency);
         }
     }
-    walk.junctions.write(can_cut_words(input, deriver) && !input.has_ends, out);
+    const bool can_cut = can_cut_words(input, deriver) && !input.has_ends;
+    if (input.kind == Kind::Characters) {
+        walk.junctions.write_sides(can_cut, out);
+    }
+    walk.junctions.write(can_cut, out);
     out.add_value(kScalars, scalars_of(input, walk, numbers));
     return walk.adjacency.finish();
 }

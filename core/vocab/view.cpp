@@ -1,4 +1,5 @@
 #include "base/bytes.h"
+#include "base/characters.h"
 #include "base/hash.h"
 #include "vocab/vocab.h"
 
@@ -126,6 +127,11 @@ void VocabView::view_merges(const BlobReader& blob) {
         }
     }
     if (kind() == Kind::Characters) {
+        list_characters();
+        char_sides = blob.get<std::uint8_t>(kCharSides);
+        if (char_sides.size() != (char_sides.empty() ? 0U : 65536U)) {
+            corrupt("the sides of characters do not cover them");
+        }
         return;
     }
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
@@ -150,6 +156,32 @@ bool VocabView::has_tied_pair(Bytes word) const noexcept {
         }
     }
     return false;
+}
+
+void VocabView::list_characters() {
+    constexpr std::uint32_t kCodes = 0x10000;
+    char_symbols.assign(kCodes, kNoMerge);
+    char_values.assign(kCodes, unk_id() == kNoToken ? 0 : pack_ids(&scalars_.unk_id, 1));
+    const std::uint32_t* const bytes = external.data() + scalars_.first_byte_id;
+    for (std::uint32_t code = 0x800; scalars_.first_byte_id != 0 && code < kCodes; ++code) {
+        const std::uint32_t ids[3] = {bytes[0xE0 | code >> 12], bytes[0x80 | (code >> 6 & 63)],
+                                      bytes[0x80 | (code & 63)]};
+        char_values[code] = pack_ids(ids, 3);
+    }
+    for (TokenId id = 0; id < scalars_.token_count; ++id) {
+        const Bytes text = token_bytes(id);
+        const bool is_one = (text.size() == 2 || text.size() == 3) && text[0] >= 0xC0 &&
+                            char_bytes(text[0]) == text.size();
+        if (!is_one || (flags_[id] & 1) == 0 || internal[id] == kNoMerge) {
+            continue;
+        }
+        const std::uint32_t last = text.back() & 63U;
+        const std::uint32_t code = text.size() == 2
+                                       ? (text[0] & 31U) << 6 | last
+                                       : (text[0] & 15U) << 12 | (text[1] & 63U) << 6 | last;
+        char_symbols[code] = internal[id];
+        char_values[code] = pack_ids(&id, 1);
+    }
 }
 
 void VocabView::view_words(const BlobReader& blob) {

@@ -40,6 +40,16 @@ enum Section : std::uint32_t {
     kScores,
     kTiedRanks,
     kTiedPairs,
+    kCharSides,
+};
+
+// Kind::Characters: how a token holds a character of three bytes. Without any of these bits it is
+// the same wherever it stands.
+enum CharSide : std::uint8_t {
+    kBeforeChar3 = 1,
+    kBehindChar3 = 2,
+    kBeforeOther = 4,  // a character of another size
+    kBehindOther = 8,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
@@ -147,10 +157,15 @@ public:
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge
-    Trie trie{};                              // kinds that look words up
-    std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
-    std::span<const double> scores;           // Unigram: by id
-    std::vector<float> text_scores;           // the same, for sums over a whole text
+    // Kind::Characters, by basic code point of two or three bytes: what merging starts from, or
+    // kNoMerge, and the value of a word that is this character alone.
+    std::vector<std::uint32_t> char_symbols;
+    std::vector<std::uint64_t> char_values;
+    std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
+    Trie trie{};                               // kinds that look words up
+    std::vector<std::uint32_t> char_nodes;     // Unigram: node of every basic character, or kNoNode
+    std::span<const double> scores;            // Unigram: by id
+    std::vector<float> text_scores;            // the same, for sums over a whole text
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
@@ -162,6 +177,7 @@ private:
     void view_words(const BlobReader& blob);
     void view_ties(const BlobReader& blob);
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
+    void list_characters();
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
