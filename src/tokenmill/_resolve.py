@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import _cache, _core, _reference
-from tokenmill._compile import compile_spec, describe_reference, unpack_meta, unpack_source
 from tokenmill._errors import CorruptModel, LoadError, UnsupportedTokenizer
-from tokenmill._load import files_of, load_source
+from tokenmill._load.files import files_of
 from tokenmill._load.hub import fetch_from_hub, is_repository_name
-from tokenmill._load.tokenizer_json import read_tokenizer_json
-from tokenmill._model_file import is_model_file, open_model, write_compressed, write_model
+from tokenmill._model_file import (
+    is_model_file,
+    open_model,
+    unpack_meta,
+    unpack_source,
+    write_compressed,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,6 +59,8 @@ class Request:
 
     def spec(self, written: bytes | None = None) -> TokenizerSpec:
         """Read and describe the source; `written` is what a loaded one writes, if that is known."""
+        from tokenmill._load.source import load_source  # noqa: PLC0415 -- not for a cached model
+
         return load_source(self.source, self.pattern, self.special_tokens, written)
 
 
@@ -89,6 +96,8 @@ def compile_file(
         spec = _builtin_spec(BUILTIN.read_bytes())
     else:
         spec = Request(source, pattern, None).spec()
+    from tokenmill._compile import compile_spec  # noqa: PLC0415 -- not for a cached model
+
     if compressed:
         compile_spec(spec)  # refuse now what could not be loaded later
         write_compressed(spec, out)
@@ -104,6 +113,8 @@ def from_payload(payload: bytes | memoryview) -> Ready:
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
     """Use the reference library."""
+    from tokenmill._compile import describe_reference  # noqa: PLC0415 -- not for a cached model
+
     meta = describe_reference(spec, reasons)
     return Ready(_reference.ReferenceModel(spec), meta, None, spec)
 
@@ -118,6 +129,8 @@ def _resolve_builtin(request: Request) -> Ready:
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
     text = lzma.decompress(packed)
+    from tokenmill._load.tokenizer_json import read_tokenizer_json  # noqa: PLC0415 -- not for a cached model
+
     return read_tokenizer_json(json.loads(text), text, "builtin")
 
 
@@ -130,6 +143,8 @@ def _resolve_model_file(path: Path) -> Ready:
 
 
 def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
+    from tokenmill._compile import compile_spec  # noqa: PLC0415 -- not for a cached model
+
     key = key or _cache.key_of([spec.content_hash.encode()], {"name": spec.name})
     try:
         payload = compile_spec(spec)

@@ -80,19 +80,6 @@ def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
     return text if source is None else text + b"\0" + zlib.compress(source, 1)
 
 
-def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON; what is behind it is not looked at."""
-    end = data.find(b"\0")
-    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
-    return meta
-
-
-def unpack_source(data: bytes) -> bytes | None:
-    """Read the text of the tokenizer.json, if there is one."""
-    end = data.find(b"\0")
-    return None if end < 0 else zlib.decompress(data[end + 1 :])
-
-
 def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str, Any]:
     """Write the meta data of a tokenizer that its reference library runs."""
     lines = [f"pattern {step.pattern!r}, {step.behavior}" for step in spec.split]
