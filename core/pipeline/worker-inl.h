@@ -97,8 +97,7 @@ public:
     // themselves become is known, and runs of them are one unit.
     void add_wide_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts,
                         std::uint64_t leads3, bool has_nul) {
-        constexpr unsigned kFew =
-            12;  // of 21: short runs cost more than they save (log 2026-11-15)
+        constexpr unsigned kFew = 12;  // of 21: short runs do not pay (log 2026-11-15)
         const std::uint64_t ends = starts | cuts;
         const std::uint64_t lone = leads3 & ends & ends >> 3;
         if (!knows_lone_ || count_bits(lone) < kFew || is_careful(at, has_nul)) {
