@@ -9,15 +9,18 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     split::SplitInput split = input.split;
     if (input.cut_by_tokens) {
         split.adjacency = learnt.adjacency;
-    } else if (input.vocab.kind == vocab::Kind::Unigram) {
+    } else if (input.vocab.kind == vocab::Kind::Unigram && !input.vocab.whole_text) {
         split.inside = learnt.inside;
         split.cuts_inside = true;
     }
     split::compile_split(split, out);
     const normalize::Program program = normalize::parse_program(input.normalizer);
     std::vector<split::AddedText> added = input.added;
+    // This one is for whole texts: what it gives is searched for added tokens as they are.
+    const bool as_they_are =
+        !program.steps.empty() && program.steps[0].kind == normalize::Kind::Sentence;
     for (split::AddedText& text : added) {
-        if ((text.token.flags & split::kNormalized) != 0) {  // matched in normalized text
+        if ((text.token.flags & split::kNormalized) != 0 && !as_they_are) {
             std::vector<std::uint8_t> content;
             normalize::run(program, text.content, content);
             text.content = std::move(content);
@@ -32,6 +35,9 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
     out.add_value(kFlags, input.prefix_space);
     out.add_value(kTrim, input.trim);
+    if (input.cut_by_tokens) {
+        out.add_value(kWholeRanges, std::uint32_t{1});
+    }
     return out.finish();
 }
 

@@ -26,6 +26,8 @@ class Model:
 
     def encode_spans(self, texts: object | None, threads: int, bits: int, add_special_tokens: bool, special_mode: int, errors: int, in_characters: bool) -> tuple[object, object, object]: ...
 
+    def encode_words(self, texts: object | None, threads: int, special_mode: int) -> tuple[object, object, object, object]: ...
+
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int, add_special_tokens: bool, special_mode: int, errors: int) -> NDArray[numpy.int64]: ...
 
     def count_batch(self, texts: object | None, threads: int, add_special_tokens: bool, special_mode: int, errors: int, limit: int) -> NDArray[numpy.int64]: ...
@@ -68,3 +70,6 @@ def normalize_aligned(program: bytes, text: bytes) -> tuple:
 
 def is_normalized(program: bytes, text: bytes) -> bool:
     """True only if the normalizer certainly leaves the text alone."""
+
+def list_pairs(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]) -> object:
+    """An array of two columns as tuples."""
