@@ -16,8 +16,8 @@
 
 namespace tokenmill::encode {
 
-// A word, or a piece of one, in the batch: address << 16 | cut at its start << 15 | at its end << 14
-// | size.
+// A word, or a piece of one, in the batch: address << 16 | cut at its start << 15 | at its end <<
+// 14 | size.
 using Unit = std::uint64_t;
 constexpr std::uint32_t kCutStart = 0x8000;
 constexpr std::uint32_t kCutEnd = 0x4000;
@@ -106,9 +106,9 @@ struct WordEncoder {
     std::uint32_t longer_count = 0;
 
     SideIds side;
-    std::vector<std::uint32_t> long_ids;  // scratch
-    std::vector<std::uint32_t> symbols;   // scratch
-    std::vector<std::uint16_t> unsure;    // units that depend on what stands before them
+    std::vector<std::uint32_t> long_ids;      // scratch
+    std::vector<std::uint32_t> symbols;       // scratch
+    std::vector<std::uint16_t> unsure;        // units that depend on what stands before them
     const std::uint8_t* open_word = nullptr;  // start of the word that the last batch ended within
 
 private:

@@ -50,7 +50,8 @@ struct Walkers {
             const std::uint32_t node = SmallTrie::child(cell[k], text[at]);
             const std::uint32_t there = cells[node];
             const auto goes_on = static_cast<std::uint32_t>(SmallTrie::leads_to(there, text[at]));
-            found.add(from, at + 1U, node, goes_on & (there & SmallTrie::kToken) / SmallTrie::kToken);
+            const std::uint32_t ends_token = (there & SmallTrie::kToken) / SmallTrie::kToken;
+            found.add(from, at + 1U, node, goes_on & ends_token);
             begin[kept] = from;
             end[kept] = static_cast<std::uint8_t>(at + 1);
             cell[kept] = there;

@@ -49,7 +49,9 @@ InsideCuts AdjacencyBuilder::finish_inside(const std::vector<bool>& is_token) co
     for (unsigned i = 0; i < 0x10000; ++i) {
         const auto left = static_cast<std::uint8_t>(i >> 8);
         const auto right = static_cast<std::uint8_t>(i);
-        ++possible[number_of(left)][number_of(right)];
+        const bool is_usual =
+            (left >= 0x80 || is_token[left]) && (right >= 0x80 || is_token[right]);
+        possible[number_of(left)][number_of(right)] += is_usual ? 1 : 0;
         if (is_unknown(left) && is_unknown(right)) {
             result.join(left, right);
         }
@@ -59,7 +61,7 @@ InsideCuts AdjacencyBuilder::finish_inside(const std::vector<bool>& is_token) co
         ++counts[number_of(left)][number_of(right)];
     }
     const std::size_t wide = number_of(0x80);
-    counts[wide][wide] = possible[wide][wide];  // left to the junctions
+    counts[wide][wide] = possible[wide][wide] + 1;  // left to the junctions
     constexpr std::size_t kOften = 4;  // of classes that a quarter of all pairs join, none is cut
     for (std::size_t left = 0; left < kByteClasses; ++left) {
         for (std::size_t right = 0; right < kByteClasses; ++right) {

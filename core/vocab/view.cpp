@@ -241,8 +241,9 @@ void VocabView::view_scores(const BlobReader& blob) {
     }
     const auto doubts = blob.get<double>(kDoubt);
     doubt = doubts.empty() ? 0 : doubts[0];
-    can_cut_wide_ = std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
-                                [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
+    can_cut_wide_ =
+        std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
+                    [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
 }
 
 // Fills char_nodes below a node: `more` bytes of a character are missing.

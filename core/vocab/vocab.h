@@ -179,7 +179,7 @@ public:
     // its bytes may stand in another order when the word has more before it. 0: scores add up
     // exactly, so that their order never changes.
     double doubt = 0;
-    std::vector<float> text_scores;            // Unigram: by id, for sums over a whole text
+    std::vector<float> text_scores;             // Unigram: by id, for sums over a whole text
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
