@@ -1,0 +1,72 @@
+"""What readers give: blocks of documents with their places, and the records that are none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Why a record is no document. The order is that of the numbers that the core gives them.
+REASONS = (
+    "bad_json",  # not JSON, or more than one value on a line
+    "missing_field",
+    "null_field",
+    "wrong_type",  # the field is no string, or the line no object
+    "bad_utf8",
+    "lone_surrogate",  # \ud800 without its other half: no text can hold it
+    "empty_text",
+    "too_long",  # longer than `max_document_bytes`: never held in memory
+)
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A record that gave no document: why, where, and how it begins."""
+
+    reason: str
+    file: int  # number of the input file
+    line: int  # from 1: the line, or the row of a table
+    offset: int  # of the line's first byte in the (decompressed) file; -1 in tables
+    length: int  # in bytes, without the line's end; -1 if unknown
+    message: str  # what is wrong, for people
+    raw: bytes  # its first bytes, at most RAW_BYTES
+
+
+RAW_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position in a stream at which reading can go on: before the next record."""
+
+    segment: int = 0
+    offset: int = 0  # bytes of the (decompressed) file, or row groups of a Parquet file
+    line: int = 1  # the number that the next line or row has
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive documents of a stream.
+
+    Document `i` is `text[offsets[i]:offsets[i + 1]]`, valid UTF-8; it stands in input file
+    `files[i]` at `lines[i]` (from 1), `positions[i]` bytes into the (decompressed) file.
+    """
+
+    text: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    files: NDArray[np.int32]
+    lines: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    bad: tuple[BadRecord, ...]
+    after: Place
+    ends_stream: bool
+    replaced: dict[str, int] = field(default_factory=dict)  # documents mended, by reason
+    blank_lines: int = 0
+    input_bytes: int = 0  # of the file as it lies on the disk
+    text_bytes: int = 0  # decompressed
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
