@@ -30,7 +30,9 @@ if TYPE_CHECKING:
         UnknownId,
         UnsupportedTokenizer,
     )
+    from tokenmill._pack import Packer
     from tokenmill._patch import patch_transformers
+    from tokenmill._rows import Pieces
     from tokenmill._tokenizer import Tokenizer
 
 __version__ = "0.1.0"
@@ -47,7 +49,9 @@ __all__ = [
     "MissingDependency",
     "OptionError",
     "OutputTooSmall",
+    "Packer",
     "PatternError",
+    "Pieces",
     "ReferencePathWarning",
     "SourceNotFound",
     "SpecialTokenInText",
@@ -65,6 +69,8 @@ _HOMES = {
     "Description": "tokenmill._describe",
     "EncodedBatch": "tokenmill._batch",
     "EncodedRow": "tokenmill._batch",
+    "Packer": "tokenmill._pack",
+    "Pieces": "tokenmill._rows",
     "TokenBatch": "tokenmill._batch",
     "Tokenizer": "tokenmill._tokenizer",
     "patch_transformers": "tokenmill._patch",
