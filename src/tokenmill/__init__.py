@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenmill._describe import Description
     from tokenmill._errors import (
         CorruptModel,
+        CorruptShard,
         DtypeError,
         EncodeError,
         InvalidUtf8,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         OutputTooSmall,
         PatternError,
         ReferencePathWarning,
+        ShardTooLarge,
         SourceNotFound,
         SpecialTokenInText,
         TextTypeError,
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CorruptModel",
+    "CorruptShard",
     "Description",
     "DtypeError",
     "EncodeError",
@@ -53,6 +56,7 @@ __all__ = [
     "PatternError",
     "Pieces",
     "ReferencePathWarning",
+    "ShardTooLarge",
     "SourceNotFound",
     "SpecialTokenInText",
     "TextTypeError",
