@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenmill._describe import Description
     from tokenmill._errors import (
         CorruptModel,
+        CorruptShard,
         DtypeError,
         EncodeError,
         InvalidUtf8,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         OutputTooSmall,
         PatternError,
         ReferencePathWarning,
+        ShardTooLarge,
         SourceNotFound,
         SpecialTokenInText,
         TextTypeError,
@@ -30,13 +32,16 @@ if TYPE_CHECKING:
         UnknownId,
         UnsupportedTokenizer,
     )
+    from tokenmill._pack import Packer
     from tokenmill._patch import patch_transformers
+    from tokenmill._rows import Pieces
     from tokenmill._tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 
 __all__ = [
     "CorruptModel",
+    "CorruptShard",
     "Description",
     "DtypeError",
     "EncodeError",
@@ -47,8 +52,11 @@ __all__ = [
     "MissingDependency",
     "OptionError",
     "OutputTooSmall",
+    "Packer",
     "PatternError",
+    "Pieces",
     "ReferencePathWarning",
+    "ShardTooLarge",
     "SourceNotFound",
     "SpecialTokenInText",
     "TextTypeError",
@@ -65,6 +73,8 @@ _HOMES = {
     "Description": "tokenmill._describe",
     "EncodedBatch": "tokenmill._batch",
     "EncodedRow": "tokenmill._batch",
+    "Packer": "tokenmill._pack",
+    "Pieces": "tokenmill._rows",
     "TokenBatch": "tokenmill._batch",
     "Tokenizer": "tokenmill._tokenizer",
     "patch_transformers": "tokenmill._patch",

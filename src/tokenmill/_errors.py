@@ -15,6 +15,8 @@
       |    +- OutputTooSmall               the caller's buffer cannot hold the ids
       +- OptionError(ValueError)           an option with a value that it does not have
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
+      +- ShardTooLarge(ValueError)         a shard that its file format cannot hold
+      +- CorruptShard(ValueError)          a shard whose files contradict themselves: path
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
@@ -151,6 +153,20 @@ class OptionError(TokenmillError, ValueError):
 
 class DtypeError(TokenmillError, ValueError):
     """Ids that do not fit the number type asked for."""
+
+
+class ShardTooLarge(TokenmillError, ValueError):
+    """A shard that its file format cannot hold: too many tokens, or too many bytes."""
+
+
+class CorruptShard(TokenmillError, ValueError):
+    """A shard whose files contradict themselves: damaged, cut short or of another format."""
+
+    def __init__(
+        self, problem: str, *, path: str | os.PathLike[str] | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=_place(path, None, None), hint=hint)
+        self.path = path
 
 
 class UnknownId(TokenmillError, LookupError):

@@ -56,7 +56,8 @@ class ShardShape:
     """What is known of a shard before its first token is written.
 
     `row_lengths` are without padding. `context_length` is None where rows are whole documents;
-    otherwise no row is longer, and `pad_id` fills rows in formats that want one length.
+    otherwise no row is longer, and `pad_id` fills shorter ones up. `padded` says whether formats
+    that can do without padding get it too; with False they store a short row as it is.
     `dtype` is "uint16" or "uint32".
     """
 
@@ -64,6 +65,7 @@ class ShardShape:
     dtype: str
     context_length: int | None = None
     pad_id: int | None = None
+    padded: bool = True
 
     @property
     def rows(self) -> int:

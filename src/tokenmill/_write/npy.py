@@ -1,0 +1,60 @@
+"""`npy`: a matrix of rows as NumPy stores it, and the rows' lengths without padding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._errors import CorruptShard
+from tokenmill._write.body import BodyFormat, Run, file_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from tokenmill._rows import ShardShape
+    from tokenmill._write.format import Extras
+
+MAGIC = b"\x93NUMPY\x01\x00"
+ALIGNMENT = 64
+
+
+class Npy(BodyFormat):
+    """`shard-00000.npy`, rows by context length, and `shard-00000.lens.npy`, one int32 a row."""
+
+    name = "npy"
+    fixed_rows = True
+    suffixes = (".npy", ".lens.npy")
+
+    def head(self, shape: ShardShape) -> bytes:
+        """Return the head of the matrix."""
+        return _head(self.stored_dtype(shape.dtype), (shape.rows, shape.context_length or 0))
+
+    def side_files(self, shape: ShardShape, extras: Extras) -> Iterable[Iterable[Any]]:
+        """Write the lengths."""
+        del extras
+        lengths = shape.row_lengths.astype("<i4")
+        yield _head(lengths.dtype, (shape.rows,)), lengths
+
+    def locate(self, paths: list[Path], dtype: str) -> Run:
+        """Read the head."""
+        file_size(paths[0])
+        try:
+            with paths[0].open("rb") as file:
+                version = np.lib.format.read_magic(file)
+                shape, fortran, stored = np.lib.format.read_array_header_1_0(file)
+                offset = file.tell()
+        except ValueError as error:
+            raise CorruptShard(f"no NPY 1.0 file: {error}", path=paths[0]) from error
+        if fortran or stored != self.stored_dtype(dtype) or version != (1, 0):
+            raise CorruptShard(f"{dtype} rows were expected, got {stored}", path=paths[0])
+        return Run(stored, offset, int(np.prod(shape, dtype=np.int64)))
+
+
+def _head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    # Written here and not by NumPy, whose releases leave different room for growth.
+    words = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
+    before = len(MAGIC) + 2
+    text = words.ljust(-(-(before + len(words) + 1) // ALIGNMENT) * ALIGNMENT - before - 1) + "\n"
+    return MAGIC + len(text).to_bytes(2, "little") + text.encode("ascii")
