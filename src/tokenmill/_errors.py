@@ -17,6 +17,11 @@
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
       +- ShardTooLarge(ValueError)         a shard that its file format cannot hold
       +- CorruptShard(ValueError)          a shard whose files contradict themselves: path
+      +- BadRecordFound(ValueError)        an input record that is no document, where that is fatal
+      +- TooManyBadRecords(ValueError)     more of them than the error budget allows: bad, records
+      +- OutputInUse(OSError)              another run is writing to the same output
+      +- PlanDiffers(ValueError)           an output that another command has begun: differences
+      +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
@@ -167,6 +172,42 @@ class CorruptShard(TokenmillError, ValueError):
     ) -> None:
         super().__init__(problem, where=_place(path, None, None), hint=hint)
         self.path = path
+
+
+class BadRecordFound(TokenmillError, ValueError):
+    """An input record that gives no document, found where the policy for its kind is to fail."""
+
+    def __init__(self, problem: str, *, path: str = "", line: int | None = None, hint: str = "") -> None:
+        super().__init__(problem, where=_place(path or None, line, None), hint=hint)
+        self.path = path
+        self.line = line
+
+
+class TooManyBadRecords(TokenmillError, ValueError):
+    """More records without a document than the error budget allows."""
+
+    def __init__(self, problem: str, *, bad: int = 0, records: int = 0, hint: str = "") -> None:
+        super().__init__(problem, hint=hint)
+        self.bad = bad
+        self.records = records
+
+
+class OutputInUse(TokenmillError, OSError):
+    """Another run is writing to the same output."""
+
+
+class PlanDiffers(TokenmillError, ValueError):
+    """An output that a command with other options or inputs has begun; `differences` says which."""
+
+    def __init__(
+        self, problem: str, *, where: str = "", differences: tuple[str, ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.differences = differences
+
+
+class BooksDiffer(TokenmillError, RuntimeError):
+    """What came in is not what went out: a fault of tokenmill, never of the input."""
 
 
 class UnknownId(TokenmillError, LookupError):

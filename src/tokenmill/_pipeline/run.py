@@ -1,0 +1,327 @@
+"""A run: plan, tokenize, order, pack, and at last the manifest. Every step may be taken again."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokenmill import __version__
+from tokenmill._pipeline.books import Books, Budget
+from tokenmill._pipeline.deal import SPLITS, TRAIN, DealRules, deal
+from tokenmill._pipeline.encode import NO_TOKENS, BlockEncoder
+from tokenmill._pipeline.manifest import SCHEMA, Manifest
+from tokenmill._pipeline.order import Ordered, plan_order
+from tokenmill._pipeline.parts import Part, PartRecord
+from tokenmill._pipeline.plan import refuse_another_plan
+from tokenmill._pipeline.shards import Sharding, ShardRecord
+from tokenmill._pipeline.tables import (
+    DOCUMENTS,
+    QUARANTINE,
+    LineBases,
+    write_documents,
+    write_quarantine,
+)
+from tokenmill._pipeline.tokenize import Tokenizing, finished_parts
+from tokenmill._pipeline.work import Work, read_json, write_json
+from tokenmill._read import open_stream
+from tokenmill._write import Extras, find_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tokenmill._files import FileRecord
+    from tokenmill._pipeline.meter import Meter
+    from tokenmill._pipeline.plan import Plan
+    from tokenmill._tokenizer import Tokenizer
+
+_FORGIVEN = ("empty_text", NO_TOKENS)  # no fault of anybody
+
+
+@dataclass
+class Run:
+    """One run towards the output of a plan; an earlier one may have done a part of it."""
+
+    plan: Plan
+    tokenizer: Tokenizer
+    output: Path
+    workers: int
+    budget: Budget
+    meter: Meter
+    books: Books = field(default_factory=Books)
+
+    def __post_init__(self) -> None:
+        self._work = Work(self.output)
+        self._settings = self.plan.settings
+        self._prefix = _Prefix(self.plan)
+
+    def finished(self) -> Manifest | None:
+        """Return the manifest if an earlier run has finished this plan; refuse another plan."""
+        if self._work.manifest.exists():
+            manifest = Manifest.load(self.output)
+            refuse_another_plan(manifest.data["plan"], self.plan.facts, str(self.output))
+            self._work.finish()
+            return manifest
+        if self._work.plan.exists():
+            refuse_another_plan(read_json(self._work.plan), self.plan.facts, str(self.output))
+        return None
+
+    def start(self) -> None:
+        """Sweep away what was left unfinished, and write down the plan."""
+        self._work.sweep()
+        if not self._work.plan.exists():
+            write_json(self._work.plan, self.plan.facts)
+
+    def execute(self) -> Manifest:
+        """Do everything that is missing, and return the manifest."""
+        parts = self._tokenize()
+        self.books.enter(part.record for part in parts)
+        self._check_budget(final=True)
+        shards, files = self._pack(parts)
+        self.books.check()
+        return self._finish(shards, files)
+
+    def _tokenize(self) -> list[Part]:
+        done = finished_parts(self._work.parts, self._settings.dtype)
+        for records in done.values():
+            for record in records:
+                self._prefix.add(record)
+                self.meter.add(
+                    input_bytes=record.input_bytes,
+                    resumed_bytes=record.input_bytes,
+                    documents=record.documents,
+                    tokens=record.tokens,
+                    bad=sum(record.bad.values()),
+                )
+        plan, encoder = self.plan, self._encoder()
+        if not self._prefix.is_enough:
+            tokenizing = Tokenizing(
+                self._work.parts,
+                len(plan.streams),
+                done,
+                lambda n, place: open_stream(
+                    plan.streams[n], plan.files, plan.rules, plan.fields, place
+                ),
+                encoder,
+                self._committed,
+                self.meter,
+            )
+            tokenizing.run(self.workers)
+        records = self._prefix.records()
+        return [Part(self._work.parts, record, self._settings.dtype) for record in records]
+
+    def _encoder(self) -> BlockEncoder:
+        plan = self.plan
+        return BlockEncoder(
+            self.tokenizer, plan.settings, plan.rules, plan.files, plan.fields, self.meter
+        )
+
+    def _committed(self, record: PartRecord) -> bool:
+        self._prefix.add(record)
+        self._check_budget(final=False)
+        return self._prefix.is_enough
+
+    def _check_budget(self, *, final: bool) -> None:
+        """A share is judged at the end, or early where it can hardly be kept any more."""
+        records, bad = self._prefix.records_and_bad(_FORGIVEN)
+        if not final and self.budget.share is not None:
+            read, total = self.meter.input_bytes, self.plan.total_bytes
+            records = 2 * int(records * max(1.0, total / max(read, 1)))
+        self.budget.check(bad, records)
+
+    def _pack(self, parts: list[Part]) -> tuple[list[ShardRecord], list[FileRecord]]:
+        shardings = self._shardings(parts)
+        self.meter.phase = "pack"
+        self.meter.total_shards = sum(sharding.count for sharding in shardings)
+        self.meter.total_tokens = sum(sharding.tokens for sharding in shardings)
+        with ThreadPoolExecutor(self.workers) as pool:
+            tables = [pool.submit(task) for task in self._tables(parts)]
+            shards = [
+                pool.submit(self._shard, sharding, number)
+                for sharding in shardings
+                for number in range(sharding.count)
+            ]
+            try:
+                records = [task.result() for task in shards]
+                files = [task.result() for task in tables]
+            except BaseException:
+                for task in (*shards, *tables):
+                    task.cancel()
+                raise
+        for sharding in shardings:
+            mine = [record for record in records if record.split == sharding.split]
+            self._book(sharding, mine)
+        return records, files + self._finish_formats(records)
+
+    def _shard(self, sharding: Sharding, number: int) -> ShardRecord:
+        record = sharding.record_of(number) or sharding.make(number, self.meter)
+        self.meter.add(shards=1)
+        return record
+
+    def _shardings(self, parts: list[Part]) -> list[Sharding]:
+        settings = self._settings
+        rules = self._deal_rules()
+        if rules.keeps_the_plan:
+            runs: dict[str, Any] = {TRAIN: plan_order(parts)}
+        else:
+            dealt = deal(parts, rules, self._work.order)
+            runs = dealt.runs
+            self.books.leave_out(dealt.skipped, dealt.skipped_tokens)
+        shardings = []
+        for split in SPLITS if settings.validation else (TRAIN,):
+            whole = Ordered(runs[split])
+            limit = settings.max_tokens if split == TRAIN else None
+            ordered = Ordered(runs[split], limit)
+            gone = whole.documents - ordered.documents
+            self.books.leave_out({"max_tokens": gone}, whole.tokens - ordered.tokens)
+            shardings.append(
+                Sharding(
+                    settings, split, ordered, parts, self.output, self._work.shards,
+                    Extras(tokenizer=self.tokenizer.name, places=self._places(parts)),
+                )  # fmt: skip
+            )
+        return shardings
+
+    def _deal_rules(self) -> DealRules:
+        settings, sources = self._settings, self.plan.sources
+        return DealRules(
+            seed=settings.seed if settings.shuffle == "docs" else None,
+            validation=settings.validation,
+            weights=tuple(source.weight for source in sources),
+            caps=tuple(source.max_tokens for source in sources),
+            source_of_file=tuple(file.source for file in self.plan.files),
+            limit_documents=settings.limit_documents,
+        )
+
+    def _tables(self, parts: list[Part]) -> list[Callable[[], FileRecord]]:
+        files = self.plan.files
+        bases = LineBases(parts, self.plan.streams)
+        aside = frozenset(r for r, policy in self._settings.policies if policy == "quarantine")
+        return [
+            lambda: write_quarantine(self.output / QUARANTINE, parts, files, bases, aside),
+            lambda: write_documents(self.output / DOCUMENTS, parts, files, bases),
+        ]
+
+    def _places(self, parts: Sequence[Part]) -> Any:  # noqa: ANN401
+        from tokenmill._pipeline.places import Places  # noqa: PLC0415 -- one format asks for it
+
+        return Places(parts, self.plan.files, LineBases(parts, self.plan.streams))
+
+    def _book(self, sharding: Sharding, records: Sequence[ShardRecord]) -> None:
+        self.books.write_out(records, self._settings.formats[0])
+        documents, tokens = sharding.left_behind(records)
+        self.books.leave_out({sharding.reason_left_behind: documents}, tokens)
+
+    def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
+        settings = self._settings
+        files = []
+        for name in settings.formats:
+            facts = [
+                record.facts(name, settings.dtype, settings.file_split(record.split))
+                for record in records
+            ]
+            for done in find_format(name).finish(self.output / name, facts):
+                files.append(type(done)(f"{name}/{done.path}", done.bytes, done.checksum))
+        return files
+
+    def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
+        settings = self._settings
+        data = {
+            "schema": SCHEMA,
+            "tokenmill": __version__,
+            "plan_id": self.plan.id,
+            "tokenizer": self.plan.facts["tokenizer"],
+            "context_length": settings.context_length,
+            "dtype": settings.dtype,
+            "eos_id": settings.eos_id,
+            "bos_id": settings.bos_id,
+            "pad_id": settings.pad_id,
+            **self.books.as_json(),
+            "shards": [entry for name in settings.formats for entry in _entries(shards, name)],
+            "files": [
+                {"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files
+            ],
+            "options": self.plan.facts["options"],
+            "plan": self.plan.facts,
+        }
+        write_json(self._work.manifest, data)
+        self._work.finish()
+        return Manifest(self.output, data)
+
+
+def _entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
+    """Return the manifest's lines for the shards of a format."""
+    entries = []
+    for shard in shards:
+        own = [f for f in shard.files if f["format"] == name]
+        index = next(f for f in shard.files if f["format"] == "index")
+        stored = shard.formats[name]
+        entries.append(
+            {
+                "path": own[0]["path"],
+                "format": name,
+                "split": shard.split,
+                "number": shard.number,
+                "tokens": stored["ids"],
+                "padding": stored["padding"],
+                "rows": shard.rows,
+                "documents": shard.documents,
+                "bytes": own[0]["bytes"],
+                "checksum": own[0]["checksum"],
+                "index": index["path"],
+                "files": [
+                    {key: f[key] for key in ("path", "bytes", "checksum")} for f in [*own, index]
+                ],
+            }
+        )
+    return entries
+
+
+class _Prefix:
+    """The parts without a gap from the beginning of the plan: what limits are counted on."""
+
+    def __init__(self, plan: Plan) -> None:
+        s = plan.settings
+        self._streams = len(plan.streams)
+        simple = not (s.shuffle == "docs" or s.validation or any(x.weight for x in plan.sources))
+        self._limit_documents = s.limit_documents
+        # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
+        self._limit_tokens = s.max_tokens if simple else None
+        self._found: dict[tuple[int, int], PartRecord] = {}
+
+    def add(self, record: PartRecord) -> None:
+        self._found[record.stream, record.part] = record
+
+    def records(self) -> list[PartRecord]:
+        """Return the parts in order, as far as the limits need them."""
+        taken: list[PartRecord] = []
+        stream = part = documents = tokens = 0
+        while stream < self._streams and not self._is_beyond(documents, tokens):
+            record = self._found.get((stream, part))
+            if record is None:
+                break
+            taken.append(record)
+            documents += record.documents
+            tokens += record.tokens
+            stream, part = (stream + 1, 0) if record.last else (stream, part + 1)
+        return taken
+
+    @property
+    def is_enough(self) -> bool:
+        """Say whether the limits are reached."""
+        if self._limit_documents is None and self._limit_tokens is None:
+            return False
+        taken = self.records()
+        documents = sum(r.documents for r in taken)
+        return self._is_beyond(documents, sum(r.tokens for r in taken))
+
+    def _is_beyond(self, documents: int, tokens: int) -> bool:
+        enough = self._limit_documents is not None and documents >= self._limit_documents
+        return enough or (self._limit_tokens is not None and tokens > self._limit_tokens)
+
+    def records_and_bad(self, forgiven: Sequence[str]) -> tuple[int, int]:
+        """Count records and bad ones among all parts that are done."""
+        found = list(self._found.values())
+        bad = sum(n for r in found for reason, n in r.bad.items() if reason not in forgiven)
+        return sum(r.records for r in found), bad
