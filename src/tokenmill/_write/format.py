@@ -141,6 +141,8 @@ def check_ids(name: str, shape: ShardShape, max_id: int | None) -> None:
     largest = max((i for i in (max_id, shape.pad_id) if i is not None), default=0)
     if largest > np.iinfo(shape.dtype).max:
         raise DtypeError(f"id {largest} does not fit {shape.dtype}", where=name, hint="use uint32")
+    if shape.context_length is not None and shape.context_length < 1:
+        raise OptionError(f"a context of {shape.context_length} tokens holds no row", where=name)
     longest = int(shape.row_lengths.max(initial=0))
     if shape.context_length is not None and longest > shape.context_length:
         raise OptionError(
