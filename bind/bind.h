@@ -18,6 +18,7 @@ void register_errors(nb::module_& m);
 void register_model(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
+void register_read(nb::module_& m);
 
 // A numpy array of `count` numbers, not initialised; for results that fit a page or two.
 enum class Number { U32, U16, I64 };

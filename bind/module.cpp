@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_compile(m);
     tokenmill::bind::register_model(m);
     tokenmill::bind::register_normalize(m);
+    tokenmill::bind::register_read(m);
 }

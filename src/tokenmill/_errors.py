@@ -16,6 +16,7 @@
       +- OptionError(ValueError)           an option with a value that it does not have
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
+      +- InputError(OSError)               an input that vanished, changed or is damaged: path, offset
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
@@ -166,6 +167,20 @@ class UnknownId(TokenmillError, LookupError):
     ) -> None:
         super().__init__(problem, where=where, hint=hint)
         self.id = id
+
+
+class InputError(TokenmillError, OSError):
+    """An input that cannot be read to its end: vanished, changed, cut short or damaged.
+
+    `offset` is a byte position in the file as it lies on the disk, or None when unknown.
+    """
+
+    def __init__(
+        self, problem: str, *, path: str = "", offset: int | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=_place(path or None, None, offset), hint=hint)
+        self.path = path
+        self.offset = offset
 
 
 class MissingDependency(TokenmillError, ImportError):
