@@ -9,4 +9,5 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_model(m);
     tokenmill::bind::register_normalize(m);
     tokenmill::bind::register_pack(m);
+    tokenmill::bind::register_read(m);
 }

@@ -23,6 +23,7 @@ ROOMS = {  # row order = data flow
     "encode": ["base", "simd", "vocab"],
     "decode": ["base", "vocab"],
     "pack": ["base"],
+    "read": ["base", "simd", "unicode"],
     "pipeline": [
         "base", "simd", "unicode", "vocab", "normalize", "split", "encode", "decode",
     ],

@@ -112,4 +112,23 @@ def gather(sources: Sequence[Annotated[NDArray[numpy.uint16], dict(shape=(None,)
 def gather(sources: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> int:
     """
     Copy pieces of the sources to out, back to back; return how many ids that were.
+def read_jsonl(buffer: object, field: str, max_document_bytes: int, max_line_bytes: int, replace_bad_utf8: bool = False, replace_lone_surrogate: bool = False, target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Take a field from each line: text, offsets, lines, begins, bad lines (five numbers each), and the counts of lines, blank lines and mended documents.
+    """
+
+def check_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_document_bytes: int, skip_blank: bool = False, target: str | None = None) -> NDArray[numpy.int64]:
+    """
+    For each text the number of what is wrong with it; 255 for nothing, 254 for a blank.
+    """
+
+def join_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]:
+    """Copy texts back to back, mended: text, offsets."""
+
+def split_text(buffer: object, separator: bytes | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Begins and ends of the lines, or of what stands between separators."""
+
+def last_cut(buffer: object, separator: bytes) -> tuple[int, int]:
+    """
+    The end of the last separator, or 0 if there is none; and how many there are.
     """

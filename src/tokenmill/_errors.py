@@ -23,6 +23,7 @@
       +- PlanDiffers(ValueError)           an output that another command has begun: differences
       +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
+      +- InputError(OSError)               an input that vanished, changed or is damaged: path, offset
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
@@ -223,6 +224,20 @@ class UnknownId(TokenmillError, LookupError):
     ) -> None:
         super().__init__(problem, where=where, hint=hint)
         self.id = id
+
+
+class InputError(TokenmillError, OSError):
+    """An input that cannot be read to its end: vanished, changed, cut short or damaged.
+
+    `offset` is a byte position in the file as it lies on the disk, or None when unknown.
+    """
+
+    def __init__(
+        self, problem: str, *, path: str = "", offset: int | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=_place(path or None, None, offset), hint=hint)
+        self.path = path
+        self.offset = offset
 
 
 class MissingDependency(TokenmillError, ImportError):

@@ -1,0 +1,185 @@
+"""Records of one segment of a file of lines or pieces: raw bytes, cut where records end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenmill import _core
+from tokenmill._read.blocks import RAW_BYTES, BadRecord, Place, RawPart
+from tokenmill._read.sources import open_source
+
+if TYPE_CHECKING:
+    from tokenmill._read.inputs import InputFile
+    from tokenmill._read.rules import ReadRules
+    from tokenmill._read.streams import Segment
+
+_BOM = b"\xef\xbb\xbf"  # marks the encoding, and is no text
+_SCAN_BYTES = 1 << 16
+_SKIP_BYTES = 1 << 22
+
+
+def too_long_message(limit: int) -> str:
+    """Say why a record that is too long was not looked into."""
+    return f"more than {limit} bytes"
+
+
+class RecordReader:
+    """Reads one segment from a place on.
+
+    `position` is the first byte that was not given out yet, `line` the number of the record there.
+    """
+
+    def __init__(
+        self, input_file: InputFile, segment: Segment, rules: ReadRules, start: Place
+    ) -> None:
+        self._segment = segment
+        self._end = segment.end
+        self._limit = rules.max_line_bytes
+        self._separator = rules.separator_of(input_file.format)
+        self._kind = "jsonl" if input_file.format == "jsonl" else "text"
+        self._source = open_source(input_file)
+        self._is_plain = input_file.compression is None
+        self._buffer = bytearray()
+        self._is_at_end = False  # of the file
+        self.position = 0
+        self.line = 1
+        self.is_done = False
+        self.bad: list[BadRecord] = []
+        self._seek(start)
+        is_fresh = start.offset <= segment.begin
+        self._first = 0 if is_fresh and segment.begin == 0 else self.position
+        self._first_consumed = 0 if is_fresh else self._source.consumed
+
+    def read(self, size: int) -> RawPart | None:
+        """Return about `size` bytes of whole records, or None if it met none."""
+        searched = 0
+        while not self.is_done:
+            self._fill(size)
+            cut, count = self._find_cut(searched)
+            if cut or self.is_done:
+                return self._take(cut, count)
+            searched = len(self._buffer)
+            if searched > self._limit:
+                self._skip_record()
+                return None
+        return None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Offset and line of a Place at which reading can go on."""
+        return self.position, self.line
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes of the file, and of the text in it, since this reader was made."""
+        text = self.position - self._first
+        return text if self._is_plain else self._source.consumed - self._first_consumed, text
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+    def _seek(self, start: Place) -> None:
+        begin = self._segment.begin
+        if start.offset > begin:
+            self._source.skip_to(start.offset)
+            self.position, self.line = start.offset, start.line
+        elif begin == 0:
+            head = self._source.read(len(_BOM))
+            if head == _BOM:
+                self.position = len(_BOM)
+            else:
+                self._buffer += head
+        else:
+            self._seek_line(begin)
+
+    def _seek_line(self, begin: int) -> None:
+        """Go to the first line that begins in the range: behind a newline, one byte early."""
+        self._source.skip_to(begin - 1)
+        self.position = begin - 1
+        while self._end is None or self.position < self._end - 1:
+            chunk = self._source.read(_SCAN_BYTES)
+            newline = chunk.find(b"\n")
+            if newline >= 0:
+                self.position += newline + 1
+                self._buffer += chunk[newline + 1 :]
+                break
+            self.position += len(chunk)
+            if not chunk:
+                break
+        else:
+            self.is_done = True  # a line that began earlier fills the whole range
+            return
+        self.is_done = newline < 0 or (self._end is not None and self.position >= self._end)
+
+    def _fill(self, size: int) -> None:
+        if self._is_at_end:
+            return
+        want = max(size - len(self._buffer), _SCAN_BYTES if self._buffer else 1)
+        if self._end is not None:
+            left = self._end - self.position - len(self._buffer)
+            want = min(want, left) if left > 0 else _SCAN_BYTES
+        chunk = self._source.read(want)
+        self._buffer += chunk
+        self._is_at_end = len(chunk) < want
+
+    def _find_cut(self, searched: int) -> tuple[int, int]:
+        """Return how many bytes are whole records, and how many records that are."""
+        if self._separator is None:
+            self.is_done = self._is_at_end
+            return (len(self._buffer), 1) if self.is_done else (0, 0)
+        if self._end is not None:
+            last = self._buffer.find(b"\n", max(self._end - 1 - self.position, searched))
+            if last >= 0:
+                del self._buffer[last + 1 :]
+                self.is_done = True
+        view = memoryview(self._buffer)
+        overlap = max(searched - len(self._separator) + 1, 0)
+        cut, count = _core.last_cut(view[overlap:], self._separator)
+        cut = cut + overlap if count else 0
+        if self._is_at_end and not self.is_done:
+            self.is_done = True
+            rest = len(self._buffer) - cut
+            return len(self._buffer), count + (1 if rest else 0)
+        return cut, count
+
+    def _take(self, cut: int, count: int) -> RawPart | None:
+        part = None
+        if cut or self._separator is None:
+            rest = self._buffer[cut:]
+            del self._buffer[cut:]
+            part = RawPart(self._segment.file, self.line, self.position, self._buffer, self._kind)
+            self._buffer = rest
+        self.position += cut
+        self.line += count
+        return part
+
+    def _skip_record(self) -> None:
+        """Read on to the end of a record that is too long, and keep only where it was."""
+        separator = self._separator or b""
+        keep = max(len(separator) - 1, 0)
+        raw, length = bytes(self._buffer[:RAW_BYTES]), len(self._buffer)
+        tail, self._buffer = bytes(self._buffer[len(self._buffer) - keep :]), bytearray()
+        while True:
+            chunk = self._source.read(_SKIP_BYTES)
+            window = tail + chunk if tail else chunk
+            at = window.find(separator) if separator else -1
+            if at >= 0:
+                length += at - len(tail)
+                self._buffer += window[at + len(separator) :]
+                break
+            length += len(chunk)
+            if len(chunk) < _SKIP_BYTES:
+                self._is_at_end, separator = True, b""
+                break
+            tail = window[len(window) - keep :]
+        message = too_long_message(self._limit)
+        self.bad.append(
+            BadRecord(
+                "too_long", self._segment.file, self.line, self.position, length, message, raw
+            )
+        )
+        self.position += length + len(separator)
+        self.line += 1
+        past = self._end is not None and self.position >= self._end
+        self.is_done = past or (self._is_at_end and not self._buffer)
