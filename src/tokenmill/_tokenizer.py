@@ -357,6 +357,11 @@ class Tokenizer:
         return int(self._model.vocab_size)
 
     @property
+    def max_id(self) -> int:
+        """The largest id that can occur in a result; what decides whether uint16 will do."""
+        return int(self._model.max_id)
+
+    @property
     def special_tokens(self) -> Mapping[str, int]:
         """Ids of the special tokens by their text."""
         return MappingProxyType(self._ready.meta["special_tokens"])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 POLICIES = ("quarantine", "skip", "replace", "fail")
 MENDABLE = ("bad_utf8", "lone_surrogate")
 DEFAULT_POLICIES = {reason: "quarantine" for reason in REASONS} | {"empty_text": "skip"}
-SHARD_TOKENS = 1 << 26
+SHARD_TOKENS = 1 << 25
 TAILS = ("carry", "pad", "drop")
 
 

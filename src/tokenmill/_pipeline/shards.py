@@ -98,14 +98,26 @@ class Sharding:
         self._output = output
         self._records = records
         self._extras = extras
-        self.max_rows: int | None = None  # of the shard that --max-sequences cuts
+        self._last_rows: int | None = None  # of the last shard, where max_sequences cuts it
+        self.tokens = ordered.tokens
+        self.count = self._count()
 
-    @property
-    def count(self) -> int:
-        """How many shards there are."""
-        if self._settings.pack == "concat":
+    def _count(self) -> int:
+        """Count the shards; with a limit of rows that takes packing as many as it allows."""
+        settings = self._settings
+        if settings.pack == "concat":
             return -(-self.concat_rows // self._rows_per_shard)
-        return -(-self._ordered.tokens // self._settings.shard_tokens)
+        shards = -(-self._ordered.tokens // settings.shard_tokens)
+        if settings.max_sequences is None:
+            return shards
+        left = settings.max_sequences
+        for number in range(shards):
+            rows = self.plan(number)[1].rows
+            if rows >= left:
+                self._last_rows = left
+                return number + 1
+            left -= rows
+        return shards
 
     @property
     def concat_rows(self) -> int:
@@ -157,7 +169,8 @@ class Sharding:
         """Write a shard in all formats, then its index, then its record."""
         with meter.stage("pack"):
             documents, pieces, began = self.plan(number)
-            pieces = self._cut(pieces)
+            if number == self.count - 1:
+                pieces, began = self._cut(pieces, began)
         shape = self._shape(pieces)
         writers = self._open(number, shape)
         try:
@@ -175,20 +188,47 @@ class Sharding:
         write_json(self._record_path(number), asdict(record))
         return record
 
-    def _cut(self, pieces: Pieces) -> Pieces:
-        """Keep the rows that --max-sequences leaves; the tokens of the others are dropped."""
-        if self.max_rows is None or pieces.rows <= self.max_rows:
-            return pieces
-        kept = int(pieces.row_pieces[self.max_rows])
-        gone = int(pieces.lengths[kept:].sum())
-        return Pieces(
+    def _cut(self, pieces: Pieces, began: int) -> tuple[Pieces, int]:
+        """Keep the rows that max_sequences leaves; the tokens of the others are dropped."""
+        if self._last_rows is None or pieces.rows <= self._last_rows:
+            return pieces, began
+        kept = int(pieces.row_pieces[self._last_rows])
+        cut = Pieces(
             pieces.documents[:kept],
             pieces.begins[:kept],
             pieces.lengths[:kept],
-            pieces.row_pieces[: self.max_rows + 1],
-            pieces.dropped + gone,
+            pieces.row_pieces[: self._last_rows + 1],
+            pieces.dropped + int(pieces.lengths[kept:].sum()),
             pieces.repeated,
         )
+        return cut, len(np.unique(cut.documents))
+
+    @property
+    def reason_left_behind(self) -> str:
+        """Why documents of the split stand in no row."""
+        if self._settings.max_sequences is not None:
+            return "max_sequences"
+        return "tail" if self._settings.pack == "concat" else "no_row"
+
+    def left_behind(self, records: Sequence[ShardRecord]) -> tuple[int, int]:
+        """Return the documents that stand in no row, and the tokens that no shard has seen."""
+        documents = self._ordered.documents - sum(record.documents for record in records)
+        return documents, self._ordered.tokens - self._seen_tokens()
+
+    def _seen_tokens(self) -> int:
+        """Return how many of the ordered tokens some shard has taken or dropped."""
+        s = self._settings
+        if self.count == 0:
+            return 0
+        if s.pack == "concat":
+            assert s.context_length is not None  # noqa: S101
+            end = (self.concat_rows - 1) * (s.context_length - s.overlap) + s.context_length
+            return min(end, self._ordered.tokens)
+        border = self.count * s.shard_tokens
+        if border >= self._ordered.tokens:
+            return self._ordered.tokens
+        last, begin = self._ordered.between(border - 1, border)
+        return begin + int(last.length.sum())
 
     def _shape(self, pieces: Pieces) -> ShardShape:
         s = self._settings
