@@ -63,7 +63,7 @@ def pack(
     `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%") and `progress` never change a
     byte. `force` starts over. The other options decide the bytes; PackOptions lists them.
     """
-    task = prepare(inputs, tokenizer=tokenizer, memory_limit=memory_limit, **options)
+    task = prepare_task(inputs, tokenizer=tokenizer, memory_limit=memory_limit, **options)
     count = affordable_workers(workers, memory_limit, task.tokenizer)
     meter = Meter(total_bytes=task.plan.total_bytes)
     run = Run(task.plan, task.tokenizer, Path(output), count, parse_budget(max_bad), meter)
@@ -89,7 +89,7 @@ class Task:
     notes: tuple[str, ...]
 
 
-def prepare(
+def prepare_task(
     inputs: Any,  # noqa: ANN401
     *,
     tokenizer: object = None,
