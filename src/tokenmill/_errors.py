@@ -23,7 +23,7 @@
       +- PlanDiffers(ValueError)           an output that another command has begun: differences
       +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
-      +- InputError(OSError)               an input that vanished, changed or is damaged: path, offset
+      +- InputError(OSError)               an input that vanished or is damaged: path, offset
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
@@ -178,7 +178,9 @@ class CorruptShard(TokenmillError, ValueError):
 class BadRecordFound(TokenmillError, ValueError):
     """An input record that gives no document, found where the policy for its kind is to fail."""
 
-    def __init__(self, problem: str, *, path: str = "", line: int | None = None, hint: str = "") -> None:
+    def __init__(
+        self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""
+    ) -> None:
         super().__init__(problem, where=_place(path or None, line, None), hint=hint)
         self.path = path
         self.line = line
