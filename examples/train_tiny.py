@@ -1,9 +1,10 @@
-"""Train a model of two layers on packed shards, on a CPU: `python train_tiny.py OUTPUT`."""
+"""Train a model that sees one token and guesses the next: `python train_tiny.py OUTPUT`."""
 
 from __future__ import annotations
 
 import sys
 from itertools import islice
+from pathlib import Path
 
 import torch
 from torch.nn.functional import cross_entropy
@@ -17,7 +18,6 @@ def train(output: str, steps: int = 60) -> list[float]:
     batches = dataset.iterate(batch_size=4, seed=0)
     vocab_size = 1 + max(int(batch["input_ids"].max()) for batch in islice(batches, 1000))
     torch.manual_seed(0)
-    # It sees one token and guesses the next.
     model = torch.nn.Sequential(torch.nn.Embedding(vocab_size, 32), torch.nn.Linear(32, vocab_size))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     losses: list[float] = []
@@ -33,5 +33,8 @@ def train(output: str, steps: int = 60) -> list[float]:
 
 
 if __name__ == "__main__":
-    losses = train(sys.argv[1])
-    print(f"loss: {losses[0]:.2f} at the first step, {losses[-1]:.2f} at the last")
+    if Path(sys.argv[-1], "manifest.json").is_file():
+        losses = train(sys.argv[-1])
+        print(f"loss: {losses[0]:.2f} at the first step, {losses[-1]:.2f} at the last")
+    else:
+        print("usage: python train_tiny.py OUTPUT, a folder that `tokenmill pack` has finished")
