@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokenmill._rows import ShardShape
     from tokenmill._write.format import Extras
 
-UNITS = ("", "K", "M", "G", "T", "P")
+UNITS = ("", "k", "M", "G", "T", "P")
 THOUSAND = 1000
 
 
@@ -44,6 +44,6 @@ class Datatrove(BodyFormat):
 
 
 def _in_words(count: int) -> str:
-    """Round for people: 1234 -> "1.2 KT"."""
-    power = min(len(UNITS) - 1, (len(str(count)) - 1) // 3)
-    return f"{count / THOUSAND**power:.{1 if power else 0}f} {UNITS[power]}T"
+    """Write three digits for people: 1234 -> "1.23 kT"."""
+    power = min(len(str(count)) - 1, 3 * len(UNITS) - 1)
+    return f"{count / THOUSAND ** (power // 3):.{2 - power % 3}f} {UNITS[power // 3]}T"
