@@ -8,6 +8,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard
 from tokenmill._write.body import BodyFormat, Run, file_size
+from tokenmill._write.format import check_row_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +27,11 @@ class Npy(BodyFormat):
     name = "npy"
     fixed_rows = True
     suffixes = (".npy", ".lens.npy")
+
+    def check(self, shape: ShardShape, max_id: int | None = None) -> None:
+        """Refuse lengths of rows that int32 cannot hold."""
+        super().check(shape, max_id)
+        check_row_length(self.name, shape.row_lengths)
 
     def head(self, shape: ShardShape) -> bytes:
         """Return the head of the matrix."""
