@@ -10,7 +10,7 @@ from tests.write.shards import SIGNED, read, shard_of, write
 
 from tokenmill import CorruptShard, DtypeError, OptionError, ShardTooLarge
 from tokenmill._rows import Rows, ShardShape
-from tokenmill._write import FORMATS
+from tokenmill._write import FORMATS, Extras
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +98,12 @@ def test_rows_longer_than_the_context_are_refused(form: str) -> None:
         FORMATS[form].check(shape([4, 5], context=4))
     with pytest.raises(OptionError, match="a context of 0 tokens holds no row"):
         FORMATS[form].check(shape([], context=0))
+
+
+def test_a_tokenizer_whose_name_would_break_the_line_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"cannot be named 'a\|b'"):
+        write("datatrove", tmp_path, shard_of([[[1]]]), extras=Extras(tokenizer="a|b"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("form", FORMATS)
