@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.write.shards import SIGNED, read, shard_of, write
 
-from tokenmill import CorruptShard, DtypeError, OptionError, ShardTooLarge
+from tokenmill import CorruptShard, DtypeError, OptionError, ShardTooLarge, TokenmillError
 from tokenmill._rows import Rows, ShardShape
 from tokenmill._write import FORMATS, Extras
 
@@ -126,6 +128,25 @@ def test_a_shard_that_was_cut_short_is_found(form: str, tmp_path: Path) -> None:
     with pytest.raises(CorruptShard) as caught:
         read(form, tmp_path, "uint16")
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("padded", [True, False])
+def test_damage_anywhere_gives_ids_or_one_of_our_errors(
+    form: str, padded: bool, tmp_path: Path
+) -> None:
+    records, _, _ = write(form, tmp_path, shard_of([[[1, 2, 3]], [[4]]], context=3, padded=padded))
+    choose = random.Random(5)  # noqa: S311
+    for record in records:
+        path = tmp_path / record.path
+        whole = path.read_bytes()
+        for _ in range(40):
+            data = bytearray(whole)
+            data[choose.randrange(len(data))] ^= choose.randrange(1, 256)
+            path.write_bytes(data[: choose.choice((None, choose.randrange(len(data))))])
+            with contextlib.suppress(TokenmillError):
+                read(form, tmp_path, "uint16")
+        path.write_bytes(whole)
 
 
 @pytest.mark.parametrize("form", FORMATS)

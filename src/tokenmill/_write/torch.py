@@ -79,7 +79,7 @@ class Torch(BodyFormat):
                 entry = container.getinfo(f"{ROOT}/data/0")
                 file.seek(entry.header_offset)
                 *_, name, extra = LOCAL_HEAD.unpack(file.read(LOCAL_HEAD.size))
-        except (zipfile.BadZipFile, KeyError, struct.error) as error:
+        except (zipfile.BadZipFile, OSError, NotImplementedError, KeyError, struct.error) as error:
             raise CorruptShard(f"no container of tensors: {error}", path=path) from error
         begin = entry.header_offset + LOCAL_HEAD.size + name + extra
         run = Run(self.stored_dtype(dtype), begin, entry.file_size // 4)
