@@ -16,7 +16,7 @@
       +- OptionError(ValueError)           an option with a value that it does not have
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
-      +- InputError(OSError)               an input that vanished, changed or is damaged: path, offset
+      +- InputError(OSError)               an input that vanished, changed or is damaged: path
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
