@@ -136,7 +136,7 @@ def test_stdin_is_alone_and_its_stream_not_resumable(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     make(tmp_path, "a.jsonl", "b.jsonl")
-    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"plain text")))  # type: ignore[arg-type]
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"plain text")))
     monkeypatch.setattr(sys, "stdin", stdin)
     files = find_inputs([tmp_path / "a.jsonl", "-", tmp_path / "b.jsonl"]).files
     streams = deal_streams(files, ReadRules())

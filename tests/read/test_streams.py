@@ -18,7 +18,7 @@ from tokenmill._read import Place, ReadRules, deal_streams, find_inputs, open_st
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokenmill._read import StreamReader
+    from tokenmill._read import BadRecord, StreamReader
 
 MEND = frozenset({"bad_utf8", "lone_surrogate"})
 
@@ -162,7 +162,8 @@ def test_a_record_that_is_too_long_is_passed_over(tmp_path: Path, suffix: str, m
     path.write_bytes(COMPRESS[suffix](first + long + last))
     files = find_inputs([path]).files
     tracemalloc.start()
-    documents, bad = [], []
+    documents: list[str] = []
+    bad: list[BadRecord] = []
     for stream in deal_streams(files, rules):
         for block in read_stream(stream, files, rules, ["text"]):
             documents += block.text.tobytes().decode()
