@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from tokenmill._spec import BpeModel, NormalizerStep, OpaqueModel, UnigramModel
 
 if TYPE_CHECKING:
@@ -124,4 +126,9 @@ def spell_model(model: Model, marker: str) -> Model:
         None if token is None or blank in token else token.replace(written, blank)
         for token in model.tokens
     )
+    if isinstance(model, BpeModel) and model.merges is not None and len(model.merges):
+        # Merges of tokens that hold a blank: no text can come to them.
+        gone = np.array([old is not None and blank in old for old in model.tokens])
+        kept = ~gone[model.merges].any(axis=1)
+        return replace(model, tokens=tokens, merges=model.merges[kept])
     return replace(model, tokens=tokens)
