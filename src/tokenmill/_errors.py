@@ -23,7 +23,7 @@
       +- PlanDiffers(ValueError)           an output that another command has begun: differences
       +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
-      +- InputError(OSError)               an input that vanished, changed or is damaged: path, offset
+      +- InputError(OSError)               an input that vanished, changed or is damaged: path
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library

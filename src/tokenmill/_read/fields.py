@@ -24,9 +24,17 @@ def find_field(file: InputFile, rules: ReadRules) -> str:
     """Return the text field of a file; "" for plain text, which has none."""
     if file.format == "text":
         return ""
-    if rules.field is not None:
-        return rules.field
+    if rules.field is not None and file.format in ("jsonl", "dataset"):
+        return rules.field  # every record answers for itself
     fields = _fields_of(file, rules)
+    if rules.field is not None:
+        if rules.field not in fields and rules.field.partition(".")[0] not in fields:
+            raise OptionError(
+                f"no column {rules.field!r}, got {', '.join(fields) or 'none'}",
+                where=file.path,
+                hint="name the text column with --field",
+            )
+        return rules.field
     for name in USUAL_FIELDS:
         if fields.get(name):
             return name

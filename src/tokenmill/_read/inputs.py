@@ -176,7 +176,8 @@ def local_input(number: int, path: str) -> InputFile:
 
 
 def _object_input(number: int, data: Any) -> InputFile:  # noqa: ANN401
-    if not hasattr(data, "__iter__") or isinstance(data, (bytes, bytearray, dict)):
+    has_rows = hasattr(data, "__iter__") or hasattr(data, "to_batches")
+    if not has_rows or isinstance(data, (bytes, bytearray, dict)):
         raise OptionError(
             f"expected a path, a URL, a dataset or an iterable of rows, got {type(data).__name__}",
             where=f"source {number}",

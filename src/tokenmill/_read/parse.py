@@ -24,9 +24,7 @@ if TYPE_CHECKING:
 _GOOD = 255
 _BLANK = 254
 _BAD_UTF8 = REASONS.index("bad_utf8")
-_EMPTY = REASONS.index("empty_text")
 _TOO_LONG = REASONS.index("too_long")
-_NULL = REASONS.index("null_field")
 
 
 @dataclass
@@ -75,7 +73,7 @@ def _parse_part(part: RawPart, rules: ReadRules, field: str) -> Part:
         return _parse_text(part, rules)
     from tokenmill._read.columns import parse_rows  # noqa: PLC0415 -- brings pyarrow
 
-    return parse_rows(part, rules)
+    return parse_rows(part, rules, field)
 
 
 def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> Part:
@@ -89,7 +87,7 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> Part:
     )
     records = []
     for line, begin, length, fault, reason in bad.reshape(-1, 5).tolist():
-        message = _message(REASONS[reason], rules, field, fault, length)
+        message = message_of(REASONS[reason], rules, field, fault, length)
         raw = bytes(part.data[begin : begin + min(length, RAW_BYTES)])
         place = (part.file, part.line + line, part.offset + begin, length)
         records.append(BadRecord(REASONS[reason], *place, message, raw))
@@ -119,7 +117,7 @@ def _parse_text(part: RawPart, rules: ReadRules) -> Part:
         reason = REASONS[found.reasons[i]]
         raw = bytes(part.data[begin : begin + min(length, RAW_BYTES)])
         place = (part.file, part.line + i, part.offset + begin, length)
-        found.bad.append(BadRecord(reason, *place, _message(reason, rules, "", -1, length), raw))
+        found.bad.append(BadRecord(reason, *place, message_of(reason, rules, "", -1, length), raw))
     kept = np.flatnonzero(found.reasons == _GOOD)
     return Part(
         found.text,
@@ -196,7 +194,8 @@ def _stand_together(begins: Places, ends: Places) -> bool:
     return len(begins) > 0 and bool((begins[1:] == ends[:-1]).all())
 
 
-def _message(reason: str, rules: ReadRules, field: str, fault: int, length: int) -> str:
+def message_of(reason: str, rules: ReadRules, field: str, fault: int, length: int) -> str:
+    """Say for people what is wrong; `fault` is a byte of the line, or -1."""
     if reason == "too_long":
         is_line = length > rules.max_line_bytes
         return too_long_message(rules.max_line_bytes if is_line else rules.max_document_bytes)
@@ -204,13 +203,14 @@ def _message(reason: str, rules: ReadRules, field: str, fault: int, length: int)
 
 
 MESSAGES = {
-    "bad_json": "not one JSON value; wrong at byte {fault} of the line",
+    "bad_json": "not one JSON value: wrong at byte {fault} of the line",
     "missing_field": "no field {field!r}",
     "null_field": "field {field!r} is null",
-    "wrong_type": "the line is no object, or its field {field!r} no string",
+    "wrong_type": "no object, or its field {field!r} is no string",
     "bad_utf8": "not UTF-8",
-    "lone_surrogate": "half of a surrogate pair at byte {fault} of the line",
+    "lone_surrogate": "half of a surrogate pair, which no text can hold",
     "empty_text": "the text is empty",
+    "bad_row": "not as many fields as the head has",
 }
 
 

@@ -45,7 +45,11 @@ class RecordReader:
         self.line = 1
         self.is_done = False
         self.bad: list[BadRecord] = []
-        self._seek(start)
+        try:
+            self._seek(start)
+        except BaseException:
+            self._source.close()
+            raise
         is_fresh = start.offset <= segment.begin
         self._first = 0 if is_fresh and segment.begin == 0 else self.position
         self._first_consumed = 0 if is_fresh else self._source.consumed
@@ -115,7 +119,7 @@ class RecordReader:
     def _fill(self, size: int) -> None:
         if self._is_at_end:
             return
-        want = max(size - len(self._buffer), _SCAN_BYTES if self._buffer else 1)
+        want = max(size - len(self._buffer), min(size, _SCAN_BYTES))
         if self._end is not None:
             left = self._end - self.position - len(self._buffer)
             want = min(want, left) if left > 0 else _SCAN_BYTES

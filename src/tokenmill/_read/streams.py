@@ -126,11 +126,22 @@ class StreamReader:
         self._reader: SegmentReader | None = None
         self._progress = (0, 0)  # of the reader
         self._is_over = False
+        self._error: BaseException | None = None
 
     def read(self) -> RawBlock | None:
-        """Fetch the next block of raw records; None after the last."""
+        """Fetch the next block of raw records; None after the last. An error stays an error."""
+        if self._error is not None:
+            raise self._error
         if self._is_over:
             return None
+        try:
+            return self._read_block()
+        except BaseException as error:
+            self.close()
+            self._error = error
+            raise
+
+    def _read_block(self) -> RawBlock:
         parts: list[RawPart] = []
         bad: list[BadRecord] = []
         read_bytes = [0, 0]
@@ -141,7 +152,7 @@ class StreamReader:
             if self._place.segment >= len(self._stream.segments):
                 self._is_over = True
                 break
-            self._read_some(room, parts, bad, read_bytes)
+            self._read_some(max(room, 1), parts, bad, read_bytes)
             if self._reader is not None and (parts or bad):
                 break
         return RawBlock(
