@@ -27,34 +27,41 @@ inline std::size_t escape_size(const std::uint8_t* at, const std::uint8_t* end) 
     return end - at >= 6 && hex4(at + 2) < 0x10000U ? 6 : 0;
 }
 
+// Writes what the escape at `at` stands for, and returns what is behind it. Half of a pair becomes
+// U+FFFD; the first one is noted.
+inline const std::uint8_t* write_escape(const std::uint8_t* at, const std::uint8_t* end,
+                                        std::uint8_t*& out, const std::uint8_t*& lone) noexcept {
+    if (at[1] != 'u') {
+        *out++ = kEscapes[at[1]];
+        return at + 2;
+    }
+    std::uint32_t code = hex4(at + 2);
+    std::size_t size = 6;
+    if (code >> 11 == 0x1B) {  // D800 to DFFF
+        const bool is_pair = code < 0xDC00 && end - at >= 12 && at[6] == '\\' && at[7] == 'u' &&
+                             hex4(at + 8) >> 10 == 0x37;
+        if (is_pair) {
+            code = 0x10000 + ((code & 0x3FF) << 10 | (hex4(at + 8) & 0x3FF));
+            size = 12;
+        } else {
+            lone = lone == nullptr ? at : lone;
+            code = 0xFFFD;
+        }
+    }
+    out += unicode::append_code(code, out);
+    return at + size;
+}
+
 inline Unescaped unescape(const std::uint8_t* at, const std::uint8_t* end,
                           std::uint8_t* out) noexcept {
     std::uint8_t* const begin = out;
     const std::uint8_t* lone = nullptr;
     while (at != end) {
-        const std::size_t plain = copy_plain(at, end, out);
-        at += plain;
-        out += plain;
-        for (; at != end && *at == '\\'; at += 2) {
-            if (at[1] != 'u') {
-                *out++ = kEscapes[at[1]];
-                continue;
-            }
-            std::uint32_t code = hex4(at + 2);
-            if (code >> 11 == 0x1B) {  // D800 to DFFF
-                const bool is_pair = code < 0xDC00 && end - at >= 12 && at[6] == '\\' &&
-                                     at[7] == 'u' && hex4(at + 8) >> 10 == 0x37;
-                if (is_pair) {
-                    code = 0x10000 + ((code & 0x3FF) << 10 | (hex4(at + 8) & 0x3FF));
-                    at += 6;
-                } else {
-                    lone = lone == nullptr ? at : lone;
-                    code = 0xFFFD;
-                }
-            }
-            out += unicode::append_code(code, out);
-            at += 4;
+        at = copy_plain(at, end, end, out);
+        if (at == end) {
+            break;
         }
+        at = write_escape(at, end, out, lone);
     }
     return {static_cast<std::size_t>(out - begin), lone};
 }
@@ -64,8 +71,8 @@ inline Unescaped unescape(const std::uint8_t* at, const std::uint8_t* end,
 class LineWalk {
 public:
     LineWalk(const std::uint8_t* begin, const std::uint8_t* end, const std::uint8_t* readable,
-             FieldPath& path) noexcept
-        : at_(begin), end_(end), readable_(readable), path_(path) {}
+             FieldPath& path, std::uint8_t* out) noexcept
+        : at_(begin), end_(end), readable_(readable), path_(path), out_(out) {}
 
     bool run() noexcept {
         want_ = Want::Descend;  // the line itself is the object of level 0
@@ -199,7 +206,7 @@ private:
         Value* const note = want == Want::Field ? &path_.found[tracked_ - 1] : nullptr;
         switch (*at_) {
             case '"':
-                is_good = string(found);
+                is_good = note != nullptr ? field_string(found) : string(found);
                 break;
             case '{':
             case '[':
@@ -226,6 +233,7 @@ private:
         }
         if (note != nullptr) {
             *note = found;
+            path_.written = found.kind == Value::Kind::String ? note : path_.written;
         }
         return is_good;
     }
@@ -303,10 +311,41 @@ private:
         }
     }
 
+    // The same for the field itself: its text is written on the way, over that of an earlier one.
+    bool field_string(Value& found) noexcept {
+        found.kind = Value::Kind::String;
+        const std::uint8_t* const end = end_;  // locals: `out` may alias anything
+        const std::uint8_t* at = at_ + 1;
+        std::uint8_t* out = out_;
+        found.begin = at;
+        path_.text.lone_surrogate = nullptr;
+        for (;;) {
+            at = copy_plain(at, end, readable_, out);
+            if (at == end || *at != '\\') {
+                break;
+            }
+            while (at != end && *at == '\\') {
+                if (escape_size(at, end) == 0) {
+                    at_ = at;
+                    return false;
+                }
+                at = write_escape(at, end, out, path_.text.lone_surrogate);
+            }
+        }
+        at_ = at;
+        if (at == end || *at != '"') {
+            return false;
+        }
+        found.end = at_++;
+        path_.text.size = static_cast<std::size_t>(out - out_);
+        return true;
+    }
+
     const std::uint8_t* at_;
     const std::uint8_t* const end_;
     const std::uint8_t* const readable_;
     FieldPath& path_;
+    std::uint8_t* const out_;
     unsigned depth_ = 0;
     unsigned tracked_ = 0;
     bool is_first_ = false;
@@ -316,14 +355,15 @@ private:
 };
 
 inline Scan scan_line(const std::uint8_t* begin, const std::uint8_t* end,
-                      const std::uint8_t* readable, FieldPath& path) noexcept {
+                      const std::uint8_t* readable, FieldPath& path, std::uint8_t* out) noexcept {
     for (Value& found : path.found) {
         found.kind = Value::Kind::None;
     }
+    path.written = nullptr;
     while (begin != end && is_white(*begin)) {
         ++begin;
     }
-    LineWalk walk(begin, end, readable, path);
+    LineWalk walk(begin, end, readable, path, out);
     const bool is_good = walk.run();
     return {is_good ? nullptr : walk.place(), begin != end && *begin == '{'};
 }

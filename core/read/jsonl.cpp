@@ -90,7 +90,8 @@ private:
 
     Outcome read_value(const std::uint8_t* begin, const std::uint8_t* end,
                        const std::uint8_t* readable) {
-        const Scan scan = kernel_.scan_line(begin, end, readable, path_);
+        std::uint8_t* out = out_.texts.reserve(static_cast<std::size_t>(end - begin));
+        const Scan scan = kernel_.scan_line(begin, end, readable, path_, out);
         if (scan.fault != nullptr) {
             return {Reason::BadJson, scan.fault};
         }
@@ -109,18 +110,13 @@ private:
         return take_text(*found);
     }
 
+    // The text was written to the end of the others already, unless another field came later.
     Outcome take_text(const Value& value) {
-        const auto raw_size = static_cast<std::size_t>(value.end - value.begin);
-        if (raw_size > 6 * rules_.max_document_bytes) {  // an escape has six bytes at the most
-            return {Reason::TooLong, value.begin};
+        if (path_.written != &value) {
+            const auto raw_size = static_cast<std::size_t>(value.end - value.begin);
+            path_.text = kernel_.unescape(value.begin, value.end, out_.texts.reserve(raw_size));
         }
-        std::uint8_t* to = out_.texts.reserve(raw_size);
-        Unescaped text = {raw_size, nullptr};
-        if (value.has_escapes) {
-            text = kernel_.unescape(value.begin, value.end, to);
-        } else {
-            std::memcpy(to, value.begin, raw_size);
-        }
+        const Unescaped& text = path_.text;
         if (text.lone_surrogate != nullptr && !rules_.replace_lone_surrogate) {
             return {Reason::LoneSurrogate, text.lone_surrogate};
         }

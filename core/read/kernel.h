@@ -18,6 +18,11 @@ struct Value {
     const std::uint8_t* end = nullptr;
 };
 
+struct Unescaped {
+    std::size_t size;
+    const std::uint8_t* lone_surrogate;  // the first one, or nullptr
+};
+
 // The wanted field. At level i, inside the objects of the keys before, `keys[i]` leads one level
 // down and `rests[i]`, all keys from there on with their dots, is the field itself.
 struct FieldPath {
@@ -26,6 +31,8 @@ struct FieldPath {
     std::vector<std::string> rests;
     std::vector<Value> found;            // by level, for one line
     std::vector<std::uint8_t> key_text;  // of a key with escapes
+    const Value* written = nullptr;      // the value whose text was written on the way
+    Unescaped text = {};                 // and what was written
 };
 
 struct Scan {
@@ -33,16 +40,12 @@ struct Scan {
     bool is_object = false;
 };
 
-struct Unescaped {
-    std::size_t size;
-    const std::uint8_t* lone_surrogate;  // the first one, or nullptr
-};
-
 struct Kernel {
     // Checks one line and leaves the field's value in `path.found`. Memory may be read up to
-    // `readable`; a byte that no string may hold stands at `end` if that is further.
+    // `readable`; a byte that no string may hold stands at `end` if that is further. `out` has room
+    // for the line and 64 bytes: the text is written there, which costs less than coming back.
     Scan (*scan_line)(const std::uint8_t* begin, const std::uint8_t* end,
-                      const std::uint8_t* readable, FieldPath& path);
+                      const std::uint8_t* readable, FieldPath& path, std::uint8_t* out);
     // Writes a string that was scanned, U+FFFD for lone surrogates. `out` has room for its length
     // and 64 bytes.
     Unescaped (*unescape)(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out);

@@ -10,12 +10,12 @@ inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t
     return at;
 }
 
-// Copies up to the first backslash or `end`, and returns how many bytes that were.
-inline std::size_t copy_plain(const std::uint8_t* at, const std::uint8_t* end,
-                              std::uint8_t* out) noexcept {
-    const void* stop = std::memchr(at, '\\', static_cast<std::size_t>(end - at));
-    const std::uint8_t* last = stop != nullptr ? static_cast<const std::uint8_t*>(stop) : end;
-    const auto size = static_cast<std::size_t>(last - at);
+// The same, and the run is copied; `out` has room for 64 bytes more than that.
+inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t* end,
+                                      const std::uint8_t* readable, std::uint8_t*& out) noexcept {
+    const std::uint8_t* stop = skip_plain(at, end, readable);
+    const auto size = static_cast<std::size_t>(stop - at);
     std::memcpy(out, at, size);
-    return size;
+    out += size;
+    return stop;
 }

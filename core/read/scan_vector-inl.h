@@ -1,13 +1,16 @@
 // The search loops of reading with 64-byte blocks; text inside a target's namespace, behind
 // block_<target>.h and block_bmi2.h. See scan_scalar-inl.h for the meaning.
 
+template <typename Block>
+inline std::uint64_t stop_mask(const Block& block) noexcept {
+    return equals(block, '"') | equals(block, '\\') | in_range(block, 0, 32);
+}
+
 inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t* end,
                                       const std::uint8_t* readable) noexcept {
     // A newline, which is a control, or `readable` itself stands at `end`: no block passes it.
     for (; readable - at >= 64; at += 64) {
-        const auto block = load_block(at);
-        const std::uint64_t stops =
-            equals(block, '"') | equals(block, '\\') | in_range(block, 0, 32);
+        const std::uint64_t stops = stop_mask(load_block(at));
         if (stops != 0) {
             return at + trailing_zeros(stops);
         }
@@ -18,19 +21,21 @@ inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t
     return at;
 }
 
-// Copies whole blocks: what lies behind the backslash is overwritten by what it stands for.
-inline std::size_t copy_plain(const std::uint8_t* at, const std::uint8_t* end,
-                              std::uint8_t* out) noexcept {
-    const std::uint8_t* const begin = at;
-    for (; end - at >= 64; at += 64, out += 64) {
-        const std::uint64_t stops = equal_mask(at, '\\');
-        std::memcpy(out, at, 64);
+// Copies whole blocks: what lies behind the stop is overwritten by what comes next.
+inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t* end,
+                                      const std::uint8_t* readable, std::uint8_t*& out) noexcept {
+    std::uint8_t* to = out;
+    for (; readable - at >= 64; at += 64, to += 64) {
+        const std::uint64_t stops = stop_mask(load_block(at));
+        std::memcpy(to, at, 64);
         if (stops != 0) {
-            return static_cast<std::size_t>(at - begin) + trailing_zeros(stops);
+            out = to + trailing_zeros(stops);
+            return at + trailing_zeros(stops);
         }
     }
-    while (at != end && *at != '\\') {
-        *out++ = *at++;
+    while (at != end && *at != '"' && *at != '\\' && *at >= 0x20) {
+        *to++ = *at++;
     }
-    return static_cast<std::size_t>(at - begin);
+    out = to;
+    return at;
 }

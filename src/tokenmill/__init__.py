@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokenmill._batch import EncodedBatch, EncodedRow, TokenBatch
+    from tokenmill._dataset import PackedDataset, PackedIterable
     from tokenmill._describe import Description
     from tokenmill._errors import (
         CorruptModel,
@@ -54,6 +55,8 @@ __all__ = [
     "MissingDependency",
     "OptionError",
     "OutputTooSmall",
+    "PackedDataset",
+    "PackedIterable",
     "Packer",
     "PatternError",
     "Pieces",
@@ -75,6 +78,8 @@ _HOMES = {
     "Description": "tokenmill._describe",
     "EncodedBatch": "tokenmill._batch",
     "EncodedRow": "tokenmill._batch",
+    "PackedDataset": "tokenmill._dataset",
+    "PackedIterable": "tokenmill._dataset",
     "Packer": "tokenmill._pack",
     "Pieces": "tokenmill._rows",
     "TokenBatch": "tokenmill._batch",

@@ -112,6 +112,8 @@ def gather(sources: Sequence[Annotated[NDArray[numpy.uint16], dict(shape=(None,)
 def gather(sources: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> int:
     """
     Copy pieces of the sources to out, back to back; return how many ids that were.
+    """
+
 def read_jsonl(buffer: object, field: str, max_document_bytes: int, max_line_bytes: int, replace_bad_utf8: bool = False, replace_lone_surrogate: bool = False, target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     Take a field from each line: text, offsets, lines, begins, bad lines (five numbers each), and the counts of lines, blank lines and mended documents.

@@ -178,7 +178,9 @@ class CorruptShard(TokenmillError, ValueError):
 class BadRecordFound(TokenmillError, ValueError):
     """An input record that gives no document, found where the policy for its kind is to fail."""
 
-    def __init__(self, problem: str, *, path: str = "", line: int | None = None, hint: str = "") -> None:
+    def __init__(
+        self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""
+    ) -> None:
         super().__init__(problem, where=_place(path or None, line, None), hint=hint)
         self.path = path
         self.line = line

@@ -177,6 +177,28 @@ def test_a_record_that_is_too_long_is_passed_over(tmp_path: Path, suffix: str, m
     assert peak < 20 << 20
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("stream_bytes", [1000, 64 << 20])
+def test_long_records_are_measured_before_they_are_held(
+    tmp_path: Path, suffix: str, stream_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokenmill._read.records._HOLD_BYTES", 3000)
+    limit = ReadRules(max_document_bytes=50).max_line_bytes
+    sizes = [10, limit - 11, 4000, limit - 10, 20, limit * 2]
+    lines = [b'{"x":"' + b"y" * size + b'"}' for size in sizes]
+    lines = [line[:-1] + b',"text":"a"}' for line in lines]
+    path = tmp_path / f"a.jsonl{suffix}"
+    path.write_bytes(COMPRESS[suffix](b"\n".join(lines)))
+    rules = ReadRules(max_document_bytes=50, block_bytes=1000, stream_bytes=stream_bytes)
+    found = read_all([path], rules)
+    is_long = [len(line) > limit for line in lines]
+    assert is_long == [False, True, False, True, False, True]
+    assert [line for _, line, _, _ in found.documents] == [1, 3, 5]
+    assert [(line, reason) for _, line, _, reason in found.bad] == [
+        (2, "too_long"), (4, "too_long"), (6, "too_long"),
+    ]  # fmt: skip
+
+
 @pytest.mark.slow
 def test_a_line_of_two_gigabytes_in_a_hundred_megabytes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"

@@ -67,8 +67,8 @@ def test_datatrove(tmp_path: Path) -> None:
     found = files(tmp_path)
     assert found["shard-00000.ds"] == U16
     assert found["shard-00000.ds.index"] == struct.pack("<2Q", 3, 5)
-    assert found["shard-00000.ds.metadata"] == b"gpt2|2\n5\n5 T"
-    assert found["shard-00001.ds.metadata"] == b"Unknown Tokenizer|4\n1250\n1.2 KT"
+    assert found["shard-00000.ds.metadata"] == b"gpt2|2\n5\n5.00 T"
+    assert found["shard-00001.ds.metadata"] == b"Unknown Tokenizer|4\n1250\n1.25 kT"
 
 
 def test_olmo(tmp_path: Path) -> None:

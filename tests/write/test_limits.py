@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import random
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.write.shards import SIGNED, read, shard_of, write
 
-from tokenmill import CorruptShard, DtypeError, OptionError, ShardTooLarge
+from tokenmill import CorruptShard, DtypeError, OptionError, ShardTooLarge, TokenmillError
 from tokenmill._rows import Rows, ShardShape
-from tokenmill._write import FORMATS
+from tokenmill._write import FORMATS, Extras
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +66,9 @@ def test_an_id_that_was_not_announced_is_refused_too(form: str, tmp_path: Path) 
         ("llmc", (2 * GIB - 1024) // 4, "2,147,483,648 bytes are too many"),
         ("litdata", (4 * GIB - 12) // 4, "4,294,967,296 bytes are too many"),
         ("mds", GIB, "bytes are too many: the format ends at 4,294,967,296"),
-        ("megatron", 2 * GIB, "2,147,483,648 tokens in one document are too many"),
+        ("megatron", 2 * GIB, "2,147,483,648 tokens in one row are too many"),
+        ("npy", 2 * GIB, "tokens in one row are too many"),
+        ("torch", 2 * GIB, "tokens in one row are too many"),
         ("parquet", 2 * GIB, "tokens in one row are too many"),
         ("arrow", 2 * GIB, "tokens in one row are too many"),
     ],
@@ -81,7 +85,7 @@ def test_sizes_are_limited(form: str, tokens: int, problem: str, tmp_path: Path)
 
 @pytest.mark.parametrize("form", ["bin", "datatrove", "olmo", "npy", "torch"])
 def test_other_formats_take_large_shards(form: str) -> None:
-    FORMATS[form].check(shape([2 * GIB] * 3, context=2 * GIB))
+    FORMATS[form].check(shape([GIB] * 6, context=GIB))
 
 
 @pytest.mark.parametrize("form", ["npy", "litdata", "torch"])
@@ -96,6 +100,12 @@ def test_rows_longer_than_the_context_are_refused(form: str) -> None:
         FORMATS[form].check(shape([4, 5], context=4))
     with pytest.raises(OptionError, match="a context of 0 tokens holds no row"):
         FORMATS[form].check(shape([], context=0))
+
+
+def test_a_tokenizer_whose_name_would_break_the_line_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"cannot be named 'a\|b'"):
+        write("datatrove", tmp_path, shard_of([[[1]]]), extras=Extras(tokenizer="a|b"))
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -118,6 +128,25 @@ def test_a_shard_that_was_cut_short_is_found(form: str, tmp_path: Path) -> None:
     with pytest.raises(CorruptShard) as caught:
         read(form, tmp_path, "uint16")
     assert caught.value.path == path
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("padded", [True, False])
+def test_damage_anywhere_gives_ids_or_one_of_our_errors(
+    form: str, padded: bool, tmp_path: Path
+) -> None:
+    records, _, _ = write(form, tmp_path, shard_of([[[1, 2, 3]], [[4]]], context=3, padded=padded))
+    choose = random.Random(5)  # noqa: S311
+    for record in records:
+        path = tmp_path / record.path
+        whole = path.read_bytes()
+        for _ in range(40):
+            data = bytearray(whole)
+            data[choose.randrange(len(data))] ^= choose.randrange(1, 256)
+            path.write_bytes(data[: choose.choice((None, choose.randrange(len(data))))])
+            with contextlib.suppress(TokenmillError):
+                read(form, tmp_path, "uint16")
+        path.write_bytes(whole)
 
 
 @pytest.mark.parametrize("form", FORMATS)

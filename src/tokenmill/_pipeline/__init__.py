@@ -1,7 +1,29 @@
 """The mill: inputs -> packed, checksummed shards; deterministic, resumable, with books."""
 
 from tokenmill._pipeline.manifest import Manifest
-from tokenmill._pipeline.prepare import Task, pack, prepare_task
+from tokenmill._pipeline.memory import parse_size
+from tokenmill._pipeline.prepare import PackResult, Task, pack, pack_task, prepare_task
+from tokenmill._pipeline.recipe import read_recipe
 from tokenmill._pipeline.sources import Source, parse_source
+from tokenmill._pipeline.status import Estimate, estimate, status
+from tokenmill._pipeline.stream import TokenStream, stream
+from tokenmill._read.blocks import REASONS
 
-__all__ = ["Manifest", "Source", "Task", "pack", "parse_source", "prepare_task"]
+__all__ = [
+    "REASONS",
+    "Estimate",
+    "Manifest",
+    "PackResult",
+    "Source",
+    "Task",
+    "TokenStream",
+    "estimate",
+    "pack",
+    "pack_task",
+    "parse_size",
+    "parse_source",
+    "prepare_task",
+    "read_recipe",
+    "status",
+    "stream",
+]

@@ -126,7 +126,8 @@ def _documents(parts: Sequence[Part], rules: DealRules) -> Iterator[_Chosen]:
 
 
 def _hashes_below(keys: NDArray[np.uint64], share: float) -> NDArray[np.bool_]:
-    return keys < np.uint64(min(int(share * 2**64), 2**64 - 1))
+    below: NDArray[np.bool_] = keys < np.uint64(min(int(share * 2**64), 2**64 - 1))
+    return below
 
 
 def _quotas(totals: NDArray[np.int64], rules: DealRules) -> list[int]:
@@ -141,7 +142,9 @@ def _quotas(totals: NDArray[np.int64], rules: DealRules) -> list[int]:
     if not any(rules.weights):
         return had
     weights = [Fraction(weight or "0") for weight in rules.weights]
-    size = min((Fraction(h) / w for h, w in zip(had, weights, strict=True) if w), default=Fraction())
+    size = min(
+        (Fraction(h) / w for h, w in zip(had, weights, strict=True) if w), default=Fraction()
+    )
     return [int(weight * size) for weight in weights]
 
 
@@ -184,7 +187,9 @@ class _Dealing:
         self._flush()
         return {
             "runs": {
-                name: [[_name(split, b), *map(int, size)] for b, size in enumerate(self._sizes[split])]
+                name: [
+                    [_name(split, b), *map(int, size)] for b, size in enumerate(self._sizes[split])
+                ]
                 for split, name in enumerate(SPLITS)
             },
             "skipped": self._skipped,
@@ -249,12 +254,16 @@ class _Dealing:
         self, entries: NDArray[Any], split: int, position: NDArray[np.float64]
     ) -> NDArray[np.uint64]:
         if self._rules.seed is not None:
-            return hash_numbers(entries["number"], self._rules.seed) >> np.uint64(64 - _KEY_BITS)
+            hashed = hash_numbers(entries["number"], self._rules.seed)
+            return np.right_shift(hashed, np.uint64(64 - _KEY_BITS))
         if not any(self._rules.weights):
             before = int(self._passed[split]) + np.cumsum(entries["length"]) - entries["length"]
             self._passed[split] += int(entries["length"].sum())
             position = before / max(int(self._kept[split]), 1)
-        return (np.minimum(position, 1.0) * (2**_KEY_BITS - 1)).astype(np.uint64)
+        keys: NDArray[np.uint64] = (np.minimum(position, 1.0) * (2**_KEY_BITS - 1)).astype(
+            np.uint64
+        )
+        return keys
 
     def _skip(self, reason: str, documents: int, tokens: int) -> None:
         if documents:
@@ -287,4 +296,4 @@ def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     value = value + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
+    return np.bitwise_xor(value, value >> np.uint64(31))

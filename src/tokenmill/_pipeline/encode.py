@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,8 +62,8 @@ class BlockEncoder:
         batch = self.tokenizer.encode_batch(
             FlatTexts(block.text, block.offsets),
             threads=1,
-            dtype=s.dtype,  # type: ignore[arg-type]
-            special_in_text=s.special_in_text,  # type: ignore[arg-type]
+            dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
+            special_in_text=s.special_in_text,
         )
         prefix = [] if s.bos_id is None else [s.bos_id]
         suffix = [] if s.eos_id is None else [s.eos_id]
@@ -79,9 +80,7 @@ class BlockEncoder:
                 )
 
 
-def _without_empty(
-    block: Block, lengths: NDArray[np.int64]
-) -> tuple[Block, NDArray[np.int64]]:
+def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDArray[np.int64]]:
     """Take out documents without a single token, which no row can hold, and say so."""
     kept = lengths > 0
     if kept.all():
@@ -115,9 +114,9 @@ def _without_empty(
 
 def _hashes(block: Block) -> NDArray[np.uint64]:
     """Hash each text: the side of a split that a document falls on is a matter of its content."""
-    view = memoryview(np.ascontiguousarray(block.text))
+    view = np.ascontiguousarray(block.text).data
     bounds = block.offsets.tolist()
     return np.array(
-        [xxhash.xxh3_64_intdigest(view[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)],
+        [xxhash.xxh3_64_intdigest(view[a:b]) for a, b in pairwise(bounds)],
         np.uint64,
     )

@@ -88,9 +88,7 @@ class Feed:
         self._writer.add(encoded)
         block = encoded.block
         if block.ends_stream or self._writer.text_bytes >= PART_BYTES:
-            record = self._writer.commit(
-                block.after, block.segment_lines, last=block.ends_stream
-            )
+            record = self._writer.commit(block.after, block.segment_lines, last=block.ends_stream)
             self._writer = None
             self._part += 1
             self._committed(record)

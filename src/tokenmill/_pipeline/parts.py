@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from tokenmill._read.blocks import BadRecord, Block
 
-_COLUMNS = {
+_COLUMNS: dict[str, np.dtype[Any]] = {
     "lengths": np.dtype("<i8"),
     "files": np.dtype("<i4"),
     "lines": np.dtype("<i8"),

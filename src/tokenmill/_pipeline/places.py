@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 class Places:
     """Call it with numbers of documents; it gives (id, path, line) for each."""
 
-    def __init__(
-        self, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases
-    ) -> None:
+    def __init__(self, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases) -> None:
         self._parts = parts
         self._files = files
         self._bases = bases

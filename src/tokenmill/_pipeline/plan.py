@@ -48,8 +48,7 @@ def plan_facts(
     settings: Settings,
     rules: ReadRules,
     sources: Sequence[Source],
-    files: Sequence[InputFile],
-    fields: Sequence[str],
+    inputs: Sequence[tuple[InputFile, str]],
     tokenizer: dict[str, str],
 ) -> dict[str, Any]:
     """Gather everything that decides the bytes of a run, as plain values."""
@@ -73,7 +72,7 @@ def plan_facts(
                 "compression": file.compression,
                 "field": field,
             }
-            for file, field in zip(files, fields, strict=True)
+            for file, field in inputs
         ],
     }
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill._errors import OptionError
 from tokenmill._load.boundary_tokens import find_boundary_tokens
-from tokenmill._options import MAX_U16, thread_count
+from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
 from tokenmill._pipeline.memory import affordable_workers, longest_document
 from tokenmill._pipeline.meter import Meter
 from tokenmill._pipeline.plan import Plan, plan_facts, plan_id
-from tokenmill._pipeline.progress import Progress
+from tokenmill._pipeline.progress import Progress, peak_memory_mb
 from tokenmill._pipeline.run import Run
 from tokenmill._pipeline.settings import (
     SHARD_TOKENS,
@@ -32,7 +31,7 @@ from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from typing_extensions import Unpack
 
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from tokenmill._pipeline.manifest import Manifest
     from tokenmill._pipeline.options import PackOptions
     from tokenmill._read import InputFile
-
-_LOG = logging.getLogger("tokenmill")
 
 
 def pack(
@@ -64,20 +61,15 @@ def pack(
     byte. `force` starts over. The other options decide the bytes; PackOptions lists them.
     """
     task = prepare_task(inputs, tokenizer=tokenizer, memory_limit=memory_limit, **options)
-    count = affordable_workers(workers, memory_limit, task.tokenizer)
-    meter = Meter(total_bytes=task.plan.total_bytes)
-    run = Run(task.plan, task.tokenizer, Path(output), count, parse_budget(max_bad), meter)
-    work = Work(Path(output))
-    with work.locked():
-        if force:
-            work.clear()
-        manifest = run.finished()
-        if manifest is not None:
-            _LOG.info("%s is finished already", output)
-            return manifest
-        run.start()
-        with Progress(meter, progress):
-            return run.execute()
+    return pack_task(
+        task,
+        output=output,
+        workers=workers,
+        memory_limit=memory_limit,
+        max_bad=max_bad,
+        force=force,
+        progress=progress,
+    ).manifest
 
 
 @dataclass(frozen=True)
@@ -87,6 +79,43 @@ class Task:
     plan: Plan
     tokenizer: Tokenizer
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PackResult:
+    """What a run came to: its manifest, its counters, and whether an earlier run had done it."""
+
+    manifest: Manifest
+    meter: Meter
+    was_finished: bool
+    memory_mb: float
+
+
+def pack_task(
+    task: Task,
+    *,
+    output: str | os.PathLike[str],
+    workers: int | None = None,
+    memory_limit: int | str | None = None,
+    max_bad: int | float | str | None = None,
+    force: bool = False,
+    progress: str = "none",
+) -> PackResult:
+    """Carry out a plan, or what is missing of it."""
+    count = affordable_workers(workers, memory_limit, task.tokenizer)
+    meter = Meter(total_bytes=task.plan.total_bytes)
+    run = Run(task.plan, task.tokenizer, Path(output), count, parse_budget(max_bad), meter)
+    work = Work(Path(output))
+    with work.locked():
+        if force:
+            work.clear()
+        manifest = run.finished()
+        was_finished = manifest is not None
+        if manifest is None:
+            run.start()
+            with Progress(meter, progress):
+                manifest = run.execute()
+    return PackResult(manifest, meter, was_finished, peak_memory_mb())
 
 
 def prepare_task(
@@ -112,9 +141,12 @@ def prepare_task(
     if left_out:
         notes.append(f"{left_out} files of other kinds were left out of folders")
     fields = _fields(files, sources, rules, notes)
-    description = loaded.describe()
     facts = plan_facts(
-        settings, rules, sources, files, fields, {"name": loaded.name, "hash": description.content_hash}
+        settings,
+        rules,
+        sources,
+        list(zip(files, fields, strict=True)),
+        {"name": loaded.name, "hash": loaded.describe().content_hash},
     )
     streams = tuple(deal_streams(files, rules))
     plan = Plan(settings, rules, sources, tuple(files), fields, streams, facts, plan_id(facts))
@@ -195,9 +227,7 @@ def _settings(
     return settings
 
 
-def _eos(
-    given: object, tokenizer: Tokenizer, ends: BoundaryTokens, notes: list[str]
-) -> int | None:
+def _eos(given: object, tokenizer: Tokenizer, ends: BoundaryTokens, notes: list[str]) -> int | None:
     eos = _boundary("eos", given, tokenizer, ends, notes)
     if eos is None and given is not False:
         raise OptionError(
@@ -225,7 +255,9 @@ def _boundary(
         if found is not None:
             notes.append(f"{role:<10}  {found.token} = {found.id} (from {found.origin})")
         return None if found is None else found.id
-    is_id = isinstance(given, int) or (isinstance(given, str) and given.isascii() and given.isdigit())
+    is_id = isinstance(given, int) or (
+        isinstance(given, str) and given.isascii() and given.isdigit()
+    )
     token_id = int(given) if is_id else tokenizer.token_to_id(str(given))  # type: ignore[call-overload]
     if token_id is None or not 0 <= token_id <= tokenizer.max_id:
         raise OptionError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -98,14 +99,14 @@ class Run:
         if not self._prefix.is_enough:
             tokenizing = Tokenizing(
                 self._work.parts,
-                len(plan.streams),
-                done,
-                lambda n, place: open_stream(
+                streams=len(plan.streams),
+                done=done,
+                open_stream=lambda n, place: open_stream(
                     plan.streams[n], plan.files, plan.rules, plan.fields, place
                 ),
-                encoder,
-                self._committed,
-                self.meter,
+                encode=encoder,
+                committed=self._committed,
+                meter=self.meter,
             )
             tokenizing.run(self.workers)
         records = self._prefix.records()
@@ -123,7 +124,7 @@ class Run:
         return self._prefix.is_enough
 
     def _check_budget(self, *, final: bool) -> None:
-        """A share is judged at the end, or early where it can hardly be kept any more."""
+        """Judge a share at the end, or early where it can hardly be kept any more."""
         records, bad = self._prefix.records_and_bad(_FORGIVEN)
         if not final and self.budget.share is not None:
             read, total = self.meter.input_bytes, self.plan.total_bytes
@@ -146,8 +147,7 @@ class Run:
                 records = [task.result() for task in shards]
                 files = [task.result() for task in tables]
             except BaseException:
-                for task in (*shards, *tables):
-                    task.cancel()
+                pool.shutdown(wait=False, cancel_futures=True)
                 raise
         for sharding in shardings:
             mine = [record for record in records if record.split == sharding.split]
@@ -177,9 +177,14 @@ class Run:
             self.books.leave_out({"max_tokens": gone}, whole.tokens - ordered.tokens)
             shardings.append(
                 Sharding(
-                    settings, split, ordered, parts, self.output, self._work.shards,
-                    Extras(tokenizer=self.tokenizer.name, places=self._places(parts)),
-                )  # fmt: skip
+                    settings,
+                    split,
+                    ordered,
+                    parts,
+                    output=self.output,
+                    records=self._work.shards,
+                    extras=Extras(tokenizer=self.tokenizer.name, places=self._places(parts)),
+                )
             )
         return shardings
 
@@ -215,14 +220,16 @@ class Run:
 
     def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
         settings = self._settings
-        files = []
+        files: list[FileRecord] = []
         for name in settings.formats:
             facts = [
                 record.facts(name, settings.dtype, settings.file_split(record.split))
                 for record in records
             ]
-            for done in find_format(name).finish(self.output / name, facts):
-                files.append(type(done)(f"{name}/{done.path}", done.bytes, done.checksum))
+            files += [
+                dataclasses.replace(done, path=f"{name}/{done.path}")
+                for done in find_format(name).finish(self.output / name, facts)
+            ]
         return files
 
     def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
@@ -239,9 +246,7 @@ class Run:
             "pad_id": settings.pad_id,
             **self.books.as_json(),
             "shards": [entry for name in settings.formats for entry in _entries(shards, name)],
-            "files": [
-                {"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files
-            ],
+            "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
             "options": self.plan.facts["options"],
             "plan": self.plan.facts,
         }

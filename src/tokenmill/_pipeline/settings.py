@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill._errors import OptionError
 from tokenmill._pack import STRATEGIES, Packer
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 POLICIES = ("quarantine", "skip", "replace", "fail")
 MENDABLE = ("bad_utf8", "lone_surrogate")
-DEFAULT_POLICIES = {reason: "quarantine" for reason in REASONS} | {"empty_text": "skip"}
+DEFAULT_POLICIES = dict.fromkeys(REASONS, "quarantine") | {"empty_text": "skip"}
 SHARD_TOKENS = 1 << 25
 TAILS = ("carry", "pad", "drop")
 
@@ -35,7 +35,7 @@ class Settings:
     pad_id: int | None
     max_id: int
     dtype: str
-    special_in_text: str
+    special_in_text: Literal["text", "encode", "raise"]
     shard_tokens: int
     shuffle: str
     seed: int
@@ -91,9 +91,7 @@ def resolve_pack(
     if pack is None and context_length is None:
         chosen = "none" if not any(FORMATS[name].fixed_rows for name in formats) else chosen
     if chosen not in STRATEGIES:
-        raise OptionError(
-            f"expected one of {', '.join(STRATEGIES)}, got {pack!r}", where="pack"
-        )
+        raise OptionError(f"expected one of {', '.join(STRATEGIES)}, got {pack!r}", where="pack")
     if chosen == "none":
         return chosen, None
     if context_length is None:

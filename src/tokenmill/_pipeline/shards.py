@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._files import FileRecord
 from tokenmill._pack import concat_rows, concat_shape, gather
 from tokenmill._pipeline.work import read_json, write_json
 from tokenmill._rows import Pieces, Rows, ShardShape
-from tokenmill._files import FileRecord
 from tokenmill._write import Extras, ShardFacts, find_format, index_name, write_index
 
 if TYPE_CHECKING:
@@ -81,12 +81,13 @@ class ShardRecord:
 class Sharding:
     """The shards of one split: what each holds, and how to make it."""
 
-    def __init__(  # noqa: D107
+    def __init__(
         self,
         settings: Settings,
         split: str,
         ordered: Ordered,
         parts: Sequence[Part],
+        *,
         output: Path,
         records: Path,
         extras: Extras,

@@ -8,6 +8,7 @@ feeds all workers, streams are finished in order, and memory is a few blocks for
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokenmill._pipeline.feed import Feed
@@ -38,11 +39,12 @@ def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
 
 
 class Tokenizing:
-    """The workers of phase 1."""
+    """The workers of phase 1. `committed` is told of each new part and says if that is enough."""
 
     def __init__(
         self,
         folder: Path,
+        *,
         streams: int,
         done: dict[int, list[PartRecord]],
         open_stream: Callable[[int, Place | None], StreamReader],
@@ -50,7 +52,6 @@ class Tokenizing:
         committed: Callable[[PartRecord], bool],
         meter: Meter,
     ) -> None:
-        """`committed` is told of each new part, and says whether that is enough."""
         self._folder = folder
         self._streams = streams
         self._done = done
@@ -96,7 +97,7 @@ class Tokenizing:
         try:
             while (feed := self._pick()) is not None:
                 self._step(feed)
-        except BaseException as error:  # noqa: BLE001 -- raised again by run()
+        except BaseException as error:
             self._error = self._error or error
             self.stop()
 
@@ -128,9 +129,9 @@ class Tokenizing:
                     if not feed.busy and not feed.exhausted and feed.outstanding < self._ahead:
                         feed.busy = True
                         return feed
-                if (feed := self._open_next()) is not None:
-                    feed.busy = True
-                    return feed
+                if (opened := self._open_next()) is not None:
+                    opened.busy = True
+                    return opened
                 if not self._open:
                     return None
                 self._changed.wait()
@@ -147,7 +148,7 @@ class Tokenizing:
                 self._folder,
                 number,
                 done,
-                lambda place, number=number: self._open_stream(number, place),
+                partial(self._open_stream, number),
                 self._committed,
             )
             self._open.append(feed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -79,6 +78,5 @@ def records(folder: Path) -> Iterator[Any]:
     """Yield all records of a folder in the order of their names."""
     if not folder.is_dir():
         return
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".json"):
-            yield read_json(folder / name)
+    for path in sorted(folder.glob("*.json")):
+        yield read_json(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from tokenmill import _core
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"  # marks the encoding, and is no text
 _SCAN_BYTES = 1 << 16
 _SKIP_BYTES = 1 << 22
+# A record of more bytes is measured before it is held, where the file can be read again.
+_HOLD_BYTES = 32 << 20
 
 
 def too_long_message(limit: int) -> str:
@@ -41,6 +44,8 @@ class RecordReader:
         self._is_plain = input_file.compression is None
         self._buffer = bytearray()
         self._is_at_end = False  # of the file
+        self._is_seekable = self._is_plain and input_file.path != "-"
+        self._fits = False  # the record that fills the buffer was measured
         self.position = 0
         self.line = 1
         self.is_done = False
@@ -63,7 +68,7 @@ class RecordReader:
             if cut or self.is_done:
                 return self._take(cut, count)
             searched = len(self._buffer)
-            if searched > self._limit:
+            if self._is_too_long(searched):
                 self._skip_record()
                 return None
         return None
@@ -156,34 +161,50 @@ class RecordReader:
             self._buffer = rest
         self.position += cut
         self.line += count
+        self._fits = False
         return part
 
-    def _skip_record(self) -> None:
-        """Read on to the end of a record that is too long, and keep only where it was."""
+    def _is_too_long(self, held: int) -> bool:
+        """Tell whether the record that fills the buffer is one to pass over."""
+        if held > self._limit or held <= _HOLD_BYTES or self._fits or not self._is_seekable:
+            return held > self._limit
+        here = self._source.position
+        length, _, _ = self._find_end(self._limit)
+        self._source.skip_to(here)
+        self._fits = length <= self._limit
+        return not self._fits
+
+    def _find_end(self, most: float) -> tuple[int, bytes, bool]:
+        """Read on to the end of the record, or until it has more than `most` bytes.
+
+        Returns its length, what was read behind its separator, and whether it has one.
+        """
         separator = self._separator or b""
-        keep = max(len(separator) - 1, 0)
-        raw, length = bytes(self._buffer[:RAW_BYTES]), len(self._buffer)
-        tail, self._buffer = bytes(self._buffer[len(self._buffer) - keep :]), bytearray()
-        while True:
+        keep = max(len(separator) - 1, 0)  # of one that lies across two chunks
+        length = len(self._buffer)
+        tail = bytes(self._buffer[length - keep :])
+        while length <= most:
             chunk = self._source.read(_SKIP_BYTES)
             window = tail + chunk if tail else chunk
             at = window.find(separator) if separator else -1
             if at >= 0:
-                length += at - len(tail)
-                self._buffer += window[at + len(separator) :]
-                break
+                return length + at - len(tail), window[at + len(separator) :], True
             length += len(chunk)
             if len(chunk) < _SKIP_BYTES:
-                self._is_at_end, separator = True, b""
                 break
             tail = window[len(window) - keep :]
+        return length, b"", False
+
+    def _skip_record(self) -> None:
+        """Pass over a record that is too long, and keep only where it was and how it begins."""
+        raw = bytes(self._buffer[:RAW_BYTES])
+        length, rest, has_separator = self._find_end(math.inf)
+        self._buffer = bytearray(rest)
+        self._is_at_end = not has_separator
         message = too_long_message(self._limit)
-        self.bad.append(
-            BadRecord(
-                "too_long", self._segment.file, self.line, self.position, length, message, raw
-            )
-        )
-        self.position += length + len(separator)
+        place = (self._segment.file, self.line, self.position, length)
+        self.bad.append(BadRecord("too_long", *place, message, raw))
+        self.position += length + (len(self._separator or b"") if has_separator else 0)
         self.line += 1
         past = self._end is not None and self.position >= self._end
-        self.is_done = past or (self._is_at_end and not self._buffer)
+        self.is_done = past or self._is_at_end

@@ -63,9 +63,12 @@ class _TableFormat(Format):
         file_size(path)
         try:
             for column in self.columns(path):
+                if column.type != pa.list_(pa.int32()):
+                    raise ValueError(f"input_ids is {column.type}")
+                column.validate(full=True)  # pyarrow ends the process at offsets that are wrong
                 ids = column.flatten().to_numpy(zero_copy_only=False)
                 yield from cast(ids, np.dtype(dtype))
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             raise CorruptShard(f"no table of rows: {error}", path=path) from error
 
     def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401 -- pyarrow's

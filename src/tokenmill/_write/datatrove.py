@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._errors import CorruptShard
+from tokenmill._errors import CorruptShard, OptionError
 from tokenmill._write.body import BodyFormat, Run, file_size, table
 
 if TYPE_CHECKING:
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from tokenmill._rows import ShardShape
     from tokenmill._write.format import Extras
 
-UNITS = ("", "K", "M", "G", "T", "P")
+UNKNOWN = "Unknown Tokenizer"  # what datatrove itself writes
+UNITS = ("", "k", "M", "G", "T", "P")
 THOUSAND = 1000
 
 
@@ -31,7 +32,9 @@ class Datatrove(BodyFormat):
         """Write the ends and the three lines."""
         yield (np.cumsum(self.stored_lengths(shape)).astype("<u8"),)
         count = self.stored_ids(shape)
-        name = extras.tokenizer or "Unknown Tokenizer"
+        name = extras.tokenizer or UNKNOWN
+        if "|" in name or "\n" in name:
+            raise OptionError(f"a tokenizer cannot be named {name!r} here", where=self.name)
         yield (f"{name}|{shape.item_size}\n{count}\n{_in_words(count)}".encode(),)
 
     def locate(self, paths: list[Path], dtype: str) -> Run:
@@ -44,6 +47,6 @@ class Datatrove(BodyFormat):
 
 
 def _in_words(count: int) -> str:
-    """Round for people: 1234 -> "1.2 KT"."""
-    power = min(len(UNITS) - 1, (len(str(count)) - 1) // 3)
-    return f"{count / THOUSAND**power:.{1 if power else 0}f} {UNITS[power]}T"
+    """Write three digits for people: 1234 -> "1.23 kT"."""
+    power = min(len(str(count)) - 1, 3 * len(UNITS) - 1)
+    return f"{count / THOUSAND ** (power // 3):.{2 - power % 3}f} {UNITS[power // 3]}T"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tokenmill._errors import DtypeError, OptionError, ShardTooLarge
-from tokenmill._files import write_file
+from tokenmill._files import FileRecord, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._files import FileRecord
     from tokenmill._rows import ShardShape
     from tokenmill._write.writer import ShardWriter
 
@@ -43,6 +42,12 @@ class ShardFacts:
     row_length: int | None  # None where rows differ
     files: tuple[FileRecord, ...]
     digest: str = ""  # xxh64 of the first file, in formats that publish it
+
+    @classmethod
+    def from_dict(cls, facts: dict[str, Any]) -> ShardFacts:
+        """Undo `dataclasses.asdict`, as a record in JSON gives it back."""
+        files = tuple(FileRecord(**file) for file in facts["files"])
+        return cls(**{**facts, "files": files})
 
 
 @dataclass(frozen=True)
@@ -90,7 +95,10 @@ class Format(ABC):
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> NDArray[Any] | None:
-        """Map a shard's ids into memory; None where they do not lie in one run."""
+        """Map a shard's ids into memory, in the file's own number type.
+
+        None where they do not lie in one run.
+        """
         del folder, number, dtype, split
         return None
 
@@ -155,6 +163,11 @@ def check_signed(name: str, max_id: int | None) -> None:
     """Refuse ids that int32, the only wide type of some formats, cannot hold."""
     if max_id is not None and max_id > np.iinfo(np.int32).max:
         raise DtypeError(f"id {max_id} does not fit int32", where=name)
+
+
+def check_row_length(name: str, lengths: NDArray[np.int64]) -> None:
+    """Refuse rows whose lengths are stored as int32 and do not fit."""
+    check_size(name, "tokens in one row", int(lengths.max(initial=0)), 1 << 31)
 
 
 def check_size(name: str, what: str, size: int, limit: int) -> None:

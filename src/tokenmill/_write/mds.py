@@ -183,7 +183,7 @@ def _read_offsets(path: Path) -> NDArray[Any]:
     begin, size = 4 + 4 * (rows + 1), file_size(path)
     if begin > size:
         raise CorruptShard(f"the offsets of {rows} samples do not fit {size} bytes", path=path)
-    offsets = table(path, "<u4", 4, rows + 1)
+    offsets = table(path, "<u4", 4, rows + 1).astype(np.int64)
     if int(offsets[0]) < begin or int(offsets[-1]) != size or bool(np.any(np.diff(offsets) < 0)):
         raise CorruptShard("the samples' offsets contradict the file's size", path=path)
     return offsets
@@ -200,9 +200,7 @@ def _read_description(path: Path, dtype: str) -> dict[str, Any]:
     except (ValueError, KeyError, IndexError, TypeError) as error:
         raise CorruptShard(f"no description: {error}", path=path) from error
     if not same:
-        raise CorruptShard(
-            f"{dtype} rows were expected, got {found['column_encodings']}", path=path
-        )
+        raise CorruptShard(f"{dtype} rows were expected, got {found}", path=path)
     return dict(found)
 
 

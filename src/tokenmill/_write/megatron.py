@@ -9,7 +9,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard
 from tokenmill._write.body import BodyFormat, Run, file_size, read_head, table
-from tokenmill._write.format import check_signed, check_size
+from tokenmill._write.format import check_row_length, check_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,8 +38,7 @@ class Megatron(BodyFormat):
         """Refuse what int32 cannot hold: ids, and lengths of documents."""
         super().check(shape, max_id)
         check_signed(self.name, max_id)
-        longest = int(self.stored_lengths(shape).max(initial=0))
-        check_size(self.name, "tokens in one document", longest, 1 << 31)
+        check_row_length(self.name, self.stored_lengths(shape))
 
     def side_files(self, shape: ShardShape, extras: Extras) -> Iterable[Iterable[Any]]:
         """Write the index."""

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, Run, file_size
+from tokenmill._write.body import BodyFormat, Run, read_head
+from tokenmill._write.format import check_row_length
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
+
+    import numpy as np
 
     from tokenmill._rows import ShardShape
     from tokenmill._write.format import Extras
 
 MAGIC = b"\x93NUMPY\x01\x00"
 ALIGNMENT = 64
+SHAPE = re.compile(rb"\((\d{1,18}), (\d{1,18})\)")
 
 
 class Npy(BodyFormat):
@@ -26,6 +29,11 @@ class Npy(BodyFormat):
     name = "npy"
     fixed_rows = True
     suffixes = (".npy", ".lens.npy")
+
+    def check(self, shape: ShardShape, max_id: int | None = None) -> None:
+        """Refuse lengths of rows that int32 cannot hold."""
+        super().check(shape, max_id)
+        check_row_length(self.name, shape.row_lengths)
 
     def head(self, shape: ShardShape) -> bytes:
         """Return the head of the matrix."""
@@ -39,17 +47,14 @@ class Npy(BodyFormat):
 
     def locate(self, paths: list[Path], dtype: str) -> Run:
         """Read the head."""
-        file_size(paths[0])
-        try:
-            with paths[0].open("rb") as file:
-                version = np.lib.format.read_magic(file)
-                shape, fortran, stored = np.lib.format.read_array_header_1_0(file)
-                offset = file.tell()
-        except ValueError as error:
-            raise CorruptShard(f"no NPY 1.0 file: {error}", path=paths[0]) from error
-        if fortran or stored != self.stored_dtype(dtype) or version != (1, 0):
-            raise CorruptShard(f"{dtype} rows were expected, got {stored}", path=paths[0])
-        return Run(stored, offset, int(np.prod(shape, dtype=np.int64)))
+        size = int.from_bytes(read_head(paths[0], len(MAGIC) + 2)[-2:], "little")
+        head = read_head(paths[0], len(MAGIC) + 2 + size)
+        found = SHAPE.search(head)
+        shape = (int(found[1]), int(found[2])) if found else (0, 0)
+        stored = self.stored_dtype(dtype)
+        if head != _head(stored, shape):
+            raise CorruptShard(f"no NPY 1.0 file of {dtype} rows", path=paths[0])
+        return Run(stored, len(head), shape[0] * shape[1])
 
 
 def _head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:

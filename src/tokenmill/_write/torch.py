@@ -15,7 +15,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard
 from tokenmill._write.body import BodyFormat, Run, file_size, map_run
-from tokenmill._write.format import Extras, check_signed
+from tokenmill._write.format import Extras, check_row_length, check_signed
 from tokenmill._write.stream import Stream
 from tokenmill._write.writer import ShardWriter, cast, filled
 
@@ -50,9 +50,10 @@ class Torch(BodyFormat):
         return np.dtype("<i4")
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
-        """Refuse ids that int32 cannot hold."""
+        """Refuse what int32 cannot hold: ids, and lengths of rows."""
         super().check(shape, max_id)
         check_signed(self.name, max_id)
+        check_row_length(self.name, shape.row_lengths)
 
     def open_shard(
         self,
@@ -78,7 +79,7 @@ class Torch(BodyFormat):
                 entry = container.getinfo(f"{ROOT}/data/0")
                 file.seek(entry.header_offset)
                 *_, name, extra = LOCAL_HEAD.unpack(file.read(LOCAL_HEAD.size))
-        except (zipfile.BadZipFile, KeyError, struct.error) as error:
+        except (zipfile.BadZipFile, OSError, NotImplementedError, KeyError, struct.error) as error:
             raise CorruptShard(f"no container of tensors: {error}", path=path) from error
         begin = entry.header_offset + LOCAL_HEAD.size + name + extra
         run = Run(self.stored_dtype(dtype), begin, entry.file_size // 4)
