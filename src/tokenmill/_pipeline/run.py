@@ -225,6 +225,7 @@ class Run:
             facts = [
                 record.facts(name, settings.dtype, settings.file_split(record.split))
                 for record in records
+                if record.rows
             ]
             files += [
                 dataclasses.replace(done, path=f"{name}/{done.path}")
@@ -258,7 +259,7 @@ class Run:
 def _entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
     """Return the manifest's lines for the shards of a format."""
     entries = []
-    for shard in shards:
+    for shard in (shard for shard in shards if shard.rows):
         own = [f for f in shard.files if f["format"] == name]
         index = next(f for f in shard.files if f["format"] == "index")
         stored = shard.formats[name]
