@@ -290,7 +290,8 @@ class _Prefix:
     def __init__(self, plan: Plan) -> None:
         s = plan.settings
         self._streams = len(plan.streams)
-        simple = not (s.shuffle == "docs" or s.validation or any(x.weight for x in plan.sources))
+        chosen = any(x.weight or x.max_tokens is not None for x in plan.sources)
+        simple = not (s.shuffle == "docs" or s.validation or chosen)
         self._limit_documents = s.limit_documents
         # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
         self._limit_tokens = s.max_tokens if simple else None
