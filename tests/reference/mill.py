@@ -197,7 +197,8 @@ def _records(path: Path, text_mode: str) -> Iterator[tuple[int, int, Any]]:
         yield 1, 0, (data, "")
     else:
         offset = 0
-        for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
+        lines = data.removesuffix(b"\n").split(b"\n") if data else []
+        for number, line in enumerate(lines, 1):
             yield number, offset, line
             offset += len(line) + 1
 
