@@ -1,15 +1,7 @@
-"""Small blocks, parts, streams and buckets, so that a small corpus has many of each.
-
-`python -m tests.mill.tuned '{"inputs": [...], "output": ...}'` runs `pack` with them: a process of
-its own, which a test may kill.
-"""
+"""Small blocks, parts, streams and buckets, so that a small corpus has many of each."""
 
 from __future__ import annotations
 
-import json
-import resource
-import signal
-import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -40,22 +32,3 @@ def shrink(put: Any = setattr, sizes: Sizes = Sizes()) -> None:  # noqa: ANN401,
     put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)
     put(deal, "_BUFFER_BYTES", sizes.buffer_bytes)
     put(shards, "_BATCH_TOKENS", sizes.batch_tokens)
-
-
-def main(arguments: list[str]) -> None:
-    options = json.loads(arguments[0])
-    if options.pop("tuned", True):
-        shrink()
-    if limit := options.pop("file_bytes", None):  # a disk that is full: no file grows beyond it
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-    inputs = options.pop("inputs")
-    prepare.pack(inputs, **options)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    sys.stdout.write(json.dumps({"peak_mb": peak * 1024 / 1e6}) + "\n")
-
-
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
