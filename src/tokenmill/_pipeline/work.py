@@ -10,13 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import OutputInUse
 from tokenmill._files import remove_unfinished, write_file
+from tokenmill._pipeline.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 WORK = "_work"
 MANIFEST = "manifest.json"
+INDEX = "index"
+DOCUMENTS = "documents.parquet"
+QUARANTINE = "quarantine.jsonl"
 
 
 class Work:
@@ -50,14 +54,38 @@ class Work:
         """Remove what a killed run left unfinished."""
         remove_unfinished(self.output)
 
+    def facts(self) -> dict[str, Any] | None:
+        """Return the facts of the plan that the output belongs to; None where there is none."""
+        if self.manifest.exists():
+            found: dict[str, Any] = Manifest.load(self.output).data["plan"]
+            return found
+        return read_json(self.plan) if self.plan.exists() else None
+
     def clear(self) -> None:
-        """Remove everything that a run made, so that the next one starts over."""
-        for path in (self.manifest, self.output / "quarantine.jsonl"):
-            path.unlink(missing_ok=True)  # the manifest first: without it nothing looks finished
-        (self.output / "documents.parquet").unlink(missing_ok=True)
-        for path in self.output.iterdir() if self.output.is_dir() else ():
-            if path.is_dir():
-                shutil.rmtree(path)
+        """Remove everything that an earlier run made, so that the next one starts over.
+
+        Only what is known to be ours: the folders of the formats that its plan names.
+        """
+        facts = self.facts()
+        if facts is None:
+            return
+        self.manifest.unlink(missing_ok=True)  # first: without it nothing looks finished
+        for name in (*facts["options"]["formats"], INDEX):
+            shutil.rmtree(self.output / name, ignore_errors=True)
+        for name in (QUARANTINE, DOCUMENTS):
+            (self.output / name).unlink(missing_ok=True)
+        self.finish()  # last: it has the plan, by which a cut-off clearing is taken up again
+
+    def refuse_strangers(self, formats: Sequence[str]) -> None:
+        """Raise OutputInUse where a folder that a run would own holds files of somebody else."""
+        for name in (*formats, INDEX):
+            folder = self.output / name
+            if self.facts() is None and folder.is_dir() and any(folder.iterdir()):
+                raise OutputInUse(
+                    "holds files that no run of tokenmill has written",
+                    where=str(folder),
+                    hint="choose another output, or move them away",
+                )
 
     def finish(self) -> None:
         """Remove the work folder: the manifest has all that lasts."""
