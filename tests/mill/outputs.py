@@ -11,6 +11,7 @@ import numpy as np
 
 from tests.reference import packing
 from tests.reference.mill import Milled, Wanted, mill
+from tokenmill._files import UNFINISHED
 from tokenmill._write import FORMATS, read_index
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def digests(output: Path, *, but: Sequence[str] = ()) -> dict[str, str]:
 
 
 def unfinished_names(output: Path) -> list[str]:
-    return [str(path.relative_to(output)) for path in output.rglob("*.part")]
+    return [str(path.relative_to(output)) for path in output.rglob("*" + UNFINISHED)]
 
 
 def wanted(

@@ -15,6 +15,7 @@ from tests.mill.children import Order, run_child
 from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import digests, unfinished_names
 from tokenmill._errors import OptionError, OutputInUse, PlanDiffers
+from tokenmill._files import UNFINISHED
 from tokenmill._pipeline import feed, pack, run, shards
 from tokenmill._pipeline.work import Work
 
@@ -145,15 +146,16 @@ def test_unfinished_files_are_swept_and_others_stay(
     mill: Any,  # noqa: ANN401
     expected: dict[str, str],
     tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "out"
-    for name in ("bin/shard-00000.bin.part", "_work/parts/00000000-000000.tokens.part"):
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_bytes(b"half")
-    (out / "manifest.json.part").write_bytes(b"{")
-    own = {"notes.part": b"mine", "my/data.part": b"mine too", "my/notes.txt": b"and this"}
+    interrupted(monkeypatch, mill, out, shards, "write_index", 2)
+    for name in ("bin/shard-00000.bin", "_work/parts/00000000-000000.tokens", "manifest.json"):
+        (out / (name + UNFINISHED)).write_bytes(b"half")
+    other = "inner/bin/shard-00000.bin" + UNFINISHED  # a run in a folder of this one
+    own = {other: b"not ours", "my/data.part": b"mine", "my/notes.txt": b"and this"}
     for name, body in own.items():
-        (out / name).parent.mkdir(exist_ok=True)
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_bytes(body)
     mill(out)
     found = digests(out)
@@ -222,18 +224,16 @@ def test_force_killed_at_every_step_leaves_nothing_that_misleads(
     run_child(Order(inputs, {**new, "output": str(tmp_path / "alone")}))
     expected = digests(tmp_path / "alone")
     steps = run_child(Order(inputs, old)).steps
-    assert steps
-    for die_at in (steps - 30, steps - 12, steps - 3):
+    # Killed while packing, while clearing away, and finished; then at steps of clearing all.
+    for die_at, step in ((steps - 30, 12), (steps - 9, 5), (None, 2), (None, 12)):
         shutil.rmtree(out)
-        killed = run_child(Order(inputs, old, die_at=die_at))
-        assert killed.code == -signal.SIGKILL
-        for step in range(1, 40, 4):
-            run_child(Order(inputs, {**old, "force": True}, die_at=step))
-            outcome = run_child(Order(inputs, new))
-            if outcome.error is None:  # nothing was left of the old run, so it may begin
-                assert digests(out) == expected
-                break
+        assert run_child(Order(inputs, old, die_at)).code == (-signal.SIGKILL if die_at else 0)
+        run_child(Order(inputs, {**old, "force": True}, die_at=step))
+        outcome = run_child(Order(inputs, new))
+        if outcome.error is not None:
             assert isinstance(outcome.error, PlanDiffers)
+            assert run_child(Order(inputs, {**new, "force": True})).error is None
+        assert digests(out) == expected
 
 
 def test_two_runs_at_once(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401

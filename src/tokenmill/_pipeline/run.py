@@ -65,7 +65,7 @@ class Run:
     def start(self) -> None:
         """Sweep away what was left unfinished, and write down the plan."""
         self._work.refuse_strangers(self._settings.formats)
-        self._work.sweep()
+        self._work.sweep(self._settings.formats)
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 

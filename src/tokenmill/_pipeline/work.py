@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import OutputInUse
-from tokenmill._files import remove_unfinished, write_file
+from tokenmill._files import UNFINISHED, remove_unfinished, write_file
 from tokenmill._pipeline.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 WORK = "_work"
 MANIFEST = "manifest.json"
 INDEX = "index"
+ORDER = "order.json"
 DOCUMENTS = "documents.parquet"
 QUARANTINE = "quarantine.jsonl"
 
@@ -50,9 +51,12 @@ class Work:
                 ) from error
             yield
 
-    def sweep(self) -> None:
-        """Remove what a killed run left unfinished."""
-        remove_unfinished(self.output)
+    def sweep(self, formats: Sequence[str]) -> None:
+        """Remove what a killed run left unfinished; a folder may hold unfinished files of others."""
+        for folder in (self.folder, *(self.output / name for name in (*formats, INDEX))):
+            remove_unfinished(folder)
+        for name in (MANIFEST, QUARANTINE, DOCUMENTS):
+            (self.output / (name + UNFINISHED)).unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any] | None:
         """Return the facts of the plan that the output belongs to; None where there is none."""
@@ -69,12 +73,14 @@ class Work:
         facts = self.facts()
         if facts is None:
             return
-        self.manifest.unlink(missing_ok=True)  # first: without it nothing looks finished
+        if not self.plan.exists():
+            write_json(self.plan, facts)  # a finished run has none, and the manifest goes first
+        self.manifest.unlink(missing_ok=True)
         for name in (*facts["options"]["formats"], INDEX):
             shutil.rmtree(self.output / name, ignore_errors=True)
         for name in (QUARANTINE, DOCUMENTS):
             (self.output / name).unlink(missing_ok=True)
-        self.finish()  # last: it has the plan, by which a cut-off clearing is taken up again
+        self.finish()
 
     def refuse_strangers(self, formats: Sequence[str]) -> None:
         """Raise OutputInUse where a folder that a run would own holds files of somebody else."""
@@ -88,8 +94,16 @@ class Work:
                 )
 
     def finish(self) -> None:
-        """Remove the work folder: the manifest has all that lasts."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the work folder: the manifest has all that lasts.
+
+        The plan goes last. As long as it is there no other command builds on what is left, and a
+        removal that was cut off is taken up again.
+        """
+        (self.order / ORDER).unlink(missing_ok=True)
+        for folder in (self.order, self.shards, self.parts):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not self.parts.exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
