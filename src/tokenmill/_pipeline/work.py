@@ -8,8 +8,8 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import OutputInUse
-from tokenmill._files import UNFINISHED, remove_unfinished, write_file
+from tokenmill._errors import OptionError, OutputInUse
+from tokenmill._files import UNFINISHED, remove_unfinished, write_file, writing
 from tokenmill._pipeline.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -39,8 +39,12 @@ class Work:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the output for as long as this one works."""
-        self.output.mkdir(parents=True, exist_ok=True)
-        with (self.output / ".lock").open("a") as file:
+        if self.output.exists() and not self.output.is_dir():
+            raise OptionError("expected a folder, got a file", where=str(self.output))
+        with writing(self.output):
+            self.output.mkdir(parents=True, exist_ok=True)
+            lock = (self.output / ".lock").open("a")
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
