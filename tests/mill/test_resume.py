@@ -265,7 +265,6 @@ def test_output_inside_of_the_input_folder(tokenizer: Tokenizer, tmp_path: Path)
     again = pack(tmp_path, output=tmp_path / "packed", tokenizer=tokenizer, context_length=32)
     assert again.data == first.data
     assert len(first.data["plan"]["inputs"]) == 1
-    pack(str(tmp_path / "**"), output=tmp_path / "packed", tokenizer=tokenizer, context_length=32)
 
 
 def test_names_that_are_not_utf8(tokenizer: Tokenizer, tmp_path: Path) -> None:

@@ -76,6 +76,11 @@ def _quarantine_line(record: dict[str, Any], files: Sequence[InputFile], base: i
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
+def shown_path(path: str) -> str:
+    """Return a path as text; what of its bytes is not UTF-8 is written as an escape."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def write_documents(
     path: Path, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases
 ) -> FileRecord:
@@ -91,7 +96,7 @@ def write_documents(
             ("tokens", pa.int64()),
         ]
     )
-    names = pa.array([file.path for file in files], pa.string())
+    names = pa.array([shown_path(file.path) for file in files], pa.string())
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
         with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:

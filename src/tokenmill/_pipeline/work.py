@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import OptionError, OutputInUse
@@ -69,6 +71,20 @@ class Work:
             return found
         return read_json(self.plan) if self.plan.exists() else None
 
+    def owns(self, path: str) -> bool:
+        """Say whether a run writes, or has written, this file."""
+        if not self._own_names:
+            return False
+        below = os.path.relpath(os.path.realpath(path), os.path.realpath(self.output))
+        return below.split(os.sep)[0] in self._own_names
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        facts = self.facts()
+        if facts is None:
+            return frozenset()
+        return frozenset((*facts["options"]["formats"], INDEX, MANIFEST, QUARANTINE, DOCUMENTS))
+
     def clear(self) -> None:
         """Remove everything that an earlier run made, so that the next one starts over.
 
@@ -112,7 +128,8 @@ class Work:
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
     """Write a record."""
-    write_file(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    write_file(path, text.encode("utf-8", "backslashreplace"))  # names that are not UTF-8
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401
