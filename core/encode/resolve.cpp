@@ -64,10 +64,11 @@ void WordEncoder::encode_word(Bytes word) {
 
 bool WordEncoder::start_known(Unit what) {
     constexpr std::uint32_t kMostBytes = 256;
-    if (unit_size(what) > kMostBytes) {
+    const Bytes word(unit_begin(what), unit_size(what));
+    if (word.size() > kMostBytes || vocab.maybe_tied(word)) {
         return false;
     }
-    start_symbols(vocab, {unit_begin(what), unit_size(what)}, symbols);
+    start_symbols(vocab, word, symbols);
     return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
@@ -231,6 +232,10 @@ void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vect
 
 void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
     long_ids.clear();
+    if (is_whole_text()) {
+        sentences.look_up(word, long_ids);
+        return;
+    }
     if (!vocab.is_merged()) {
         const std::uint8_t* const begin = (cuts & kCutStart) != 0 ? open_word : word.data();
         const std::uint8_t* const end = word.data() + word.size();
