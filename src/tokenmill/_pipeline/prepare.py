@@ -139,7 +139,7 @@ def prepare_task(
     )
     files, left_out = _files(sources)
     if left_out:
-        notes.append(f"{left_out} files of other kinds were left out of folders")
+        notes.append(f"left out    {left_out:,} files of other kinds in folders")
     fields = _fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
