@@ -16,15 +16,9 @@ from tokenmill._pipeline.order import Ordered, plan_order
 from tokenmill._pipeline.parts import Part, PartRecord
 from tokenmill._pipeline.plan import refuse_another_plan
 from tokenmill._pipeline.shards import Sharding, ShardRecord
-from tokenmill._pipeline.tables import (
-    DOCUMENTS,
-    QUARANTINE,
-    LineBases,
-    write_documents,
-    write_quarantine,
-)
+from tokenmill._pipeline.tables import LineBases, write_documents, write_quarantine
 from tokenmill._pipeline.tokenize import Tokenizing, finished_parts
-from tokenmill._pipeline.work import Work, read_json, write_json
+from tokenmill._pipeline.work import DOCUMENTS, INDEX, QUARANTINE, Work, read_json, write_json
 from tokenmill._read import open_stream
 from tokenmill._write import Extras, find_format
 
@@ -70,7 +64,8 @@ class Run:
 
     def start(self) -> None:
         """Sweep away what was left unfinished, and write down the plan."""
-        self._work.sweep()
+        self._work.refuse_strangers(self._settings.formats)
+        self._work.sweep(self._settings.formats)
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 
@@ -225,6 +220,7 @@ class Run:
             facts = [
                 record.facts(name, settings.dtype, settings.file_split(record.split))
                 for record in records
+                if record.rows
             ]
             files += [
                 dataclasses.replace(done, path=f"{name}/{done.path}")
@@ -258,9 +254,9 @@ class Run:
 def _entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
     """Return the manifest's lines for the shards of a format."""
     entries = []
-    for shard in shards:
+    for shard in (shard for shard in shards if shard.rows):
         own = [f for f in shard.files if f["format"] == name]
-        index = next(f for f in shard.files if f["format"] == "index")
+        index = next(f for f in shard.files if f["format"] == INDEX)
         stored = shard.formats[name]
         entries.append(
             {
@@ -289,7 +285,8 @@ class _Prefix:
     def __init__(self, plan: Plan) -> None:
         s = plan.settings
         self._streams = len(plan.streams)
-        simple = not (s.shuffle == "docs" or s.validation or any(x.weight for x in plan.sources))
+        chosen = any(x.weight or x.max_tokens is not None for x in plan.sources)
+        simple = not (s.shuffle == "docs" or s.validation or chosen)
         self._limit_documents = s.limit_documents
         # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
         self._limit_tokens = s.max_tokens if simple else None

@@ -14,7 +14,7 @@ import numpy as np
 
 from tokenmill._files import FileRecord
 from tokenmill._pack import concat_rows, concat_shape, gather
-from tokenmill._pipeline.work import read_json, write_json
+from tokenmill._pipeline.work import INDEX, read_json, write_json
 from tokenmill._rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, ShardFacts, find_format, index_name, write_index
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tokenmill._write import ShardWriter
 
 _BATCH_TOKENS = 1 << 20  # that are gathered at once
-INDEX = "index"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """A finished shard."""
+    """A finished shard; one without rows has no files and no formats."""
 
     split: str
     number: int
@@ -172,15 +171,15 @@ class Sharding:
             documents, pieces, began = self.plan(number)
             if number == self.count - 1:
                 pieces, began = self._cut(pieces, began)
-        shape = self._shape(pieces)
-        writers = self._open(number, shape)
+        # A shard without rows, inside one long document, has no files: many readers refuse them.
+        writers = self._open(number, self._shape(pieces)) if pieces.rows else {}
         try:
             for rows in self._rows(documents, pieces, meter):
                 with meter.stage("write"):
                     for writer in writers.values():
                         writer.write(rows)
                 meter.add(packed_tokens=len(rows.ids))
-            files = self._commit(number, writers, documents, pieces)
+            files = self._commit(number, writers, documents, pieces) if pieces.rows else []
         except BaseException:
             for writer in writers.values():
                 writer.discard()
