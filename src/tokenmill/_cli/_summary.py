@@ -76,6 +76,30 @@ def closing(result: PackResult, seconds: float) -> str:
     return "\n".join(lines)
 
 
+def rewritten(manifest: Manifest, seconds: float) -> str:
+    """Say what convert, reshard or merge has written, and that it adds up."""
+    lines = [
+        *_documents(manifest),
+        *_tokens(manifest),
+        *_shards(manifest),
+        _line("time", _duration(seconds), "nothing was tokenized"),
+        _line("books", "balance", f"{manifest.folder / 'manifest.json'}"),
+    ]
+    return "\n".join(lines)
+
+
+def facts(manifest: Manifest, seconds: float) -> dict[str, Any]:
+    """Return what a program wants to know of a finished output."""
+    return {
+        "output": str(manifest.folder),
+        "plan_id": manifest.plan_id,
+        "documents": manifest.documents,
+        "tokens": manifest.tokens,
+        "shards": len(manifest.shards),
+        "seconds": round(seconds, 3),
+    }
+
+
 def _documents(manifest: Manifest) -> list[str]:
     books = manifest.documents
     skipped, replaced = books["skipped"], books["replaced"]
@@ -111,9 +135,10 @@ def _notes(manifest: Manifest, skipped: dict[str, int]) -> dict[str, str]:
 
 def _first_places(manifest: Manifest, reasons: Sequence[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    if not reasons:
+    path = manifest.folder / "quarantine.jsonl"
+    if not reasons or not path.exists():
         return found
-    with (manifest.folder / "quarantine.jsonl").open(encoding="utf-8") as lines:
+    with path.open(encoding="utf-8") as lines:
         for line in islice(lines, _LOOKED_AT):
             record = json.loads(line)
             found.setdefault(record["reason"], f"{record['file']}:{record['line']}")
@@ -123,7 +148,7 @@ def _first_places(manifest: Manifest, reasons: Sequence[str]) -> dict[str, str]:
 
 
 def _is_aside(manifest: Manifest, reason: str) -> bool:
-    policies: dict[str, str] = manifest.options["policies"]
+    policies: dict[str, str] = manifest.options.get("policies", {})
     return policies.get(reason) == "quarantine"
 
 
@@ -137,8 +162,8 @@ def _tokens(manifest: Manifest) -> list[str]:
     ]
     if not lines:
         return [_line("tokens", f"{books['in']:,}", "encoded, all of them stored")]
-    formats = manifest.options["formats"]
-    stored = "stored" if len(formats) == 1 else f"stored in {formats[0]}"
+    formats = list(dict.fromkeys(shard["format"] for shard in manifest.shards))
+    stored = "stored" if len(formats) <= 1 else f"stored in {formats[0]}"
     first = _line("tokens", f"{books['in']:,}", "encoded")
     return [first, *lines, _line("", f"{books['out']:,}", stored)]
 
