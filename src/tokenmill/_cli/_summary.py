@@ -54,6 +54,26 @@ def closing(result: PackResult, seconds: float) -> str:
     return "\n".join(lines)
 
 
+def facts(manifest: Manifest, seconds: float) -> dict[str, Any]:
+    """Return what a program wants to know of a finished output."""
+    return {
+        "output": str(manifest.folder),
+        "plan_id": manifest.plan_id,
+        "documents": manifest.documents,
+        "tokens": manifest.tokens,
+        "shards": len(manifest.shards),
+        "seconds": round(seconds, 3),
+    }
+
+
+def rewritten(manifest: Manifest, seconds: float) -> str:
+    """Say what convert, reshard or merge has written, and that it adds up."""
+    lines = [*_documents(manifest), *_tokens(manifest), *_shards(manifest)]
+    lines.append(f"time        {seconds:.1f} s")
+    lines.append(f"books       balance; manifest in {manifest.folder / 'manifest.json'}")
+    return "\n".join(lines)
+
+
 def _documents(manifest: Manifest) -> list[str]:
     books = manifest.documents
     lines = [

@@ -4,9 +4,11 @@ from tokenmill._pipeline.manifest import Manifest
 from tokenmill._pipeline.memory import parse_size
 from tokenmill._pipeline.prepare import PackResult, Task, pack, pack_task, prepare_task
 from tokenmill._pipeline.recipe import read_recipe
+from tokenmill._pipeline.rewrite import rewrite
 from tokenmill._pipeline.sources import Source, parse_source
 from tokenmill._pipeline.status import Estimate, estimate, status
 from tokenmill._pipeline.stream import TokenStream, stream
+from tokenmill._pipeline.verify import VerifyReport, verify
 from tokenmill._read.blocks import REASONS
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "Source",
     "Task",
     "TokenStream",
+    "VerifyReport",
     "estimate",
     "pack",
     "pack_task",
@@ -24,6 +27,8 @@ __all__ = [
     "parse_source",
     "prepare_task",
     "read_recipe",
+    "rewrite",
     "status",
     "stream",
+    "verify",
 ]

@@ -8,8 +8,9 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import OutputInUse
+from tokenmill._errors import OptionError, OutputInUse
 from tokenmill._files import remove_unfinished, write_file
+from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 WORK = "_work"
 MANIFEST = "manifest.json"
+LOCK = ".lock"
 
 
 class Work:
@@ -35,7 +37,7 @@ class Work:
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the output for as long as this one works."""
         self.output.mkdir(parents=True, exist_ok=True)
-        with (self.output / ".lock").open("a") as file:
+        with (self.output / LOCK).open("a") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -50,14 +52,38 @@ class Work:
         """Remove what a killed run left unfinished."""
         remove_unfinished(self.output)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether a run of ours has begun or finished here."""
+        return self.manifest.exists() or self.plan.exists()
+
+    def refuse_strangers(self) -> None:
+        """Raise OptionError where the folder holds what no run of ours has put there."""
+        if self.is_own or not self.output.is_dir():
+            return
+        names = sorted(path.name for path in self.output.iterdir() if path.name != LOCK)
+        if names:
+            raise OptionError(
+                f"the folder holds other things, {names[0]} among them",
+                where=str(self.output),
+                hint="choose a new or empty folder",
+            )
+
     def clear(self) -> None:
-        """Remove everything that a run made, so that the next one starts over."""
-        for path in (self.manifest, self.output / "quarantine.jsonl"):
-            path.unlink(missing_ok=True)  # the manifest first: without it nothing looks finished
-        (self.output / "documents.parquet").unlink(missing_ok=True)
-        for path in self.output.iterdir() if self.output.is_dir() else ():
-            if path.is_dir():
-                shutil.rmtree(path)
+        """Remove everything that a run made, so that the next one starts over.
+
+        Only of a folder that is an output, and only what outputs hold: a folder that was named by
+        mistake loses nothing.
+        """
+        if not self.is_own:
+            return
+        if self.manifest.exists():  # from here on it looks unfinished, whenever this is stopped
+            self.folder.mkdir(exist_ok=True)
+            self.manifest.replace(self.plan)
+        for name in ("quarantine.jsonl", "documents.parquet"):
+            (self.output / name).unlink(missing_ok=True)
+        for name in (*FORMATS, "index", WORK):
+            shutil.rmtree(self.output / name, ignore_errors=True)
 
     def finish(self) -> None:
         """Remove the work folder: the manifest has all that lasts."""
