@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING
 
 from tokenmill import __version__
 from tokenmill._cli import compile as compile_command
-from tokenmill._cli import count, decode, encode, info, pack, plan, rewrite, status, verify
+from tokenmill._cli import (
+    count,
+    decode,
+    encode,
+    info,
+    inspect,
+    pack,
+    plan,
+    rewrite,
+    status,
+    verify,
+)
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -62,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    on_outputs = (pack, plan, status, verify, rewrite)
+    on_outputs = (pack, plan, status, verify, inspect, rewrite)
     for command in (*on_outputs, encode, decode, count, info, compile_command):
         command.register(commands)
     return parser

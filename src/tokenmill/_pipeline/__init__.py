@@ -1,5 +1,6 @@
 """The mill: inputs -> packed, checksummed shards; deterministic, resumable, with books."""
 
+from tokenmill._pipeline.inspect import DocumentView, RowView, SourceView, inspect
 from tokenmill._pipeline.manifest import Manifest
 from tokenmill._pipeline.memory import parse_size
 from tokenmill._pipeline.prepare import PackResult, Task, pack, pack_task, prepare_task
@@ -13,14 +14,18 @@ from tokenmill._read.blocks import REASONS
 
 __all__ = [
     "REASONS",
+    "DocumentView",
     "Estimate",
     "Manifest",
     "PackResult",
+    "RowView",
     "Source",
+    "SourceView",
     "Task",
     "TokenStream",
     "VerifyReport",
     "estimate",
+    "inspect",
     "pack",
     "pack_task",
     "parse_size",
