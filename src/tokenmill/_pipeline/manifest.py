@@ -12,7 +12,7 @@ from tokenmill._errors import CorruptShard, SourceNotFound
 if TYPE_CHECKING:
     import os
 
-    from tokenmill._pipeline.verify import VerifyReport
+    from tokenmill._pipeline.verifying import VerifyReport
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -79,7 +79,7 @@ class Manifest:
         self, *, full: bool = False, tokenizer: object = None, workers: int | None = None
     ) -> VerifyReport:
         """Check the output against the manifest, as `tokenmill.verify` does."""
-        from tokenmill._pipeline.verify import verify  # noqa: PLC0415 -- it needs this class
+        from tokenmill._pipeline.verifying import verify  # noqa: PLC0415 -- it needs this class
 
         return verify(self.folder, full=full, tokenizer=tokenizer, workers=workers)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._pipeline.manifest import Manifest
-    from tokenmill._pipeline.verify import VerifyReport
+    from tokenmill._pipeline.verifying import VerifyReport
     from tokenmill._write import ShardIndex
 
 _CHUNK_DOCUMENTS = 1 << 22  # that are looked at in one pass over the indexes

@@ -12,7 +12,7 @@ import numpy as np
 from tokenmill._errors import InputError, PlanDiffers, TokenmillError
 from tokenmill._pipeline.plan import Plan, differences, plan_facts, plan_id
 from tokenmill._pipeline.prepare import Task, list_files, pack_task
-from tokenmill._pipeline.rewrite import rewrite
+from tokenmill._pipeline.rewriting import rewrite
 from tokenmill._pipeline.settings import Settings
 from tokenmill._pipeline.sources import Source
 from tokenmill._pipeline.stored import RowReader, stored_shards
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tokenmill._pipeline.manifest import Manifest
     from tokenmill._pipeline.stored import StoredShard
-    from tokenmill._pipeline.verify import VerifyReport
+    from tokenmill._pipeline.verifying import VerifyReport
     from tokenmill._tokenizer import Tokenizer
 
 _SHOWN = 12
