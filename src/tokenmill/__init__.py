@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tokenmill._dataset import PackedDataset, PackedIterable
     from tokenmill._describe import Description
     from tokenmill._errors import (
+        BadRecordFound,
+        BooksDiffer,
         CorruptModel,
         CorruptShard,
         DtypeError,
@@ -23,25 +25,41 @@ if TYPE_CHECKING:
         LoadError,
         MissingDependency,
         OptionError,
+        OutputInUse,
         OutputTooSmall,
         PatternError,
+        PlanDiffers,
         ReferencePathWarning,
         ShardTooLarge,
         SourceNotFound,
         SpecialTokenInText,
         TextTypeError,
         TokenmillError,
+        TooManyBadRecords,
         UnknownId,
         UnsupportedTokenizer,
     )
     from tokenmill._pack import Packer
     from tokenmill._patch import patch_transformers
+    from tokenmill._pipeline import (
+        Manifest,
+        Source,
+        TokenStream,
+        VerifyReport,
+        inspect,
+        pack,
+        rewrite,
+        stream,
+        verify,
+    )
     from tokenmill._rows import Pieces
     from tokenmill._tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BadRecordFound",
+    "BooksDiffer",
     "CorruptModel",
     "CorruptShard",
     "Description",
@@ -52,39 +70,60 @@ __all__ = [
     "InputError",
     "InvalidUtf8",
     "LoadError",
+    "Manifest",
     "MissingDependency",
     "OptionError",
+    "OutputInUse",
     "OutputTooSmall",
     "PackedDataset",
     "PackedIterable",
     "Packer",
     "PatternError",
     "Pieces",
+    "PlanDiffers",
     "ReferencePathWarning",
     "ShardTooLarge",
+    "Source",
     "SourceNotFound",
     "SpecialTokenInText",
     "TextTypeError",
     "TokenBatch",
+    "TokenStream",
     "Tokenizer",
     "TokenmillError",
+    "TooManyBadRecords",
     "UnknownId",
     "UnsupportedTokenizer",
+    "VerifyReport",
     "__version__",
+    "inspect",
+    "pack",
     "patch_transformers",
+    "rewrite",
+    "stream",
+    "verify",
 ]
 
 _HOMES = {
     "Description": "tokenmill._describe",
     "EncodedBatch": "tokenmill._batch",
     "EncodedRow": "tokenmill._batch",
+    "Manifest": "tokenmill._pipeline",
     "PackedDataset": "tokenmill._dataset",
     "PackedIterable": "tokenmill._dataset",
     "Packer": "tokenmill._pack",
     "Pieces": "tokenmill._rows",
+    "Source": "tokenmill._pipeline",
     "TokenBatch": "tokenmill._batch",
+    "TokenStream": "tokenmill._pipeline",
     "Tokenizer": "tokenmill._tokenizer",
+    "VerifyReport": "tokenmill._pipeline",
+    "inspect": "tokenmill._pipeline",
+    "pack": "tokenmill._pipeline",
     "patch_transformers": "tokenmill._patch",
+    "rewrite": "tokenmill._pipeline",
+    "stream": "tokenmill._pipeline",
+    "verify": "tokenmill._pipeline",
 }
 
 

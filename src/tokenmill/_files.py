@@ -1,7 +1,7 @@
 """Files that are whole or not there: written beside their name, checksummed, synced, renamed.
 
 A name is only taken when every byte behind it is on the disk. What a killed run leaves has the
-suffix `.part` and is swept away by the next one.
+suffix UNFINISHED and is swept away by the next one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-UNFINISHED = ".part"
+UNFINISHED = ".tokenmill-part"  # a name that no file of a user has
 
 
 @dataclass(frozen=True)

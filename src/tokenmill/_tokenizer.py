@@ -358,7 +358,7 @@ class Tokenizer:
 
     @property
     def max_id(self) -> int:
-        """The largest id that can occur in a result; what decides whether uint16 will do."""
+        """The largest id that can occur in a result."""
         return int(self._model.max_id)
 
     @property

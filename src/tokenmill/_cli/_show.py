@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -110,7 +111,7 @@ class Page:
             if marks is not None:
                 position, label = marks[at]
                 cells += f" {position:>7} {'-' if label == _IGNORED else label:>8}"
-            rows.append(_clip(f"{cells}  {_escape(text)}", self._width))
+            rows.append(_clip(f'{cells}  "{_escape(text)}"', self._width))
         head = f"{_INDENT}{'column':>7} {'id':>8}"
         head += f" {'pos':>7} {'label':>8}" if marks is not None else ""
         yield f"{head}  token"
@@ -131,19 +132,32 @@ class Page:
 
     def _wrap(self, text: str, indent: str = _INDENT) -> Iterator[str]:
         """Cut text to the width of the terminal; a newline is shown, and followed."""
-        line, used = indent, len(indent)
-        for character in text:
-            shown = _escape(character)
-            width = _columns(shown)
-            if used + width > self._width:
-                yield line
-                line, used = indent, len(indent)
-            line, used = line + shown, used + width
-            if character == "\n":
-                yield line
-                line, used = indent, len(indent)
-        if line != indent or not text:
-            yield line
+        for paragraph in re.findall("[^\n]*\n|[^\n]+", text) or [""]:
+            yield from _fold(paragraph, self._width - len(indent), indent)
+
+
+def _fold(text: str, width: int, indent: str) -> Iterator[str]:
+    """Cut a paragraph into lines, behind a space where there is one in the second half."""
+    line: list[str] = []  # characters, as they are shown
+    used = 0
+    for character in text:
+        shown = _escape(character)
+        if used + _columns(shown) > width:
+            cut = _last_space(line)
+            yield indent + "".join(line[:cut])
+            line = line[cut:]
+            used = _columns("".join(line))
+        line.append(shown)
+        used += _columns(shown)
+    yield indent + "".join(line)
+
+
+def _last_space(line: list[str]) -> int:
+    """Return how many characters to keep: up to the last space, or all of them."""
+    for at in range(len(line) - 1, len(line) // 2, -1):
+        if line[at] == " ":
+            return at + 1
+    return len(line)
 
 
 def _range(begin: int, end: int) -> str:

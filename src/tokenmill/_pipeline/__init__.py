@@ -5,10 +5,10 @@ from tokenmill._pipeline.manifest import Manifest
 from tokenmill._pipeline.memory import parse_size
 from tokenmill._pipeline.prepare import PackResult, Task, pack, pack_task, prepare_task
 from tokenmill._pipeline.recipe import read_recipe
+from tokenmill._pipeline.reports import Estimate, estimate, status
 from tokenmill._pipeline.rewriting import rewrite
 from tokenmill._pipeline.sources import Source, parse_source
-from tokenmill._pipeline.status import Estimate, estimate, status
-from tokenmill._pipeline.stream import TokenStream, stream
+from tokenmill._pipeline.token_stream import TokenStream, stream
 from tokenmill._pipeline.verifying import VerifyReport, verify
 from tokenmill._read.blocks import REASONS
 

@@ -255,7 +255,8 @@ class _Dealing:
     ) -> NDArray[np.uint64]:
         if self._rules.seed is not None:
             hashed = hash_numbers(entries["number"], self._rules.seed)
-            return np.right_shift(hashed, np.uint64(64 - _KEY_BITS))
+            shifted: NDArray[np.uint64] = hashed >> np.uint64(64 - _KEY_BITS)
+            return shifted
         if not any(self._rules.weights):
             before = int(self._passed[split]) + np.cumsum(entries["length"]) - entries["length"]
             self._passed[split] += int(entries["length"].sum())
@@ -296,4 +297,5 @@ def _mix(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
     value = value + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.bitwise_xor(value, value >> np.uint64(31))
+    value ^= value >> np.uint64(31)
+    return value

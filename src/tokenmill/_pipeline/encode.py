@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokenmill._read import Block, InputFile, RawBlock, ReadRules
     from tokenmill._tokenizer import Tokenizer
 
+_NO_TEXT = np.empty(0, np.uint8)
 NO_TOKENS = "no_tokens"  # text of which the tokenizer leaves nothing
 
 
@@ -55,7 +56,8 @@ class BlockEncoder:
             tokens=len(ids),
             bad=len(block.bad),
         )
-        return EncodedBlock(block, ids, lengths, keys)
+        # The text has done its work: only ids wait for the blocks before them.
+        return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
 
     def _encode(self, block: Block) -> tuple[NDArray[Any], NDArray[np.int64]]:
         s = self.settings

@@ -12,9 +12,9 @@ from tokenmill._pack import labels, position_ids
 from tokenmill._pipeline.document_table import DocumentPlace, DocumentTable
 from tokenmill._pipeline.manifest import Manifest
 from tokenmill._pipeline.stored import RowReader, stored_shards
-from tokenmill._pipeline.tables import DOCUMENTS
 from tokenmill._pipeline.tokenizer_of import tokenizer_of
 from tokenmill._pipeline.verify_books import quarantined
+from tokenmill._pipeline.work import DOCUMENTS
 
 if TYPE_CHECKING:
     import os
@@ -44,6 +44,8 @@ class PieceView(_View):
 
     place: DocumentPlace
     begin: int
+    begins_document: bool
+    ends_document: bool
     ids: list[int]
     tokens: list[str]  # the text of each id
     text: str
@@ -54,16 +56,6 @@ class PieceView(_View):
     def end(self) -> int:
         """The token of the document behind the last one here."""
         return self.begin + len(self.ids)
-
-    @property
-    def begins_document(self) -> bool:
-        """Whether the document begins here."""
-        return self.begin == 0
-
-    @property
-    def ends_document(self) -> bool:
-        """Whether the document ends here."""
-        return self.end == self.place.tokens
 
 
 @dataclass(frozen=True)
@@ -153,14 +145,16 @@ class _Finder:
             raise OptionError(
                 f"expected one of {', '.join(splits) or 'no splits'}, got {split!r}", where="split"
             )
-        mine = [s for s in self._shards if s.split == (split or splits[0])]
+        chosen = split or next(iter(splits), "")
+        mine = [shard for shard in self._shards if shard.split == chosen]
         first = 0
         for shard in mine:
             if first <= row < first + shard.rows:
                 return self._row(shard, row, row - first)
             first += shard.rows
-        name = mine[0].split if mine else "the output"
-        raise OptionError(f"{name} has {first:,} rows, from 0 on, got {row}", where="row")
+        raise OptionError(
+            f"{chosen or 'the output'} has {first:,} rows, from 0 on, got {row}", where="row"
+        )
 
     def _row(self, shard: StoredShard, row: int, inside: int) -> RowView:
         form = _format(shard)
@@ -184,9 +178,12 @@ class _Finder:
         places = self._table.places(np.asarray(pieces.documents))
         for piece, place in enumerate(places):
             some = slice(int(ends[piece] - pieces.lengths[piece]), int(ends[piece]))
+            begin, length = int(pieces.begins[piece]), int(pieces.lengths[piece])
             yield PieceView(
                 place=place,
-                begin=int(pieces.begins[piece]),
+                begin=begin,
+                begins_document=begin == 0,
+                ends_document=begin + length == place.tokens,
                 ids=rows.ids[some].tolist(),
                 tokens=[self._text(rows.ids[i : i + 1]) for i in range(some.start, some.stop)],
                 text=self._text(rows.ids[some]),

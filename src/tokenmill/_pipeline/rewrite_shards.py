@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokenmill._pipeline.shards import INDEX, ShardFile, ShardRecord
+from tokenmill._pipeline.shards import ShardFile, ShardRecord
 from tokenmill._pipeline.stored import RowReader, some_rows
 from tokenmill._pipeline.verify_books import Seen
-from tokenmill._pipeline.work import read_json, write_json
+from tokenmill._pipeline.work import INDEX, read_json, write_json
 from tokenmill._rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, find_format, index_name, write_index
 

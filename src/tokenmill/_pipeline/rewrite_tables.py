@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from tokenmill._errors import CorruptShard
 from tokenmill._files import UNFINISHED, NewFile, checksum
-from tokenmill._pipeline.tables import DOCUMENTS, QUARANTINE, commit_written
+from tokenmill._pipeline.tables import commit_written
+from tokenmill._pipeline.work import DOCUMENTS, QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

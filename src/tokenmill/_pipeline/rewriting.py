@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import __version__
-from tokenmill._errors import BooksDiffer, OptionError, PlanDiffers
+from tokenmill._errors import BooksDiffer, OptionError, OutputInUse, PlanDiffers
 from tokenmill._options import thread_count
 from tokenmill._pipeline.books import Books
 from tokenmill._pipeline.document_table import DocumentTable
@@ -19,8 +19,7 @@ from tokenmill._pipeline.rewrite_tables import join_documents, join_quarantines
 from tokenmill._pipeline.run import manifest_entries
 from tokenmill._pipeline.settings import resolve_formats
 from tokenmill._pipeline.stored import stored_shards
-from tokenmill._pipeline.tables import DOCUMENTS
-from tokenmill._pipeline.work import Work, read_json, write_json
+from tokenmill._pipeline.work import DOCUMENTS, LOCK, Work, write_json
 from tokenmill._write import Extras, find_format
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def rewrite(
     names = resolve_formats(format or manifests[0].options["formats"])
     facts = _facts(manifests, names, shard_tokens)
     work = Work(target)
-    work.refuse_strangers()
+    _refuse_strangers(work)
     with work.locked():
         if force:
             work.clear()
@@ -106,16 +105,27 @@ def _refuse_overlap(manifests: Sequence[Manifest], target: Path) -> None:
             )
 
 
+def _refuse_strangers(work: Work) -> None:
+    """Refuse a folder that holds anything and is no output."""
+    there = work.output.iterdir() if work.output.is_dir() else ()
+    names = sorted(path.name for path in there if path.name != LOCK)
+    if names and work.facts() is None:
+        raise OutputInUse(
+            f"is no output, and holds other things: {names[0]}",
+            where=str(work.output),
+            hint="choose a new or empty folder",
+        )
+
+
 def _finished(work: Work, facts: dict[str, Any]) -> Manifest | None:
     """Return the manifest if an earlier run has finished the same; refuse what is another's."""
-    if work.manifest.exists():
-        manifest = Manifest.load(work.output)
-        refuse_another_plan(manifest.data["plan"], facts, str(work.output))
-        work.finish()
-        return manifest
-    if work.plan.exists():
-        refuse_another_plan(read_json(work.plan), facts, str(work.output))
-    return None
+    there = work.facts()
+    if there is not None:
+        refuse_another_plan(there, facts, str(work.output))
+    if not work.manifest.exists():
+        return None
+    work.finish()
+    return Manifest.load(work.output)
 
 
 def _facts(

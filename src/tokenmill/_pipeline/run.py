@@ -16,15 +16,9 @@ from tokenmill._pipeline.order import Ordered, plan_order
 from tokenmill._pipeline.parts import Part, PartRecord
 from tokenmill._pipeline.plan import refuse_another_plan
 from tokenmill._pipeline.shards import Sharding, ShardRecord
-from tokenmill._pipeline.tables import (
-    DOCUMENTS,
-    QUARANTINE,
-    LineBases,
-    write_documents,
-    write_quarantine,
-)
+from tokenmill._pipeline.tables import LineBases, write_documents, write_quarantine
 from tokenmill._pipeline.tokenize import Tokenizing, finished_parts
-from tokenmill._pipeline.work import Work, read_json, write_json
+from tokenmill._pipeline.work import DOCUMENTS, INDEX, QUARANTINE, Work, read_json, write_json
 from tokenmill._read import open_stream
 from tokenmill._write import Extras, find_format
 
@@ -71,6 +65,7 @@ class Run:
 
     def start(self) -> None:
         """Sweep away what was left unfinished, and write down the plan."""
+        self._work.refuse_strangers(self._settings.formats)
         self._work.sweep()
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
@@ -264,7 +259,7 @@ def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str,
     entries = []
     for shard in shards:
         own = [f for f in shard.files if f["format"] == name]
-        index = next(f for f in shard.files if f["format"] == "index")
+        index = next(f for f in shard.files if f["format"] == INDEX)
         stored = shard.formats[name]
         entries.append(
             {

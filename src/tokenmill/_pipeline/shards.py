@@ -14,7 +14,7 @@ import numpy as np
 
 from tokenmill._files import FileRecord
 from tokenmill._pack import concat_rows, concat_shape, gather
-from tokenmill._pipeline.work import read_json, write_json
+from tokenmill._pipeline.work import INDEX, read_json, write_json
 from tokenmill._rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, ShardFacts, find_format, index_name, write_index
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tokenmill._write import ShardWriter
 
 _BATCH_TOKENS = 1 << 20  # that are gathered at once
-INDEX = "index"
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from tokenmill._pipeline.parts import Part
     from tokenmill._read import InputFile, Stream
 
-DOCUMENTS = "documents.parquet"
-QUARANTINE = "quarantine.jsonl"
 _GROUP_ROWS = 1 << 20
 
 

@@ -13,7 +13,7 @@ from tokenmill._pipeline.document_table import DocumentTable
 from tokenmill._pipeline.encode import NO_TOKENS
 from tokenmill._pipeline.manifest import NAME
 from tokenmill._pipeline.stored import stored_shards
-from tokenmill._pipeline.tables import DOCUMENTS, QUARANTINE
+from tokenmill._pipeline.work import DOCUMENTS, QUARANTINE
 from tokenmill._read.blocks import REASONS
 
 if TYPE_CHECKING:

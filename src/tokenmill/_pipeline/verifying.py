@@ -13,10 +13,9 @@ from tokenmill._options import thread_count
 from tokenmill._pipeline.manifest import NAME, Manifest
 from tokenmill._pipeline.plan import plan_id
 from tokenmill._pipeline.stored import stored_shards
-from tokenmill._pipeline.tables import DOCUMENTS, QUARANTINE
 from tokenmill._pipeline.verify_books import check_books
 from tokenmill._pipeline.verify_shards import check_shard
-from tokenmill._pipeline.work import LOCK
+from tokenmill._pipeline.work import DOCUMENTS, LOCK, QUARANTINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

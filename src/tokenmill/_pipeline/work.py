@@ -8,17 +8,20 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import OptionError, OutputInUse
+from tokenmill._errors import OutputInUse
 from tokenmill._files import remove_unfinished, write_file
-from tokenmill._write import FORMATS
+from tokenmill._pipeline.manifest import Manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 WORK = "_work"
 MANIFEST = "manifest.json"
 LOCK = ".lock"
+INDEX = "index"
+DOCUMENTS = "documents.parquet"
+QUARANTINE = "quarantine.jsonl"
 
 
 class Work:
@@ -52,38 +55,40 @@ class Work:
         """Remove what a killed run left unfinished."""
         remove_unfinished(self.output)
 
-    @property
-    def is_own(self) -> bool:
-        """Whether a run of ours has begun or finished here."""
-        return self.manifest.exists() or self.plan.exists()
-
-    def refuse_strangers(self) -> None:
-        """Raise OptionError where the folder holds what no run of ours has put there."""
-        if self.is_own or not self.output.is_dir():
-            return
-        names = sorted(path.name for path in self.output.iterdir() if path.name != LOCK)
-        if names:
-            raise OptionError(
-                f"the folder holds other things, {names[0]} among them",
-                where=str(self.output),
-                hint="choose a new or empty folder",
-            )
+    def facts(self) -> dict[str, Any] | None:
+        """Return the facts of the plan that the output belongs to; None where there is none."""
+        if self.manifest.exists():
+            found: dict[str, Any] = Manifest.load(self.output).data["plan"]
+            return found
+        return read_json(self.plan) if self.plan.exists() else None
 
     def clear(self) -> None:
-        """Remove everything that a run made, so that the next one starts over.
+        """Remove everything that an earlier run made, so that the next one starts over.
 
-        Only of a folder that is an output, and only what outputs hold: a folder that was named by
-        mistake loses nothing.
+        Only what is known to be ours: the folders of the formats that its plan names.
         """
-        if not self.is_own:
+        facts = self.facts()
+        if facts is None:
             return
-        if self.manifest.exists():  # from here on it looks unfinished, whenever this is stopped
-            self.folder.mkdir(exist_ok=True)
-            self.manifest.replace(self.plan)
-        for name in ("quarantine.jsonl", "documents.parquet"):
-            (self.output / name).unlink(missing_ok=True)
-        for name in (*FORMATS, "index", WORK):
+        if not self.plan.exists():
+            write_json(self.plan, facts)
+        self.manifest.unlink(missing_ok=True)  # first: without it nothing looks finished
+        for name in (*facts["options"]["formats"], INDEX):
             shutil.rmtree(self.output / name, ignore_errors=True)
+        for name in (QUARANTINE, DOCUMENTS):
+            (self.output / name).unlink(missing_ok=True)
+        self.finish()  # last: it has the plan, by which a cut-off clearing is taken up again
+
+    def refuse_strangers(self, formats: Sequence[str]) -> None:
+        """Raise OutputInUse where a folder that a run would own holds files of somebody else."""
+        for name in (*formats, INDEX):
+            folder = self.output / name
+            if self.facts() is None and folder.is_dir() and any(folder.iterdir()):
+                raise OutputInUse(
+                    "holds files that no run of tokenmill has written",
+                    where=str(folder),
+                    hint="choose another output, or move them away",
+                )
 
     def finish(self) -> None:
         """Remove the work folder: the manifest has all that lasts."""

@@ -128,9 +128,7 @@ class RecordReader:
         if self._end is not None:
             left = self._end - self.position - len(self._buffer)
             want = min(want, left) if left > 0 else _SCAN_BYTES
-        chunk = self._source.read(want)
-        self._buffer += chunk
-        self._is_at_end = len(chunk) < want
+        self._is_at_end = self._source.append_to(self._buffer, want) < want
 
     def _find_cut(self, searched: int) -> tuple[int, int]:
         """Return how many bytes are whole records, and how many records that are."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _RAW_BYTES = 1 << 20
 _SKIP_BYTES = 1 << 22
+_STEP_BYTES = 1 << 20  # more at once is fresh memory, which costs more than a second call
 # Zeros behind the last member: padding of gzip and xz files, which their tools ignore too.
 _PADDED = frozenset({"gz", "xz"})
 
@@ -43,6 +44,12 @@ class PlainSource:
             self.position += len(piece)
             size -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def append_to(self, buffer: bytearray, size: int) -> int:
+        """Append up to `size` bytes, fewer only at the end, and return how many."""
+        piece = self.read(size)
+        buffer += piece
+        return len(piece)
 
     def skip_to(self, position: int) -> None:
         """Go on at another byte."""
@@ -85,12 +92,18 @@ class CompressedSource:
 
     def read(self, size: int) -> bytes:
         """Return exactly `size` bytes, fewer only at the end."""
-        pieces = []
-        while size > 0 and (piece := self._step(size)):
-            pieces.append(piece)
-            self.position += len(piece)
-            size -= len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        buffer = bytearray()
+        self.append_to(buffer, size)
+        return bytes(buffer)
+
+    def append_to(self, buffer: bytearray, size: int) -> int:
+        """Append up to `size` bytes, fewer only at the end, and return how many."""
+        left = size
+        while left > 0 and (piece := self._step(min(left, _STEP_BYTES))):
+            buffer += piece
+            left -= len(piece)
+        self.position += size - left
+        return size - left
 
     def skip_to(self, position: int) -> None:
         """Decompress and forget all before a byte."""
