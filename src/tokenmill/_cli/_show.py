@@ -114,7 +114,7 @@ class Page:
             rows.append(_clip(f'{cells}  "{_escape(text)}"', self._width))
         head = f"{_INDENT}{'column':>7} {'id':>8}"
         head += f" {'pos':>7} {'label':>8}" if marks is not None else ""
-        yield f"{head}  token"
+        yield _clip(f"{head}  token", self._width)
         yield from self._shorten(rows)
 
     def _shorten(self, lines: list[str]) -> Iterator[str]:
