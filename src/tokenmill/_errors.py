@@ -20,6 +20,7 @@
       +- BadRecordFound(ValueError)        an input record that is no document, where that is fatal
       +- TooManyBadRecords(ValueError)     more of them than the error budget allows: bad, records
       +- OutputInUse(OSError)              another run is writing to the same output
+      +- OutputError(OSError)              an output that cannot be written: path
       +- PlanDiffers(ValueError)           an output that another command has begun: differences
       +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
@@ -197,6 +198,14 @@ class TooManyBadRecords(TokenmillError, ValueError):
 
 class OutputInUse(TokenmillError, OSError):
     """Another run is writing to the same output."""
+
+
+class OutputError(TokenmillError, OSError):
+    """A file of an output that cannot be written: the disk is full, or writing is forbidden."""
+
+    def __init__(self, problem: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=path, hint=hint)
+        self.path = path
 
 
 class PlanDiffers(TokenmillError, ValueError):

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
+from tokenmill._errors import OutputError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -40,23 +42,26 @@ class NewFile:
         self._unfinished = path.with_name(path.name + UNFINISHED)
         self._hash = xxhash.xxh3_128()
         self.size = 0
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = self._unfinished.open("wb", buffering=0)
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._unfinished.open("wb", buffering=0)
 
     def write(self, data: Any) -> None:  # noqa: ANN401 -- anything with a contiguous buffer
         """Append the bytes of a buffer."""
         view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
         self._hash.update(view)
         self.size += len(view)
-        while view:  # an unbuffered file may take less than it is given
-            view = view[self._file.write(view) :]
+        with writing(self._path):
+            while view:  # an unbuffered file may take less than it is given
+                view = view[self._file.write(view) :]
 
     def commit(self) -> FileRecord:
         """Sync, close, and give the file its name."""
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._unfinished.replace(self._path)
-        sync_folder(self._path.parent)
+        with writing(self._path):
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._unfinished.replace(self._path)
+            sync_folder(self._path.parent)
         return FileRecord(self._path.name, self.size, "xxh3-128:" + self._hash.hexdigest())
 
     def discard(self) -> None:
@@ -78,6 +83,21 @@ class NewFile:
             self.commit()
         else:
             self.discard()
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system says into an OutputError with its place."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}",
+            path=str(path),
+            hint="make room or choose another output; the same call goes on where this one stopped",
+        ) from error
 
 
 def write_file(path: Path, data: bytes) -> FileRecord:

@@ -1,41 +1,34 @@
-"""Small blocks, parts, streams and buckets, so that a small corpus has many of each.
-
-`python -m tests.mill.tuned '{"inputs": [...], "output": ...}'` runs `pack` with them: a process of
-its own, which a test may kill.
-"""
+"""Small blocks, parts, streams and buckets, so that a small corpus has many of each."""
 
 from __future__ import annotations
 
-import json
-import sys
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from tokenmill._pipeline import deal, feed, prepare, shards
-from tokenmill._read import ReadRules
-
-BLOCK_BYTES = 4_000
-STREAM_BYTES = 30_000
-PART_BYTES = 9_000
+from tokenmill._read import ReadRules, rules
 
 
-def small_rules(**options: Any) -> ReadRules:  # noqa: ANN401
-    return ReadRules(**options, block_bytes=BLOCK_BYTES, stream_bytes=STREAM_BYTES)
+@dataclass(frozen=True)
+class Sizes:
+    """How small things are cut; none of it may change what comes out."""
+
+    block_bytes: int = 4_000
+    stream_bytes: int = 30_000
+    part_bytes: int = 9_000
+    bucket_tokens: int = 5_000
+    buffer_bytes: int = 10_000
+    batch_tokens: int = 3_000
+    line_slack: int = 4_000  # with a document more than the quarantine shows of a record
 
 
-def shrink(put: Any = setattr) -> None:  # noqa: ANN401 -- pytest's monkeypatch.setattr, or this
-    put(prepare, "ReadRules", small_rules)
-    put(feed, "PART_BYTES", PART_BYTES)
-    put(deal, "_BUCKET_TOKENS", 5_000)
-    put(deal, "_BUFFER_BYTES", 10_000)
-    put(shards, "_BATCH_TOKENS", 3_000)
-
-
-def main(arguments: list[str]) -> None:
-    shrink()
-    options = json.loads(arguments[0])
-    inputs = options.pop("inputs")
-    prepare.pack(inputs, **options)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def shrink(put: Any = setattr, sizes: Sizes = Sizes()) -> None:  # noqa: ANN401, B008 -- frozen
+    """Use other sizes; `put` is setattr, or pytest's monkeypatch.setattr."""
+    own = partial(ReadRules, block_bytes=sizes.block_bytes, stream_bytes=sizes.stream_bytes)
+    put(prepare, "ReadRules", own)
+    put(rules, "LINE_SLACK", sizes.line_slack)
+    put(feed, "PART_BYTES", sizes.part_bytes)
+    put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)
+    put(deal, "_BUFFER_BYTES", sizes.buffer_bytes)
+    put(shards, "_BATCH_TOKENS", sizes.batch_tokens)

@@ -52,7 +52,11 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     inputs, keywords = _pack_options.read(parser, options)
     began = time.perf_counter()
     task = prepare_task(
-        inputs, tokenizer=options.tokenizer, memory_limit=options.memory_limit, **keywords
+        inputs,
+        tokenizer=options.tokenizer,
+        memory_limit=options.memory_limit,
+        output=options.output,
+        **keywords,
     )
     quiet = options.quiet or options.json
     if not quiet:

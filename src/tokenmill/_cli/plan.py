@@ -37,7 +37,11 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
 
     inputs, keywords = _pack_options.read(parser, options)
     task = prepare_task(
-        inputs, tokenizer=options.tokenizer, memory_limit=options.memory_limit, **keywords
+        inputs,
+        tokenizer=options.tokenizer,
+        memory_limit=options.memory_limit,
+        output=options.output,
+        **keywords,
     )
     guess = estimate(task, Path(options.output), options.workers or available())
     if options.json:

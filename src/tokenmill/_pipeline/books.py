@@ -49,10 +49,10 @@ class Books:
     def write_out(self, shards: Iterable[ShardRecord], first_format: str) -> None:
         """Book what was written, by the first format's count of stored ids."""
         for shard in shards:
-            stored = shard.formats[first_format]
             self.documents_out += shard.documents
-            self.tokens_out += stored["ids"]
-            self.padding += stored["padding"]
+            if shard.rows:
+                self.tokens_out += shard.formats[first_format]["ids"]
+                self.padding += shard.formats[first_format]["padding"]
             self.repeated += shard.repeated
             self.dropped += shard.dropped
 

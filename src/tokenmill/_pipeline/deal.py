@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._pipeline.order import ENTRY, BucketRun
-from tokenmill._pipeline.work import read_json, write_json
+from tokenmill._pipeline.work import ORDER, read_json, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,7 +66,7 @@ class Dealt:
 
 def deal(parts: Sequence[Part], rules: DealRules, folder: Path) -> Dealt:
     """Return the runs, from an earlier run's record if there is one."""
-    record = folder / "order.json"
+    record = folder / ORDER
     if not record.exists():
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)

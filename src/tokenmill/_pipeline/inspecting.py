@@ -12,6 +12,7 @@ from tokenmill._pack import labels, position_ids
 from tokenmill._pipeline.document_table import DocumentPlace, DocumentTable
 from tokenmill._pipeline.manifest import Manifest
 from tokenmill._pipeline.stored import RowReader, stored_shards
+from tokenmill._pipeline.tables import shown_path
 from tokenmill._pipeline.tokenizer_of import tokenizer_of
 from tokenmill._pipeline.verify_books import quarantined
 from tokenmill._pipeline.work import DOCUMENTS
@@ -271,8 +272,8 @@ class _Finder:
 
 
 def _inputs(plan: dict[str, Any]) -> Iterator[str]:
-    """Yield the paths of all inputs, through outputs that were made of others."""
-    yield from (entry["path"] for entry in plan["inputs"])
+    """Yield the paths of all inputs, as tables have them, through outputs made of others."""
+    yield from (shown_path(entry["path"]) for entry in plan["inputs"])
     for origin in plan.get("from", ()):
         yield from _inputs(origin["plan"])
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokenmill._pipeline.tables import shown_path
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -32,7 +34,7 @@ class Places:
         loaded = {int(index): self._load(int(index)) for index in np.unique(part_of)}
         for number, index in zip(numbers.tolist(), part_of.tolist(), strict=True):
             files, lines, first = loaded[index]
-            path = self._files[int(files[number - first])].path
+            path = shown_path(self._files[int(files[number - first])].path)
             line = int(lines[number - first])
             yield f"{path}:{line}", path, line
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenmill._errors import OptionError
+from tokenmill._errors import OptionError, SourceNotFound
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
@@ -60,7 +60,9 @@ def pack(
     `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%") and `progress` never change a
     byte. `force` starts over. The other options decide the bytes; PackOptions lists them.
     """
-    task = prepare_task(inputs, tokenizer=tokenizer, memory_limit=memory_limit, **options)
+    task = prepare_task(
+        inputs, tokenizer=tokenizer, memory_limit=memory_limit, output=output, **options
+    )
     return pack_task(
         task,
         output=output,
@@ -132,9 +134,13 @@ def prepare_task(
     *,
     tokenizer: object = None,
     memory_limit: int | str | None = None,
+    output: str | os.PathLike[str] | None = None,
     **options: Unpack[PackOptions],
 ) -> Task:
-    """Find inputs, load the tokenizer, resolve what was left open, and make the plan."""
+    """Find inputs, load the tokenizer, resolve what was left open, and make the plan.
+
+    What a run wrote to `output` is no input, though its folder may lie among them.
+    """
     sources = as_sources(inputs)
     loaded = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer)
     notes: list[str] = []
@@ -146,7 +152,7 @@ def prepare_task(
         replace=frozenset(r for r, policy in settings.policies if policy == "replace"),
         delimiter=options.get("delimiter"),
     )
-    files, left_out = list_files(sources)
+    files, left_out = list_files(sources, None if output is None else Work(Path(output)))
     if left_out:
         notes.append(f"{left_out} files of other kinds were left out of folders")
     fields = _fields(files, sources, rules, notes)
@@ -163,11 +169,15 @@ def prepare_task(
     return Task(plan, loaded, tuple(notes), source)
 
 
-def list_files(sources: Sequence[Source]) -> tuple[list[InputFile], int]:
+def list_files(sources: Sequence[Source], work: Work | None = None) -> tuple[list[InputFile], int]:
     """List the files of sources, and count those of other kinds that were left out of folders."""
     owners = [number for number, source in enumerate(sources) for _ in source.paths]
     found = find_inputs([path for source in sources for path in source.paths])
     files = [dataclasses.replace(file, source=owners[file.source]) for file in found.files]
+    if work is not None:
+        files = [file for file in files if file.data is not None or not work.owns(file.path)]
+        if not files:
+            raise SourceNotFound("nothing but files of this output", source=str(work.output))
     return files, found.left_out
 
 
@@ -204,7 +214,7 @@ def _settings(
     pad = _boundary("pad", options.get("pad"), tokenizer, ends, notes)
     if pad is None and way not in ("none",):
         pad = eos  # what most trainers do that know no padding token
-    ids = [tokenizer.max_id, *(i for i in (eos, bos, pad) if i is not None)]
+    ids = [tokenizer.vocab_size - 1, *(i for i in (eos, bos, pad) if i is not None)]
     tail = resolve_tail(options.get("tail"), way, formats)
     settings = Settings(
         formats=formats,
@@ -270,7 +280,7 @@ def _boundary(
         isinstance(given, str) and given.isascii() and given.isdigit()
     )
     token_id = int(given) if is_id else tokenizer.token_to_id(str(given))  # type: ignore[call-overload]
-    if token_id is None or not 0 <= token_id <= tokenizer.max_id:
+    if token_id is None or not 0 <= token_id < tokenizer.vocab_size:
         raise OptionError(
             f"the tokenizer has no token {given!r}",
             where=role,

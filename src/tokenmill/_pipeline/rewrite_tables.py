@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import CorruptShard
-from tokenmill._files import UNFINISHED, NewFile, checksum
+from tokenmill._files import UNFINISHED, NewFile, checksum, writing
 from tokenmill._pipeline.tables import commit_written
 from tokenmill._pipeline.work import DOCUMENTS, QUARANTINE
 
@@ -37,11 +37,16 @@ def join_documents(
     unfinished = path.with_name(path.name + UNFINISHED)
     for manifest in manifests:
         _refuse_damage(manifest, DOCUMENTS)
-    with pq.ParquetWriter(unfinished, tables[0].schema, compression="zstd") as writer:
-        for table in tables:
-            for group in table.groups():
-                writer.write_table(group)
-    return commit_written(unfinished, path)
+    try:
+        schema = tables[0].schema
+        with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+            for table in tables:
+                for group in table.groups():
+                    writer.write_table(group)
+        return commit_written(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _joined(output: Path, manifests: Sequence[Manifest], name: str) -> FileRecord:

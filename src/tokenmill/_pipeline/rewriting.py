@@ -179,7 +179,7 @@ class _Rewrite:
 
     def execute(self) -> Manifest:
         """Write what is missing, the manifest last."""
-        self._work.sweep()
+        self._work.sweep(self._options["formats"])
         if not self._work.plan.exists():
             write_json(self._work.plan, self._facts)
         tables = [DocumentTable(m.folder / DOCUMENTS) for m in self._manifests]

@@ -66,7 +66,7 @@ class Run:
     def start(self) -> None:
         """Sweep away what was left unfinished, and write down the plan."""
         self._work.refuse_strangers(self._settings.formats)
-        self._work.sweep()
+        self._work.sweep(self._settings.formats)
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 
@@ -221,6 +221,7 @@ class Run:
             facts = [
                 record.facts(name, settings.dtype, settings.file_split(record.split))
                 for record in records
+                if record.rows
             ]
             files += [
                 dataclasses.replace(done, path=f"{name}/{done.path}")
@@ -257,7 +258,7 @@ class Run:
 def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
     """Return the manifest's lines for the shards of a format."""
     entries = []
-    for shard in shards:
+    for shard in (shard for shard in shards if shard.rows):
         own = [f for f in shard.files if f["format"] == name]
         index = next(f for f in shard.files if f["format"] == INDEX)
         stored = shard.formats[name]
@@ -288,7 +289,8 @@ class _Prefix:
     def __init__(self, plan: Plan) -> None:
         s = plan.settings
         self._streams = len(plan.streams)
-        simple = not (s.shuffle == "docs" or s.validation or any(x.weight for x in plan.sources))
+        chosen = any(x.weight or x.max_tokens is not None for x in plan.sources)
+        simple = not (s.shuffle == "docs" or s.validation or chosen)
         self._limit_documents = s.limit_documents
         # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
         self._limit_tokens = s.max_tokens if simple else None

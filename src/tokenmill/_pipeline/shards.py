@@ -45,7 +45,7 @@ class ShardFile:
 
 @dataclass(frozen=True)
 class ShardRecord:
-    """A finished shard."""
+    """A finished shard; one without rows has no files and no formats."""
 
     split: str
     number: int
@@ -171,15 +171,15 @@ class Sharding:
             documents, pieces, began = self.plan(number)
             if number == self.count - 1:
                 pieces, began = self._cut(pieces, began)
-        shape = self._shape(pieces)
-        writers = self._open(number, shape)
+        # A shard without rows, inside one long document, has no files: many readers refuse them.
+        writers = self._open(number, self._shape(pieces)) if pieces.rows else {}
         try:
             for rows in self._rows(documents, pieces, meter):
                 with meter.stage("write"):
                     for writer in writers.values():
                         writer.write(rows)
                 meter.add(packed_tokens=len(rows.ids))
-            files = self._commit(number, writers, documents, pieces)
+            files = self._commit(number, writers, documents, pieces) if pieces.rows else []
         except BaseException:
             for writer in writers.values():
                 writer.discard()

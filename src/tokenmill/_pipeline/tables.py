@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._files import UNFINISHED, FileRecord, NewFile, checksum, sync_folder
+from tokenmill._files import UNFINISHED, FileRecord, NewFile, checksum, sync_folder, writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,6 +76,11 @@ def _quarantine_line(record: dict[str, Any], files: Sequence[InputFile], base: i
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
+def shown_path(path: str) -> str:
+    """Return a path as text; what of its bytes is not UTF-8 is written as an escape."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
 def write_documents(
     path: Path, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases
 ) -> FileRecord:
@@ -91,15 +96,19 @@ def write_documents(
             ("tokens", pa.int64()),
         ]
     )
-    names = pa.array([file.path for file in files], pa.string())
+    names = pa.array([shown_path(file.path) for file in files], pa.string())
     unfinished = path.with_name(path.name + UNFINISHED)
-    with pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
-        for part in parts:
-            for columns in _document_columns(part, bases):
-                place = pa.DictionaryArray.from_arrays(pa.array(columns[0]), names)
-                rest = [pa.array(column) for column in columns[1:]]
-                writer.write_table(pa.Table.from_arrays([place, *rest], schema=schema))
-    return commit_written(unfinished, path)
+    try:
+        with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+            for part in parts:
+                for columns in _document_columns(part, bases):
+                    place = pa.DictionaryArray.from_arrays(pa.array(columns[0]), names)
+                    rest = [pa.array(column) for column in columns[1:]]
+                    writer.write_table(pa.Table.from_arrays([place, *rest], schema=schema))
+        return commit_written(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
 
 
 def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any]]]:
@@ -111,9 +120,10 @@ def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any
 
 def commit_written(unfinished: Path, path: Path) -> FileRecord:
     """Sync and name a file that a library has written."""
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    size, digest = unfinished.stat().st_size, checksum(unfinished)
-    unfinished.replace(path)
-    sync_folder(path.parent)
+    with writing(path):
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        size, digest = unfinished.stat().st_size, checksum(unfinished)
+        unfinished.replace(path)
+        sync_folder(path.parent)
     return FileRecord(path.name, size, digest)

@@ -17,6 +17,7 @@ from tokenmill._pipeline.settings import Settings
 from tokenmill._pipeline.sources import Source
 from tokenmill._pipeline.stored import RowReader, stored_shards
 from tokenmill._pipeline.tokenizer_of import tokenizer_of
+from tokenmill._pipeline.work import Work
 from tokenmill._read import ReadRules, deal_streams
 
 if TYPE_CHECKING:
@@ -38,24 +39,24 @@ def check_again(
 ) -> None:
     """Tokenize and pack into a folder beside the output, compare, and remove it."""
     loaded = tokenizer_of(manifest, tokenizer)
-    plan = manifest.data["plan"]
-    refuse_changed_inputs(plan, loaded)
+    plan, work = manifest.data["plan"], Work(manifest.folder)
+    refuse_changed_inputs(plan, loaded, work)
     output = manifest.folder.resolve()
     folder = Path(tempfile.mkdtemp(prefix=f".{output.name}-again-", dir=output.parent))
     try:
-        again = _make(plan, loaded, folder / "output", workers)
+        again = _make(plan, loaded, folder / "output", workers, work)
         _compare(manifest, again, report)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer) -> None:
+def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> None:
     """Raise PlanDiffers, which shows what differs, unless the inputs are as they were."""
     for origin in facts.get("from", ()):
-        refuse_changed_inputs(origin["plan"], tokenizer)
+        refuse_changed_inputs(origin["plan"], tokenizer, work)
     if "from" in facts:
         return
-    lines = list(differences(facts, _plan(facts, tokenizer).facts))
+    lines = list(differences(facts, _plan(facts, tokenizer, work).facts))
     if lines:
         more = f"\n  and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
         raise PlanDiffers(
@@ -69,14 +70,14 @@ def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer) -> None:
 
 
 def _make(
-    facts: dict[str, Any], tokenizer: Tokenizer, output: Path, workers: int | None
+    facts: dict[str, Any], tokenizer: Tokenizer, output: Path, workers: int | None, work: Work
 ) -> Manifest:
     """Make an output again; one that was made of others, out of those."""
     if "from" not in facts:
-        task = Task(_plan(facts, tokenizer), tokenizer, ())
+        task = Task(_plan(facts, tokenizer, work), tokenizer, ())
         return pack_task(task, output=output, workers=workers).manifest
     parts = [
-        _make(origin["plan"], tokenizer, output.with_name(f"{output.name}-{number}"), workers)
+        _make(origin["plan"], tokenizer, output.with_name(f"{output.name}-{number}"), workers, work)
         for number, origin in enumerate(facts["from"])
     ]
     return rewrite(
@@ -88,8 +89,8 @@ def _make(
     )
 
 
-def _plan(facts: dict[str, Any], tokenizer: Tokenizer) -> Plan:
-    """Rebuild the plan of a run from what its manifest says."""
+def _plan(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> Plan:
+    """Rebuild the plan of a run from what its manifest says; what `work` owns is no input."""
     options = dict(facts["options"])
     reading = {key: options.pop(key) for key in _OF_READING}
     policies = tuple(sorted(options.pop("policies").items()))
@@ -97,7 +98,7 @@ def _plan(facts: dict[str, Any], tokenizer: Tokenizer) -> Plan:
     replace = frozenset(reason for reason, policy in policies if policy == "replace")
     rules = ReadRules(replace=replace, **reading)
     sources = tuple(_source(source) for source in facts["sources"])
-    files, _ = list_files(sources)
+    files, _ = list_files(sources, work)
     fields = tuple(entry["field"] for entry in facts["inputs"])
     fields = (fields + ("",) * len(files))[: len(files)]
     found = plan_facts(

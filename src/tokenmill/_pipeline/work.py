@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import OutputInUse
-from tokenmill._files import remove_unfinished, write_file
+from tokenmill._errors import OptionError, OutputInUse
+from tokenmill._files import UNFINISHED, remove_unfinished, write_file, writing
 from tokenmill._pipeline.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ WORK = "_work"
 MANIFEST = "manifest.json"
 LOCK = ".lock"
 INDEX = "index"
+ORDER = "order.json"
 DOCUMENTS = "documents.parquet"
 QUARANTINE = "quarantine.jsonl"
 
@@ -39,8 +42,12 @@ class Work:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other runs away from the output for as long as this one works."""
-        self.output.mkdir(parents=True, exist_ok=True)
-        with (self.output / LOCK).open("a") as file:
+        if self.output.exists() and not self.output.is_dir():
+            raise OptionError("expected a folder, got a file", where=str(self.output))
+        with writing(self.output):
+            self.output.mkdir(parents=True, exist_ok=True)
+            lock = (self.output / LOCK).open("a")
+        with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -51,9 +58,12 @@ class Work:
                 ) from error
             yield
 
-    def sweep(self) -> None:
-        """Remove what a killed run left unfinished."""
-        remove_unfinished(self.output)
+    def sweep(self, formats: Sequence[str]) -> None:
+        """Remove what a killed run left unfinished; a folder may hold unfinished files of others."""
+        for folder in (self.folder, *(self.output / name for name in (*formats, INDEX))):
+            remove_unfinished(folder)
+        for name in (MANIFEST, QUARANTINE, DOCUMENTS):
+            (self.output / (name + UNFINISHED)).unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any] | None:
         """Return the facts of the plan that the output belongs to; None where there is none."""
@@ -61,6 +71,20 @@ class Work:
             found: dict[str, Any] = Manifest.load(self.output).data["plan"]
             return found
         return read_json(self.plan) if self.plan.exists() else None
+
+    def owns(self, path: str) -> bool:
+        """Say whether a run writes, or has written, this file."""
+        if not self._own_names:
+            return False
+        below = os.path.relpath(os.path.realpath(path), os.path.realpath(self.output))
+        return below.split(os.sep)[0] in self._own_names
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        facts = self.facts()
+        if facts is None:
+            return frozenset()
+        return frozenset((*facts["options"]["formats"], INDEX, MANIFEST, QUARANTINE, DOCUMENTS))
 
     def clear(self) -> None:
         """Remove everything that an earlier run made, so that the next one starts over.
@@ -71,13 +95,13 @@ class Work:
         if facts is None:
             return
         if not self.plan.exists():
-            write_json(self.plan, facts)
-        self.manifest.unlink(missing_ok=True)  # first: without it nothing looks finished
+            write_json(self.plan, facts)  # a finished run has none, and the manifest goes first
+        self.manifest.unlink(missing_ok=True)
         for name in (*facts["options"]["formats"], INDEX):
             shutil.rmtree(self.output / name, ignore_errors=True)
         for name in (QUARANTINE, DOCUMENTS):
             (self.output / name).unlink(missing_ok=True)
-        self.finish()  # last: it has the plan, by which a cut-off clearing is taken up again
+        self.finish()
 
     def refuse_strangers(self, formats: Sequence[str]) -> None:
         """Raise OutputInUse where a folder that a run would own holds files of somebody else."""
@@ -91,13 +115,22 @@ class Work:
                 )
 
     def finish(self) -> None:
-        """Remove the work folder: the manifest has all that lasts."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Remove the work folder: the manifest has all that lasts.
+
+        The plan goes last. As long as it is there no other command builds on what is left, and a
+        removal that was cut off is taken up again.
+        """
+        (self.order / ORDER).unlink(missing_ok=True)
+        for folder in (self.order, self.shards, self.parts):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not self.parts.exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
     """Write a record."""
-    write_file(path, (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode())
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    write_file(path, text.encode("utf-8", "backslashreplace"))  # names that are not UTF-8
 
 
 def read_json(path: Path) -> Any:  # noqa: ANN401
