@@ -358,11 +358,6 @@ class Tokenizer:
         return int(self._model.vocab_size)
 
     @property
-    def max_id(self) -> int:
-        """The largest id that can occur in a result."""
-        return int(self._model.max_id)
-
-    @property
     def special_tokens(self) -> Mapping[str, int]:
         """Ids of the special tokens by their text."""
         return MappingProxyType(self._ready.meta["special_tokens"])
