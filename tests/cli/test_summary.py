@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import runpy
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -76,3 +77,13 @@ def test_the_sample_can_be_made_again() -> None:
     for name, content in files.items():
         plain = unpack[Path(name).suffix]  # other versions of a library compress otherwise
         assert plain((CORPUS / name).read_bytes()) == plain(content)
+
+
+def test_ranks_are_split_by_their_pattern(
+    in_a_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranks = [f"{b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
+    (in_a_folder / "bytes.tiktoken").write_text("\n".join(ranks))
+    tokenizer = ["-t", "bytes.tiktoken", "--pattern", r"\w+|\W+", "--no-eos"]
+    text = said_by(capsys, "pack", "data/constitution.jsonl.zst", "-o", "packed", *tokenizer)
+    assert numbers_under("documents", text) == [54]

@@ -202,13 +202,15 @@ def _rates(meter: Meter, seconds: float) -> str:
     """Say how fast the run was once it ran; what came before is told where it is much."""
     at_work = max(meter.seconds, 1e-3)
     before = seconds - at_work
+    words = [f"{_duration(before)} to start"] if before > _MUCH * seconds else []
     new_bytes = meter.input_bytes - meter.resumed_bytes
-    words = [f"{_rate(new_bytes / _MEGA / at_work)} MB/s of input"] if new_bytes else []
+    if 0 < new_bytes < _MEGA:
+        return ", ".join([*words, "too little input to tell a speed"])
+    words += [f"{_rate(new_bytes / _MEGA / at_work)} MB/s of input"] if new_bytes else []
     if not meter.resumed_bytes:  # the count has those of an earlier run in it
         words.append(f"{_rate(meter.tokens / _MEGA / at_work)} M tokens/s")
     words += [f"mostly {slowest}"] if (slowest := meter.bottleneck()) else []
-    told = before > _MUCH * seconds
-    return (f"{_duration(before)} to start, then " if told else "") + ", ".join(words)
+    return ", ".join(words)
 
 
 def estimate(guess: Estimate) -> str:
