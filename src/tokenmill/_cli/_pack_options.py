@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._cli._options import add_tokenizer
+from tokenmill._cli._options import add_tokenizer, load
 
 if TYPE_CHECKING:
     import argparse
@@ -187,6 +187,12 @@ def read(
     if options.on_bad:
         keywords["on_bad"] = dict(_policies(parser, options.on_bad))
     return inputs, keywords
+
+
+def tokenizer_of(options: argparse.Namespace) -> object:
+    """Return what `tokenmill.pack` loads, or the tokenizer itself where it takes a pattern."""
+    # A path says more than what was loaded from it: the files beside it name EOS and BOS.
+    return options.tokenizer if options.pattern is None else load(options)
 
 
 def _policies(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:

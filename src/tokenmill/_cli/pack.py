@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
 
@@ -53,7 +53,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     began = time.perf_counter()
     task = prepare_task(
         inputs,
-        tokenizer=options.tokenizer,
+        tokenizer=_pack_options.tokenizer_of(options),
         memory_limit=options.memory_limit,
         output=options.output,
         **keywords,
@@ -76,21 +76,10 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         raise
     seconds = time.perf_counter() - began
     if options.json:
-        sys.stdout.write(json.dumps(_facts(result.manifest, seconds)) + "\n")
+        sys.stdout.write(json.dumps(_summary.facts(result.manifest, seconds)) + "\n")
     elif not quiet:
         _say(_summary.closing(result, seconds))
 
 
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
-
-
-def _facts(manifest: Any, seconds: float) -> dict[str, Any]:  # noqa: ANN401
-    return {
-        "output": str(manifest.folder),
-        "plan_id": manifest.plan_id,
-        "documents": manifest.documents,
-        "tokens": manifest.tokens,
-        "shards": len(manifest.shards),
-        "seconds": round(seconds, 3),
-    }

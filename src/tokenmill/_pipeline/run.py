@@ -45,6 +45,7 @@ class Run:
     budget: Budget
     meter: Meter
     books: Books = field(default_factory=Books)
+    tokenizer_source: str | None = None
 
     def __post_init__(self) -> None:
         self._work = Work(self.output)
@@ -235,13 +236,16 @@ class Run:
             "tokenmill": __version__,
             "plan_id": self.plan.id,
             "tokenizer": self.plan.facts["tokenizer"],
+            "tokenizer_source": self.tokenizer_source,
             "context_length": settings.context_length,
             "dtype": settings.dtype,
             "eos_id": settings.eos_id,
             "bos_id": settings.bos_id,
             "pad_id": settings.pad_id,
             **self.books.as_json(),
-            "shards": [entry for name in settings.formats for entry in _entries(shards, name)],
+            "shards": [
+                entry for name in settings.formats for entry in manifest_entries(shards, name)
+            ],
             "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
             "options": self.plan.facts["options"],
             "plan": self.plan.facts,
@@ -251,7 +255,7 @@ class Run:
         return Manifest(self.output, data)
 
 
-def _entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
+def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
     """Return the manifest's lines for the shards of a format."""
     entries = []
     for shard in (shard for shard in shards if shard.rows):
