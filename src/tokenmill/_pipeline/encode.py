@@ -13,7 +13,7 @@ from tokenmill._core import FlatTexts
 from tokenmill._errors import BadRecordFound
 from tokenmill._pack import frame
 from tokenmill._pipeline.parts import EncodedBlock
-from tokenmill._read import parse
+from tokenmill._read import lines_before, parse
 from tokenmill._read.blocks import RAW_BYTES, BadRecord
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tokenmill._pipeline.meter import Meter
     from tokenmill._pipeline.settings import Settings
-    from tokenmill._read import Block, InputFile, RawBlock, ReadRules
+    from tokenmill._read import Block, InputFile, RawBlock, ReadRules, Stream
     from tokenmill._tokenizer import Tokenizer
 
 _NO_TEXT = np.empty(0, np.uint8)
@@ -41,11 +41,11 @@ class BlockEncoder:
     fields: Sequence[str]
     meter: Meter
 
-    def __call__(self, raw: RawBlock) -> EncodedBlock:
-        """Parse and encode one block."""
+    def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
+        """Parse and encode one block; its stream is asked only where a line is to be named."""
         with self.meter.stage("parse"):
             block = parse(raw, self.rules, self.fields)
-            self._refuse(block)
+            self._refuse(block, stream)
         with self.meter.stage("tokenize"):
             ids, lengths = self._encode(block)
             block, lengths = _without_empty(block, lengths)
@@ -71,13 +71,16 @@ class BlockEncoder:
         suffix = [] if s.eos_id is None else [s.eos_id]
         return frame(batch.ids, batch.offsets, prefix, suffix)
 
-    def _refuse(self, block: Block) -> None:
+    def _refuse(self, block: Block, stream: Stream | None) -> None:
         for record in block.bad:
             if self.settings.policy(record.reason) == "fail":
+                file, before = self.files[record.file], 0
+                if stream is not None and len(stream.segments) == 1:
+                    before = lines_before(file, stream.segments[0])
                 raise BadRecordFound(
                     f"{record.reason.replace('_', ' ')}: {record.message}",
-                    path=self.files[record.file].path,
-                    line=record.line,
+                    path=file.path,
+                    line=before + record.line,
                     hint=f"policy for {record.reason} is fail; quarantine or skip go on",
                 )
 
@@ -110,7 +113,7 @@ def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDA
         files=block.files[kept],
         lines=block.lines[kept],
         positions=block.positions[kept],
-        bad=block.bad + bad,
+        bad=tuple(sorted(block.bad + bad, key=lambda record: (record.file, record.line))),
     ), lengths[kept]
 
 

@@ -48,7 +48,7 @@ class Tokenizing:
         streams: int,
         done: dict[int, list[PartRecord]],
         open_stream: Callable[[int, Place | None], StreamReader],
-        encode: Callable[[RawBlock], EncodedBlock],
+        encode: Callable[[RawBlock, int], EncodedBlock],
         committed: Callable[[PartRecord], bool],
         meter: Meter,
     ) -> None:
@@ -113,7 +113,7 @@ class Tokenizing:
         if taken is None:
             return
         number, raw = taken
-        encoded = self._encode(raw)
+        encoded = self._encode(raw, feed.stream)
         with self._meter.stage("write"):
             written = feed.deliver(number, encoded)
         with self._changed:
