@@ -75,15 +75,16 @@ def test_one_bad_line_of_each_kind_in_a_thousand(tokenizer: Tokenizer, tmp_path:
 def test_quarantine_is_in_the_order_of_the_files(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a file has nothing but a line that is too long, found while reading."""
-    bad = {"a": ["bad_json"], "b": ["too_long"], "c": ["missing_field", "too_long", "bad_json"]}
-    shrink(monkeypatch.setattr, Sizes(block_bytes=10**6))
+    """Also where a file has nothing but a line that is too long to be held, and no newline."""
     corpus, rng = Corpus(), random.Random(1)
-    lines = dict(BAD_LINES)  # too long as a line: the last of them
-    for name, reasons in bad.items():
-        add_lines(corpus, tmp_path / f"{name}.jsonl", rng, 0, [(r, lines[r]) for r in reasons])
-    pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, field="text", **OPTIONS)
-    assert list(quarantined(tmp_path / "out")) == corpus.bad
+    (tmp_path / "a.jsonl").write_bytes(b'{"text": "' + b"z" * 200_000 + b'"}')
+    for name, bad in {"b": BAD_LINES[:1], "c": BAD_LINES[1:4]}.items():
+        add_lines(corpus, tmp_path / f"{name}.jsonl", rng, 0, bad)
+    paths = [str(tmp_path / "a.jsonl"), *corpus.paths]
+    with monkeypatch.context() as patch:
+        shrink(patch.setattr, Sizes(stream_bytes=10**6))  # all in one stream
+        pack(paths, output=tmp_path / "out", tokenizer=tokenizer, field="text", **OPTIONS)
+    assert list(quarantined(tmp_path / "out")) == [("too_long", paths[0], 1, 0), *corpus.bad]
 
 
 def test_quarantine_keeps_what_a_record_was(dirty: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
