@@ -21,6 +21,7 @@ void register_normalize(nb::module_& m);
 void register_texts(nb::module_& m);
 void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
+void register_pairs(nb::module_& m);
 
 // A numpy array of `count` numbers, not initialised; for results that fit a page or two.
 enum class Number { U32, U16, I64 };

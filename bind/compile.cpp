@@ -120,6 +120,8 @@ struct ModelArgument {
         }
         out.fuse_unk = nb::cast<bool>(model["fuse_unk"]);
         out.drop_white = nb::cast<bool>(model["drop_white"]);
+        out.whole_text = nb::cast<bool>(model["whole_text"]);
+        out.has_ends = nb::cast<bool>(model["has_ends"]);
         prefix = nb::cast<nb::bytes>(model["prefix"]);
         out.prefix = view_of(prefix);
         out.max_characters = nb::cast<std::uint32_t>(model["max_characters"]);

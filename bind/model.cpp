@@ -183,6 +183,20 @@ public:
         return {ids_of(encoded, target.bits), offsets, spans};
     }
 
+    // Spans in characters, and the number of the word that each id is of.
+    std::tuple<nb::object, nb::object, nb::object, nb::object> encode_words(nb::handle texts,
+                                                                            int threads,
+                                                                            int special_mode) {
+        Options options = options_of(false, special_mode, 0, threads);
+        options.spans = pipeline::SpanUnit::Characters;
+        options.words = true;
+        pipeline::Encoded encoded = run(texts, options, {});
+        nb::object offsets = array_of(encoded.offsets);
+        nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
+        nb::object words = array_of(std::move(encoded.words), encoded.count, 32, Spares::Words);
+        return {ids_of(encoded, 32), offsets, spans, words};
+    }
+
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
                            bool add_special_tokens, int special_mode, int errors) {
         pipeline::Target target;
@@ -303,6 +317,8 @@ void register_model(nb::module_& m) {
         .def("encode_spans", &BoundModel::encode_spans, nb::arg("texts").none(), nb::arg("threads"),
              nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
              nb::arg("errors"), nb::arg("in_characters"))
+        .def("encode_words", &BoundModel::encode_words, nb::arg("texts").none(), nb::arg("threads"),
+             nb::arg("special_mode"))
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              nb::arg("threads"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
              nb::arg("errors"))

@@ -10,4 +10,5 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_normalize(m);
     tokenmill::bind::register_pack(m);
     tokenmill::bind::register_read(m);
+    tokenmill::bind::register_pairs(m);
 }

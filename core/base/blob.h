@@ -28,7 +28,7 @@ struct BlobSection {
 };
 
 constexpr char kBlobMagic[8] = {'T', 'M', 'B', 'L', 'O', 'B', '\r', '\n'};
-constexpr std::uint32_t kBlobLayoutVersion = 2;
+constexpr std::uint32_t kBlobLayoutVersion = 4;
 constexpr std::size_t kBlobAlign = 64;
 
 class BlobWriter {

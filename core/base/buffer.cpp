@@ -19,7 +19,7 @@ struct Spare {
     PageBuffer buffer;
     std::size_t touched_bytes;
 };
-std::atomic<Spare*> g_spare[2] = {nullptr, nullptr};
+std::atomic<Spare*> g_spare[3] = {nullptr, nullptr, nullptr};
 
 std::atomic<Spare*>& spare_of(Spares kind) noexcept {
     return g_spare[static_cast<std::size_t>(kind)];

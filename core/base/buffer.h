@@ -41,7 +41,7 @@ private:
 // touched, because fresh pages cost a tenth of the encoding of a text that is known. Its bytes are
 // not zeroed.
 constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
-enum class Spares : std::uint8_t { Ids, Spans };
+enum class Spares : std::uint8_t { Ids, Spans, Words };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept;
 // Touched bytes of the buffers that are kept.

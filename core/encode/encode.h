@@ -10,6 +10,7 @@
 #include "encode/long_word.h"
 #include "encode/look_up.h"
 #include "encode/merge.h"
+#include "encode/sentence.h"
 #include "encode/tables.h"
 #include "vocab/vocab.h"
 
@@ -35,6 +36,26 @@ constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
     return reinterpret_cast<std::uintptr_t>(begin) << 16 | piece_flag | size;
 }
 
+// Ids of a batch that fit nowhere else. Unlike a vector it does not write to what it takes.
+class SideIds {
+public:
+    [[nodiscard]] const std::uint32_t* data() const noexcept { return ids_.data(); }
+    [[nodiscard]] std::size_t count() const noexcept { return count_; }
+    void clear() noexcept { count_ = 0; }
+    // Room for `more` ids behind all; take() makes some of them count.
+    [[nodiscard]] std::uint32_t* room(std::size_t more) {
+        if (ids_.size() - count_ < more) {
+            ids_.resize(2 * (count_ + more));
+        }
+        return ids_.data() + count_;
+    }
+    void take(std::size_t more) noexcept { count_ += more; }
+
+private:
+    std::vector<std::uint32_t> ids_;
+    std::size_t count_ = 0;
+};
+
 // One worker's state. Not shared between threads.
 struct WordEncoder {
     WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
@@ -43,10 +64,16 @@ struct WordEncoder {
     static constexpr std::uint32_t kCapacity =
         kBatch + 192;  // a block adds 64 units, look-ahead reads 48
 
+    static constexpr std::size_t kSideIds = 4096;  // a batch with more is answered at once
+
     // Answers of the rare kind, as values for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
+    // Must a text stay one word, of any length?
+    [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
+    // The symbols of a word over characters, to `symbols`; false where one has no internal id.
+    [[nodiscard]] bool start_known(Unit unit);
     // What needs no merging: kept in the ring, or a token that merging cannot build.
     [[nodiscard]] bool answer_unmerged(Unit unit, std::uint64_t& value);
     // Internal ids of a merged word: kept in a table. Makes them external in place.
@@ -61,6 +88,7 @@ struct WordEncoder {
     WordTables tables;
     LongMerger merger;
     WordLookUp words;
+    SentenceLookUp sentences;
 
     alignas(64) std::uint64_t key[kCapacity];  // 0: longer than 8 bytes, or not to be looked up
     alignas(64) std::uint64_t value[kCapacity];
@@ -70,7 +98,7 @@ struct WordEncoder {
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
 
-    std::vector<std::uint32_t> side;      // ids of this batch that fit nowhere else
+    SideIds side;
     std::vector<std::uint32_t> long_ids;  // scratch
     std::vector<std::uint32_t> symbols;   // scratch
 

@@ -23,6 +23,13 @@ public:
         }
         return lanes;
     }
+    static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
+        Lanes lanes;
+        for (unsigned v = 0; v < kVectors; ++v) {
+            lanes.rank_[v] = _mm256_load_si256(reinterpret_cast<const __m256i*>(ranks) + v);
+        }
+        return lanes;
+    }
     [[nodiscard]] std::uint32_t least() const noexcept {
         __m256i m = rank_[0];
         for (unsigned v = 1; v < kVectors; ++v) {

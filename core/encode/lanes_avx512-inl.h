@@ -22,6 +22,13 @@ public:
         }
         return lanes;
     }
+    static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
+        Lanes lanes;
+        for (unsigned v = 0; v < kGroups; ++v) {
+            lanes.rank_[v] = _mm512_load_si512(ranks + 16 * v);
+        }
+        return lanes;
+    }
     [[nodiscard]] std::uint32_t least() const noexcept {
         __m512i m = rank_[0];
         for (unsigned v = 1; v < kGroups; ++v) {

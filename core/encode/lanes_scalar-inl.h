@@ -16,6 +16,12 @@ public:
         }
         return lanes;
     }
+    // 16 * kGroups ranks, aligned.
+    static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
+        Lanes lanes;
+        std::memcpy(lanes.rank_, ranks, sizeof(lanes.rank_));
+        return lanes;
+    }
     [[nodiscard]] std::uint32_t least() const noexcept {
         std::uint32_t least = kNoRank;
         for (unsigned i = 0; i < 16 * kGroups; ++i) {

@@ -51,6 +51,53 @@ struct StepList {
     alignas(16) std::uint8_t bytes[kRoom][16 * kGroups + 16];
 };
 
+// Words of which merging does not start from bytes, as symbols of the vocabulary.
+template <unsigned kGroups>
+struct SymbolList {
+    static constexpr std::uint32_t kRoom = 64;
+    static constexpr unsigned kLongest = 16 * kGroups;
+
+    std::uint32_t count = 0;
+    std::uint16_t unit[kRoom];
+    std::uint8_t size[kRoom];
+    std::uint32_t symbols[kRoom][16 * kGroups];
+
+    // Needs: room. Asks for the lines that start_word reads.
+    void add(const vocab::PairTable& pairs, std::uint16_t unit_index,
+             const std::vector<std::uint32_t>& word) noexcept {
+        std::uint32_t* to = symbols[count];
+        for (std::size_t i = 0; i < word.size(); ++i) {
+            to[i] = word[i];
+            if (i != 0) {
+                const std::uint64_t key = vocab::PairTable::key_of(word[i - 1], word[i]);
+                __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * pairs.line_of(key));
+            }
+        }
+        unit[count] = unit_index;
+        size[count++] = static_cast<std::uint8_t>(word.size());
+    }
+};
+
+template <unsigned kGroups>
+TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const SymbolList<kGroups>& list,
+                                 std::uint32_t index, WordInStep<kGroups>& word) noexcept {
+    const unsigned size = list.size[index];
+    const std::uint32_t* symbols = list.symbols[index];
+    alignas(64) std::uint32_t ranks[16 * kGroups];
+    std::memset(ranks, 0xFF, sizeof(ranks));  // kNoRank
+    word.symbol[0] = kNoSymbol;
+    word.symbol[1] = symbols[0];
+    for (unsigned i = 1; i < size; ++i) {
+        word.symbol[i + 1] = symbols[i];
+        const std::uint64_t key = vocab::PairTable::key_of(symbols[i - 1], symbols[i]);
+        ranks[i - 1] = rank_of(pairs, key, pairs.line_of(key), i - 1);
+    }
+    word.index = index;
+    word.ranks = Lanes<kGroups>::of_ranks(ranks);
+    word.alive = low_bits(size + 2);
+    word.symbol[size + 1] = kNoSymbol;
+}
+
 template <unsigned kGroups>
 TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const StepList<kGroups>& list,
                                  std::uint32_t index, WordInStep<kGroups>& word) noexcept {
@@ -96,8 +143,8 @@ TOKENMILL_INLINE void finish_merge(const vocab::PairTable& pairs,
 }
 
 // Calls done(index in the list, internal ids, count) for every word, in any order.
-template <unsigned kGroups, typename Done>
-void merge_in_step(const vocab::PairTable& pairs, const StepList<kGroups>& list, Done done) {
+template <unsigned kGroups, typename List, typename Done>
+void merge_in_step(const vocab::PairTable& pairs, const List& list, Done done) {
     constexpr std::uint32_t kAtOnce = kWordsAtOnce / kGroups < 2 ? 2 : kWordsAtOnce / kGroups;
     WordInStep<kGroups> words[kAtOnce];
     std::uint32_t started = 0;

@@ -10,7 +10,11 @@ namespace tokenmill::encode {
 
 using vocab::kNoMerge;
 
-void LongMerger::merge(Symbols word, std::vector<std::uint32_t>& ids) {
+void LongMerger::merge(Symbols word, bool is_tied, std::vector<std::uint32_t>& ids) {
+    if (is_tied != is_tied_) {
+        is_tied_ = is_tied;
+        known_window_.clear();
+    }
     constexpr unsigned kPatience = 4;
     const std::size_t first = ids.size();
     std::size_t window = kWindow;
@@ -65,13 +69,13 @@ bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
     joint_.clear();
     append_symbols(*vocab_, left, joint_);
     append_symbols(*vocab_, right, joint_);
-    if (joint_.size() <= kShortWord) {
+    if (joint_.size() <= kShortWord && !is_tied_) {
         const auto size = static_cast<std::uint32_t>(joint_.size());
         return merge_short(vocab_->pairs, joint_.data(), size) == 2 && joint_[0] == left &&
                joint_[1] == right;
     }
     joint_ids_.swap(window_ids_);  // what merges works on window_ids_: put it aside
-    if (joint_.size() <= kWindow) {
+    if (joint_.size() <= kWindow && !is_tied_) {
         merge_small(joint_);
     } else {
         merge_large(joint_);
@@ -86,7 +90,7 @@ void LongMerger::merge_window(Symbols window) {
         std::equal(window.begin(), window.end(), known_window_.begin())) {
         return;
     }
-    if (window.size() <= kWindow) {
+    if (window.size() <= kWindow && !is_tied_) {
         merge_small(window);
     } else {
         merge_large(window);
@@ -212,7 +216,7 @@ void LongMerger::merge_large(Symbols window) {
         if (i + 1 < count) {
             const std::uint32_t made = merged_symbols(pairs, window[at], window[at + 1]);
             if (made != kNoMerge) {
-                heap_.push_back(std::uint64_t{made} << 32 | at);
+                heap_.push_back(rank_of(made) << 32 | at);
             }
         }
     }
@@ -222,7 +226,7 @@ void LongMerger::merge_large(Symbols window) {
         const std::uint32_t made =
             pairs.merged(a.id, symbols_[static_cast<std::size_t>(a.next)].id);
         if (made != kNoMerge) {
-            heap_.push_back(std::uint64_t{made} << 32 | static_cast<std::uint32_t>(left));
+            heap_.push_back(rank_of(made) << 32 | static_cast<std::uint32_t>(left));
             std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
         }
     };
@@ -230,13 +234,13 @@ void LongMerger::merge_large(Symbols window) {
         std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
         const std::uint64_t top = heap_.back();
         heap_.pop_back();
-        const auto made = static_cast<std::uint32_t>(top >> 32);
         Symbol& left = symbols_[static_cast<std::uint32_t>(top)];
         if (left.id == kNoMerge || left.next < 0) {
             continue;  // merged away since it was pushed
         }
         Symbol& right = symbols_[static_cast<std::size_t>(left.next)];
-        if (pairs.merged(left.id, right.id) != made) {
+        const std::uint32_t made = pairs.merged(left.id, right.id);
+        if (made == kNoMerge || rank_of(made) != top >> 32) {
             continue;  // one of the two has changed
         }
         left.id = made;

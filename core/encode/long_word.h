@@ -17,8 +17,9 @@ public:
 
     using Symbols = std::span<const std::uint32_t>;
 
-    // Internal ids of the word that starts as these symbols, appended to `ids`.
-    void merge(Symbols word, std::vector<std::uint32_t>& ids);
+    // Internal ids of the word that starts as these symbols, appended to `ids`. `is_tied`: it may
+    // hold tokens that share a rank.
+    void merge(Symbols word, bool is_tied, std::vector<std::uint32_t>& ids);
 
     static constexpr std::size_t kWindow = 512;  // symbols
     static constexpr std::size_t kMargin = 64;   // the last tokens of a window may still change
@@ -27,6 +28,10 @@ private:
     void merge_window(Symbols window);  // fills window_ids_
     void merge_small(Symbols window);
     void merge_large(Symbols window);
+    // Internal ids are in the order of ranks, but for those that share one.
+    [[nodiscard]] std::uint64_t rank_of(std::uint32_t made) const noexcept {
+        return is_tied_ ? vocab_->tied_ranks[made] : made;
+    }
     [[nodiscard]] bool is_joint_valid(std::uint32_t left, std::uint32_t right);
     std::size_t keep_settled(Symbols window, bool is_last, std::vector<std::uint32_t>& ids);
 
@@ -37,7 +42,8 @@ private:
     };
     const vocab::VocabView* vocab_;
     std::vector<Symbol> symbols_;
-    std::vector<std::uint64_t> heap_;  // merged id << 32 | position, a min-heap
+    bool is_tied_ = false;
+    std::vector<std::uint64_t> heap_;  // rank << 32 | position, a min-heap
     std::vector<std::uint32_t> window_ids_;
     std::vector<std::uint32_t> known_window_;  // the window that window_ids_ belong to
     std::vector<std::uint32_t> joint_ids_;

@@ -1,12 +1,12 @@
 // Units that no table answered: merged in step where they are short, else one at a time. Text
 // compiled once per target, inside its namespace.
 
-template <unsigned kGroups>
-inline void merge_list(encode::WordEncoder& e, StepList<kGroups>& list) {
+template <unsigned kGroups, template <unsigned> typename List>
+inline void merge_list(encode::WordEncoder& e, List<kGroups>& list) {
     const auto done = [&](std::uint32_t index, std::uint32_t* ids, std::uint32_t count) {
         e.value[list.unit[index]] = e.keep_merged(e.unit[list.unit[index]], ids, count);
     };
-    merge_in_step(e.vocab.pairs, list, done);
+    merge_in_step<kGroups>(e.vocab.pairs, list, done);
     list.count = 0;
 }
 
@@ -31,17 +31,53 @@ inline void add_to_list(encode::WordEncoder& e, StepList<kGroups>& list, std::ui
     }
 }
 
+template <unsigned kGroups>
+inline void add_to_list(encode::WordEncoder& e, SymbolList<kGroups>& list, std::uint16_t unit) {
+    list.add(e.vocab.pairs, unit, e.symbols);
+    if (list.count == SymbolList<kGroups>::kRoom) {
+        merge_list(e, list);
+    }
+}
+
+// Units of a vocabulary over characters that are not ASCII alone.
+inline void resolve_wide(encode::WordEncoder& e, const std::uint16_t* wide, std::uint32_t count) {
+    SymbolList<1> up_to_16;
+    SymbolList<2> up_to_32;
+    for (std::uint32_t j = 0; j < count; ++j) {
+        const encode::Unit unit = e.unit[wide[j]];
+        if (e.answer_unmerged(unit, e.value[wide[j]])) {
+            continue;
+        }
+        if (!e.start_known(unit) || e.symbols.size() > SymbolList<2>::kLongest) {
+            e.value[wide[j]] = e.resolve(unit);
+        } else if (e.symbols.size() <= SymbolList<1>::kLongest) {
+            add_to_list(e, up_to_16, wide[j]);
+        } else {
+            add_to_list(e, up_to_32, wide[j]);
+        }
+    }
+    merge_list(e, up_to_16);
+    merge_list(e, up_to_32);
+}
+
 inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing,
                             std::uint32_t count) {
     StepList<1> up_to_16;
     StepList<2> up_to_32;
     StepList<4> up_to_62;
+    std::uint16_t wide[encode::WordEncoder::kCapacity];
+    std::uint32_t n_wide = 0;
+    const bool has_characters = e.vocab.kind() == vocab::Kind::Characters;
     for (std::uint32_t j = 0; j < count; ++j) {
         const std::uint16_t unit = missing[j];
         const std::uint32_t size = encode::unit_size(e.unit[unit]);
         const Bytes word(encode::unit_begin(e.unit[unit]), size);
         if (size > StepList<4>::kLongest || size < 2 || !e.is_plain(word)) {
-            e.value[unit] = e.resolve(e.unit[unit]);
+            if (has_characters && size > 1) {
+                wide[n_wide++] = unit;
+            } else {
+                e.value[unit] = e.resolve(e.unit[unit]);
+            }
         } else if (!e.answer_unmerged(e.unit[unit], e.value[unit])) {
             if (size <= 16) {
                 add_to_list(e, up_to_16, unit);
@@ -55,4 +91,7 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
     merge_list(e, up_to_16);
     merge_list(e, up_to_32);
     merge_list(e, up_to_62);
+    if (n_wide != 0) {
+        resolve_wide(e, wide, n_wide);
+    }
 }

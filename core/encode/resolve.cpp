@@ -7,7 +7,11 @@
 namespace tokenmill::encode {
 
 WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
-    : vocab(vocabulary), tables(vocabulary, bits), merger(vocabulary), words(vocabulary) {
+    : vocab(vocabulary),
+      tables(vocabulary, bits),
+      merger(vocabulary),
+      words(vocabulary),
+      sentences(vocabulary, tables) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
@@ -18,12 +22,16 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
     if (count_of_ids <= vocab::kInlineIds) {
         return vocab::pack_ids(ids, count_of_ids);
     }
-    const std::uint64_t at = side.size();
-    side.insert(side.end(), ids, ids + count_of_ids);
+    const std::uint64_t at = side.count();
+    std::copy(ids, ids + count_of_ids, side.room(count_of_ids));
+    side.take(count_of_ids);
     return vocab::pack_reference(vocab::kTagSide, at, count_of_ids);
 }
 
 bool WordEncoder::is_plain(Bytes word) const noexcept {
+    if (vocab.maybe_tied(word) || vocab.has_ends()) {
+        return false;
+    }
     if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {
         return true;
     }
@@ -33,20 +41,34 @@ bool WordEncoder::is_plain(Bytes word) const noexcept {
 }
 
 void WordEncoder::encode_word(Bytes word) {
+    if (is_whole_text()) {
+        sentences.look_up(word, long_ids);
+        return;
+    }
     if (!vocab.is_merged()) {
         words.look_up(word, long_ids);
         return;
     }
     start_symbols(vocab, word, symbols);
-    if (symbols.size() <= kShortWord) {
+    const bool is_tied = vocab.maybe_tied(word);
+    if (symbols.size() <= kShortWord && !is_tied) {
         const auto size = static_cast<std::uint32_t>(symbols.size());
         long_ids.assign(symbols.begin(), symbols.end());
         long_ids.resize(merge_short(vocab.pairs, long_ids.data(), size));
     } else {
         long_ids.clear();
-        merger.merge(symbols, long_ids);
+        merger.merge(symbols, is_tied, long_ids);
     }
     to_external(vocab, long_ids);
+}
+
+bool WordEncoder::start_known(Unit what) {
+    constexpr std::uint32_t kMostBytes = 256;
+    if (unit_size(what) > kMostBytes) {
+        return false;
+    }
+    start_symbols(vocab, {unit_begin(what), unit_size(what)}, symbols);
+    return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
@@ -126,6 +148,10 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
 void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {
     if (vocab.is_merged()) {
         measure_parts(vocab, word, ids, parts);
+        return;
+    }
+    if (is_whole_text()) {
+        sentences.find_parts(word, parts);
         return;
     }
     words.look_up(word, long_ids);

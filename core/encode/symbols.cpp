@@ -24,11 +24,30 @@ void append_unknown(const vocab::VocabView& vocab, Bytes character,
     }
 }
 
-// What merging starts from for a character, or kNoMerge.
-std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character) noexcept {
+// What merging starts from for a byte or a character at the end of a word, or kNoMerge.
+std::uint32_t last_symbol_of(const vocab::VocabView& vocab, Bytes character) noexcept {
+    std::uint8_t written[8] = {};
+    std::copy(character.begin(), character.end(), written);
+    written[character.size()] = vocab::kWordEnd;
+    const TokenId id = vocab.find({written, character.size() + 1});
+    return id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
+}
+
+// The same for any character.
+std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character, bool is_last) noexcept {
+    if (is_last && vocab.has_ends()) {
+        return last_symbol_of(vocab, character);
+    }
     if (character.size() == 1) {
         const bool is_known = vocab.external[character[0]] != vocab::VocabView::kNoToken;
         return is_known ? character[0] : vocab::kNoMerge;
+    }
+    if (character[0] >= 0xE0 && character[0] < 0xF0 && character.size() == 3) {
+        return vocab.char_symbols[(character[0] & 15U) << 12 | (character[1] & 63U) << 6 |
+                                  (character[2] & 63U)];
+    }
+    if (character[0] >= 0xC0 && character[0] < 0xE0 && character.size() == 2) {
+        return vocab.char_symbols[(character[0] & 31U) << 6 | (character[1] & 63U)];
     }
     const TokenId id = vocab.find(character);
     return id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
@@ -46,7 +65,8 @@ std::size_t unknown_size(const vocab::VocabView& vocab, Bytes text) noexcept {
     std::size_t size = 0;
     while (size < text.size()) {
         const std::size_t more = std::min(char_bytes(text[size]), text.size() - size);
-        if (symbol_of(vocab, text.subspan(size, more)) != vocab::kNoMerge) {
+        const bool is_last = size + more == text.size();
+        if (symbol_of(vocab, text.subspan(size, more), is_last) != vocab::kNoMerge) {
             break;
         }
         if (scalars.first_byte_id != 0) {
@@ -87,12 +107,14 @@ void measure_stand_ins(const vocab::VocabView& vocab, Bytes word, std::span<cons
     }
 }
 
-void append_characters(const vocab::VocabView& vocab, Bytes word,
+// `is_whole`: the end of the text is the end of a word.
+void append_characters(const vocab::VocabView& vocab, Bytes word, bool is_whole,
                        std::vector<std::uint32_t>& symbols) {
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
         const Bytes character = word.subspan(at, size);
-        const std::uint32_t symbol = symbol_of(vocab, character);
+        const bool is_last = is_whole && at + size == word.size();
+        const std::uint32_t symbol = symbol_of(vocab, character, is_last);
         if (symbol == vocab::kNoMerge) {
             append_unknown(vocab, character, symbols);
         } else {
@@ -102,18 +124,27 @@ void append_characters(const vocab::VocabView& vocab, Bytes word,
     }
 }
 
+void append_bytes(const vocab::VocabView& vocab, Bytes word, bool is_whole,
+                  std::vector<std::uint32_t>& symbols) {
+    for (const std::uint8_t byte : word) {
+        if (!vocab.is_dropped(byte)) {
+            symbols.push_back(byte);
+        }
+    }
+    if (is_whole && vocab.has_ends() && !symbols.empty()) {
+        const std::uint32_t last = last_symbol_of(vocab, word.last(1));
+        symbols.back() = last == vocab::kNoMerge ? symbols.back() : last;
+    }
+}
+
 }  // namespace
 
 void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols) {
     symbols.clear();
     if (vocab.kind() == vocab::Kind::Characters) {
-        append_characters(vocab, word, symbols);
-        return;
-    }
-    for (const std::uint8_t byte : word) {
-        if (!vocab.is_dropped(byte)) {
-            symbols.push_back(byte);
-        }
+        append_characters(vocab, word, true, symbols);
+    } else {
+        append_bytes(vocab, word, true, symbols);
     }
 }
 
@@ -121,7 +152,7 @@ std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) 
     if (internal == kUnknown || internal < vocab.scalars().first_merged) {
         return 1;
     }
-    const Bytes text = vocab.token_bytes(vocab.external[internal]);
+    const Bytes text = vocab.token_text(vocab.external[internal]);
     if (vocab.kind() == vocab::Kind::Bytes) {
         return text.size();
     }
@@ -134,11 +165,13 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
         symbols.push_back(internal);
         return;
     }
-    const Bytes text = vocab.token_bytes(vocab.external[internal]);
+    const TokenId id = vocab.external[internal];
+    const Bytes text = vocab.token_text(id);
+    const bool is_whole = text.size() < vocab.token_bytes(id).size();
     if (vocab.kind() == vocab::Kind::Bytes) {
-        symbols.insert(symbols.end(), text.begin(), text.end());
+        append_bytes(vocab, text, is_whole, symbols);
     } else {
-        append_characters(vocab, text, symbols);
+        append_characters(vocab, text, is_whole, symbols);
     }
 }
 
@@ -153,7 +186,7 @@ void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const To
     std::uint32_t at = 0;
     for (const TokenId id : ids) {
         const std::size_t unknown = unknown_size(vocab, word.subspan(at));
-        const std::size_t more = unknown != 0 ? unknown : vocab.token_bytes(id).size();
+        const std::size_t more = unknown != 0 ? unknown : vocab.token_text(id).size();
         const auto end = static_cast<std::uint32_t>(std::min<std::size_t>(at + more, size));
         parts.push_back({at, end});
         at = end;

@@ -29,6 +29,14 @@ struct UnitWriter {
         ++n;
     }
 
+    // A unit whose ids are known: its key finds something, and that is not used.
+    void append_known() noexcept {
+        e.key[n] = 0;
+        e.line[n] = 0;
+        e.unit[n] = 0;
+        ++n;
+    }
+
     encode::WordEncoder& e;
     const unsigned shift;
     std::uint32_t n;

@@ -61,6 +61,37 @@ std::optional<Bytes> CharsMap::find(Bytes key) const noexcept {
     return std::nullopt;
 }
 
+CharsMap::Found CharsMap::longest(Bytes text) const noexcept {
+    Found found;
+    std::size_t node = offset_of(units_[0]);
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        node ^= text[at];
+        if (node >= units_.size() || label_of(units_[node]) != text[at]) {
+            break;
+        }
+        const std::uint32_t unit = units_[node];
+        node ^= offset_of(unit);
+        if ((unit & 0x100) != 0 && node < units_.size()) {
+            if (const auto value = replacement_at(units_[node] & 0x7FFFFFFF)) {
+                found = {at + 1, *value};
+            }
+        }
+    }
+    return found;
+}
+
+bool CharsMap::begins_key(Bytes text) const noexcept {
+    std::size_t node = offset_of(units_[0]);
+    for (const std::uint8_t byte : text) {
+        node ^= byte;
+        if (node >= units_.size() || label_of(units_[node]) != byte) {
+            return false;
+        }
+        node ^= offset_of(units_[node]);
+    }
+    return true;
+}
+
 std::optional<Bytes> CharsMap::replacement_at(std::size_t place) const noexcept {
     if (place > texts_.size()) {
         return std::nullopt;

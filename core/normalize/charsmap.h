@@ -20,6 +20,16 @@ public:
     // Nothing for a key without such a prefix, and where a damaged trie points outside.
     [[nodiscard]] std::optional<Bytes> find(Bytes key) const noexcept;
 
+    // The longest key at the beginning of a text, and what is written for it.
+    struct Found {
+        std::size_t size = 0;  // of the key; 0 for none
+        Bytes value;
+    };
+    [[nodiscard]] Found longest(Bytes text) const noexcept;
+
+    // Whether some key begins with `text`, or is `text`.
+    [[nodiscard]] bool begins_key(Bytes text) const noexcept;
+
 private:
     [[nodiscard]] std::optional<Bytes> replacement_at(std::size_t place) const noexcept;
 

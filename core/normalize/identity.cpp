@@ -116,12 +116,24 @@ bool keeps_text(const Step& step, Bytes text) {
     }
 }
 
+bool is_literal(const Program& program, const Stage& stage) noexcept {
+    return stage.end - stage.begin == 1 && program.steps[stage.begin].kind == Kind::Replace;
+}
+
 }  // namespace
 
 bool is_identity(const Program& program, Bytes text) {
     return std::all_of(program.stages.begin(), program.stages.end(), [&](const Stage& stage) {
-        return stage.memo != nullptr ? keeps_text(*stage.memo, text)
-                                     : keeps_text(program.steps[stage.begin], text);
+        // One literal is found faster than every character is looked up.
+        return stage.memo != nullptr && !is_literal(program, stage)
+                   ? keeps_text(*stage.memo, text)
+                   : keeps_text(program.steps[stage.begin], text);
+    });
+}
+
+bool keeps_parts(const Program& program, Bytes text) {
+    return std::all_of(program.stages.begin(), program.stages.end(), [&](const Stage& stage) {
+        return is_literal(program, stage) && keeps_text(program.steps[stage.begin], text);
     });
 }
 

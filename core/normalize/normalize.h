@@ -31,10 +31,12 @@ enum class Kind : std::uint8_t {  // the values are part of the model file
     CharsMap = 15,         // short clusters and characters by a trie of replacements
     ReplacePattern = 16,   // every match of a regular expression becomes `to`
     Squeeze = 17,          // words with one U+0020 before each, and nothing else
+    Sentence = 18,         // the longest keys of a map, and rules for blanks: a whole normalizer
 };
 
 class CharsMap;
 class Pattern;
+class Sentence;
 class Memo;
 
 struct Step {
@@ -45,6 +47,7 @@ struct Step {
     std::vector<std::uint8_t> to;
     std::shared_ptr<const CharsMap> chars_map;
     std::shared_ptr<const Pattern> pattern;
+    std::shared_ptr<const Sentence> sentence;
 };
 
 // Neighbouring steps that are done in one pass over the text: those that look at one character and
@@ -88,13 +91,18 @@ struct AlignedText {
 
 // Reads the serialized form: per step a byte of its kind, then for Strip a byte (1 left, 2 right),
 // for Replace, ReplacePattern and Prepend their texts, for CharsMap and ReplacePattern their
-// tables, each behind its size as four bytes, low byte first.
+// tables, each behind its size as four bytes, low byte first; for Sentence a byte of flags, its map
+// (of no bytes where there is none), and as one more table the texts that stay as they are.
 // Throws Error{CorruptModel} with the offset of the fault.
 [[nodiscard]] Program parse_program(Bytes serialized);
 
 // True only if run() would give back `text` unchanged; false where that is not certain.
 //   NFC: "caf\u00E9" -> true, "cafe\u0301" -> false
 [[nodiscard]] bool is_identity(const Program& program, Bytes text);
+
+// True only if is_identity() is true of every part of `text`: where all there is to do is to
+// replace literals, and it has none of them.
+[[nodiscard]] bool keeps_parts(const Program& program, Bytes text);
 
 // Replaces the content of `out` by the rewritten text.  Needs: `out` is not the text's owner.
 //   NFC: "cafe\u0301" -> "caf\u00E9"

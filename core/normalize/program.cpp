@@ -3,6 +3,7 @@
 #include "normalize/memo.h"
 #include "normalize/normalize.h"
 #include "normalize/pattern.h"
+#include "normalize/sentence.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
 
@@ -76,10 +77,24 @@ void read_replacement(Reader& reader, Step& step) {
     }
 }
 
+void read_sentence(Reader& reader, Step& step) {
+    const std::uint8_t flags = reader.byte();
+    const std::size_t begin = reader.offset();
+    const Bytes map = reader.table();
+    std::vector<std::vector<std::uint8_t>> kept;
+    for (Reader texts(reader.table()); !texts.at_end();) {
+        kept.push_back(texts.text());
+        if (kept.back().empty()) {
+            fail("a text to keep is empty", reader.offset());
+        }
+    }
+    step.sentence = std::make_shared<const Sentence>(flags, map, std::move(kept), begin);
+}
+
 Step read_step(Reader& reader) {
     const std::uint8_t kind = reader.byte();
     if (kind < static_cast<std::uint8_t>(Kind::Nfc) ||
-        kind > static_cast<std::uint8_t>(Kind::Squeeze)) {
+        kind > static_cast<std::uint8_t>(Kind::Sentence)) {
         fail("no such kind of step, got " + std::to_string(kind), reader.offset() - 1);
     }
     Step step;
@@ -97,6 +112,8 @@ Step read_step(Reader& reader) {
         step.to = reader.text();
         const std::size_t begin = reader.offset();
         step.pattern = std::make_shared<const Pattern>(reader.table(), begin);
+    } else if (step.kind == Kind::Sentence) {
+        read_sentence(reader, step);
     }
     return step;
 }

@@ -4,6 +4,7 @@
 #include "normalize/forms.h"
 #include "normalize/pattern.h"
 #include "normalize/rewrite.h"
+#include "normalize/sentence.h"
 #include "normalize/sink.h"
 #include "normalize/squeeze.h"
 #include "unicode/unicode.h"
@@ -45,6 +46,7 @@ void rewrite(const Step& step, Bytes text, Sink sink) {
         case Kind::Prepend:
             return prepend(step, text, sink);
         case Kind::Squeeze:
+        case Kind::Sentence:
             return;  // see run_step
     }
 }
@@ -59,12 +61,18 @@ void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out) {
     if (step.kind == Kind::Squeeze) {
         return squeeze(text, out);
     }
+    if (step.kind == Kind::Sentence) {
+        return step.sentence->rewrite(text, out);
+    }
     rewrite(step, text, TextSink{out});
 }
 
 void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out) {
     if (step.kind == Kind::Squeeze) {
         return squeeze(text, spans, out);
+    }
+    if (step.kind == Kind::Sentence) {
+        return step.sentence->rewrite(text, out);
     }
     rewrite(step, text, AlignedSink{text.data(), spans, out});
 }
@@ -91,6 +99,7 @@ bool is_local(const Step& step) noexcept {
         case Kind::Prepend:
         case Kind::ReplacePattern:
         case Kind::Squeeze:
+        case Kind::Sentence:
             return false;
         case Kind::Replace:
             return unicode::size_of(step.from[0]) == step.from.size();

@@ -19,6 +19,7 @@ namespace {
 struct Finished {
     PageBuffer ids;
     PageBuffer spans;
+    PageBuffer words;
     std::size_t count = 0;
     std::vector<std::size_t> doc_ends;
 };
@@ -53,6 +54,9 @@ public:
         }
         if (has_spans()) {
             result_.spans = result_memory(sizeof(Place), Spares::Spans);
+        }
+        if (options_.words) {
+            result_.words = result_memory(sizeof(std::uint32_t), Spares::Words);
         }
         std::vector<std::thread> others;
         for (unsigned i = 1; i < threads; ++i) {
@@ -97,9 +101,12 @@ private:
         try {
             worker.output = result_memory(bytes_per_id(), Spares::Ids);
             worker.clear();
-            model_.set_spans(worker, options_.spans);
+            model_.set_spans(worker, options_);
             if (has_spans()) {
                 worker.spans.output = result_memory(sizeof(Place), Spares::Spans);
+            }
+            if (options_.words) {
+                worker.spans.words.output = result_memory(sizeof(std::uint32_t), Spares::Words);
             }
             for (const Task& task : tasks_) {
                 gather_task(worker, task);
@@ -116,6 +123,7 @@ private:
         result_.memory = std::move(worker.output);
         worker.output = std::move(kept);
         result_.spans = std::move(worker.spans.output);
+        result_.words = std::move(worker.spans.words.output);
     }
 
     void work() {
@@ -137,7 +145,7 @@ private:
             try {
                 if (worker == nullptr) {
                     worker = model_.take_worker();
-                    model_.set_spans(*worker, options_.spans);
+                    model_.set_spans(*worker, options_);
                 }
                 Finished finished = run_task(*worker, tasks_[number]);
                 hand_in(number, std::move(finished));
@@ -174,6 +182,9 @@ private:
         if (has_spans()) {
             finished.spans = std::move(worker.spans.output);
             worker.spans.output = take_output(span_outputs_);
+        }
+        if (options_.words) {
+            finished.words = std::move(worker.spans.words.output);
         }
         worker.clear();
         return finished;
@@ -273,6 +284,11 @@ private:
             make_room(result_.spans, end, sizeof(Place));
             std::memcpy(result_.spans.as<Place>() + result_.count, finished.spans.data(),
                         finished.count * sizeof(Place));
+        }
+        if (options_.words) {
+            make_room(result_.words, end, sizeof(std::uint32_t));
+            std::memcpy(result_.words.as<std::uint32_t>() + result_.count, finished.words.data(),
+                        finished.count * sizeof(std::uint32_t));
         }
         result_.count = end;
     }

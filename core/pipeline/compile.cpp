@@ -13,8 +13,11 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     split::compile_split(split, out);
     const normalize::Program program = normalize::parse_program(input.normalizer);
     std::vector<split::AddedText> added = input.added;
+    // This one is for whole texts: what it gives is searched for added tokens as they are.
+    const bool as_they_are =
+        !program.steps.empty() && program.steps[0].kind == normalize::Kind::Sentence;
     for (split::AddedText& text : added) {
-        if ((text.token.flags & split::kNormalized) != 0) {  // matched in normalized text
+        if ((text.token.flags & split::kNormalized) != 0 && !as_they_are) {
             std::vector<std::uint8_t> content;
             normalize::run(program, text.content, content);
             text.content = std::move(content);
@@ -29,6 +32,9 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
     out.add_value(kFlags, input.prefix_space);
     out.add_value(kTrim, input.trim);
+    if (input.cut_by_tokens) {
+        out.add_value(kWholeRanges, std::uint32_t{1});
+    }
     return out.finish();
 }
 

@@ -136,6 +136,7 @@ void DocumentReader::read(const Text& text, std::size_t document) {
     document_ = document;
     at_start_ = true;
     const Bytes bytes = utf8_of(text, document);
+    keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
         open_source(bytes);
     }
@@ -194,31 +195,33 @@ Bytes DocumentReader::keep(Bytes text, Bytes front) {
     return {out, size};
 }
 
+// What is put in front of a text is not left to the normalizer: most text needs nothing else.
 Bytes DocumentReader::rewrite(Bytes text) {
-    if (normalize::is_identity(model_.normalizer_, text)) {
+    const bool is_same = keeps_parts_ || normalize::is_identity(model_.rewriter_, text);
+    if (is_same && (text.empty() || model_.prepended_.empty())) {
         return text;
     }
-    if (has_spans()) {
-        return rewrite_aligned(text);
-    }
-    normalize::run(model_.normalizer_, text, worker_.normalized);
-    return keep(worker_.normalized, {});
-}
-
-// The same text; what is put in front of it needs no alignment.
-Bytes DocumentReader::rewrite_aligned(Bytes text) {
-    if (!normalize::is_identity(model_.rewriter_, text)) {
-        normalize::AlignedText aligned{std::move(worker_.normalized), {}};
-        normalize::run_aligned(model_.rewriter_, text, aligned);
-        source_->aligned.push_back(std::move(aligned.spans));
-        range_.aligned = source_->aligned.back().data();
-        worker_.normalized = std::move(aligned.text);
+    if (!is_same && has_spans()) {
+        text = rewrite_aligned(text);
+    } else if (!is_same) {
+        normalize::run(model_.rewriter_, text, worker_.normalized);
         text = worker_.normalized;
     }
     const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
     const Bytes kept = keep(text, front);
-    range_.begin = kept.data() + front.size();
+    if (has_spans()) {
+        range_.begin = kept.data() + front.size();
+    }
     return kept;
+}
+
+Bytes DocumentReader::rewrite_aligned(Bytes text) {
+    normalize::AlignedText aligned{std::move(worker_.normalized), {}};
+    normalize::run_aligned(model_.rewriter_, text, aligned);
+    source_->aligned.push_back(std::move(aligned.spans));
+    range_.aligned = source_->aligned.back().data();
+    worker_.normalized = std::move(aligned.text);
+    return worker_.normalized;
 }
 
 // Text between the tokens of the raw document: normalized, then searched for the others.

@@ -53,7 +53,8 @@ private:
     Worker& worker_;
     const Options& options_;
     std::size_t document_ = 0;
-    bool at_start_ = false;  // nothing of the text has been read yet
+    bool at_start_ = false;     // nothing of the text has been read yet
+    bool keeps_parts_ = false;  // no part of the document is rewritten
     SpanSource* source_ = nullptr;
     SpanRange range_;  // of the text that is being read
     std::vector<std::vector<std::uint8_t>>* own_ = nullptr;

@@ -24,8 +24,25 @@ const Kernel& kernel_of(simd::Target target) {
     return kScalarKernel;
 }
 
+// Facts for words by neighbours of a vocabulary over characters.
+void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& facts) {
+    for (std::size_t code = 0; code < sides.size(); ++code) {
+        const auto fact = [&](unsigned side, unsigned bit) {
+            return (sides[code] & side) != 0 ? bit : 0U;
+        };
+        facts[code] = static_cast<std::uint8_t>(fact(vocab::kBehindOther, split::kFactBehindOther) |
+                                                fact(vocab::kBeforeOther, split::kFactBeforeOther) |
+                                                fact(vocab::kBeforeChar3, split::kFactBeforeChar3) |
+                                                fact(vocab::kBehindChar3, split::kFactBehindChar3));
+    }
+}
+
 std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
+    if (split.rule.family == split::Family::Adjacent && !vocab.char_sides.empty()) {
+        add_sides(vocab.char_sides, facts);
+        return facts;
+    }
     for (std::uint32_t code = 0; code < 65536; ++code) {
         const bool by_neighbours = split.rule.family == split::Family::Adjacent;  // no classes
         const unsigned bits =
@@ -55,6 +72,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
       suffix_(blob_.get<std::uint32_t>(kSuffixIds)),
       prefix_space_(blob_.need<PrefixSpace>(kFlags, 1)[0]),
       trim_(blob_.need<Trim>(kTrim, 1)[0]),
+      whole_ranges_(!blob_.get<std::uint32_t>(kWholeRanges).empty()),
       meta_(blob_.get<std::uint8_t>(kMeta)),
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),
@@ -87,7 +105,8 @@ Model::~Model() {
     delete token_sizes_.load();
 }
 
-void Model::set_spans(Worker& worker, SpanUnit unit) const {
+void Model::set_spans(Worker& worker, const Options& options) const {
+    const SpanUnit unit = options.spans;
     const std::vector<std::uint8_t>* sizes = token_sizes_.load(std::memory_order_acquire);
     if (unit != SpanUnit::None && sizes == nullptr) {
         // Whoever is first wins: no lock, so that a fork in the middle is harmless.
@@ -99,6 +118,9 @@ void Model::set_spans(Worker& worker, SpanUnit unit) const {
     const bool has_drops =
         unit != SpanUnit::None && vocab_.kind() == vocab::Kind::Bytes && vocab_.drops_bytes();
     worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data(), has_drops);
+    const Words kind = whole_ranges_ ? Words::Ranges : Words::Units;
+    worker.spans.words.kind = options.words ? kind : Words::None;
+    worker.spans.words.skips_empty = vocab_.scalars().drop_white != 0;
 }
 
 Worker* Model::take_worker() const {
@@ -117,6 +139,7 @@ Worker* Model::take_worker() const {
 void Model::give_back(Worker* worker) const noexcept {
     worker->clear();
     worker->spans.begin(SpanUnit::None, Trim::Never, nullptr, false);
+    worker->spans.words.kind = Words::None;
     worker->encoder.count = 0;
     worker->encoder.longer_count = 0;
     worker->encoder.side.clear();

@@ -23,6 +23,7 @@ enum Section : std::uint32_t {
     kSuffixIds = 402,
     kFlags = 403,
     kTrim = 404,
+    kWholeRanges = 405,  // there if a range of text is one word
 };
 
 // One document as the caller has it.
@@ -50,6 +51,7 @@ struct Options {
     bool replace_invalid = false;
     unsigned threads = 1;
     SpanUnit spans = SpanUnit::None;
+    bool words = false;  // and the numbers of words; needs spans
 };
 
 // Where the ids of a batch go: memory of the caller, or our own when `data` is null.
@@ -65,6 +67,7 @@ struct Encoded {
     std::size_t count = 0;
     std::vector<std::int64_t> offsets;  // one more than documents
     PageBuffer spans;                   // a Place for every id, if asked for
+    PageBuffer words;                   // a number for every id, if asked for
 };
 
 struct MemoryUse {
@@ -116,7 +119,7 @@ private:
     [[nodiscard]] Worker* take_worker() const;
     void give_back(Worker* worker) const noexcept;
     // A worker from now on writes spans, or no longer does.
-    void set_spans(Worker& worker, SpanUnit unit) const;
+    void set_spans(Worker& worker, const Options& options) const;
 
     BlobReader blob_;
     vocab::VocabView vocab_;
@@ -128,6 +131,7 @@ private:
     std::span<const std::uint32_t> suffix_;
     PrefixSpace prefix_space_ = PrefixSpace::Never;
     Trim trim_ = Trim::Never;
+    bool whole_ranges_ = false;
     // The normalizer without a last step that puts text in front, and that text.
     normalize::Program rewriter_;
     Bytes prepended_;

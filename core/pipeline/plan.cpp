@@ -56,7 +56,8 @@ Plan::Plan(const Model& model, std::span<const Text> texts, const Options& optio
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
         bound_ += DocumentReader::bound_of(model_, texts_[i]);
-        if (options_.threads > 1 && texts_[i].size >= kBigDocument) {
+        // Words are numbered over a whole document.
+        if (options_.threads > 1 && texts_[i].size >= kBigDocument && !options_.words) {
             close(task, i);
             plan_big(i);
             task.first = i + 1;

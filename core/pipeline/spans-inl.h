@@ -300,8 +300,56 @@ inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint
     }
 }
 
+// The next text has another range or another unit: which word is it of?
+inline std::uint32_t number_word(pipeline::WordNumbers& words, pipeline::SpanRange& range,
+                                 std::size_t ids) noexcept {
+    if (words.kind == pipeline::Words::Ranges) {
+        words.count += static_cast<std::uint32_t>(!range.is_numbered);
+        range.is_numbered = true;
+    } else {
+        words.count += static_cast<std::uint32_t>(ids != 0 || !words.skips_empty);
+    }
+    return words.count - 1;
+}
+
+// Word numbers of the units [begin, end), whose ids begin at `ids`; comes before write_spans.
+inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint32_t end,
+                        const std::uint32_t* ids) {
+    pipeline::SpanState& spans = worker.spans;
+    pipeline::WordNumbers& words = spans.words;
+    if (words.kind == pipeline::Words::None) {
+        return;
+    }
+    std::uint32_t* out = words.output.as<std::uint32_t>() + (ids - worker.first());
+    std::size_t fixed = spans.next_fixed;
+    std::size_t range = spans.next_range;
+    for (std::uint32_t i = begin; i < end; ++i) {
+        if (fixed < worker.fixed.size() && worker.fixed[fixed].index == i) {
+            const bool is_text = spans.fixed[fixed++].source != nullptr;
+            *out++ = is_text ? words.count++ : pipeline::WordNumbers::kNone;
+            continue;
+        }
+        while (range < spans.ranges.size() && spans.ranges[range].first_unit <= i) {
+            ++range;
+        }
+        const std::uint32_t count = count_ids(worker.encoder, i);
+        const std::uint32_t number = number_word(words, spans.ranges[range - 1], count);
+        for (std::uint32_t k = 0; k < count; ++k) {
+            *out++ = number;
+        }
+    }
+}
+
 // Spans of one word that is not in the batch; its ids are where the worker's next ones go.
 inline void write_giant_spans(pipeline::Worker& worker, Bytes word, std::size_t count) {
+    pipeline::WordNumbers& words = worker.spans.words;
+    if (words.kind != pipeline::Words::None) {
+        std::uint32_t* const out = words.output.as<std::uint32_t>() + worker.written();
+        const std::uint32_t number = number_word(words, worker.spans.ranges.back(), count);
+        for (std::size_t k = 0; k < count; ++k) {
+            out[k] = number;
+        }
+    }
     with_span_run(worker, worker.spans.ranges.back(), word.data(), worker.cursor,
                   [&](auto&& run) { run.add_word(word, count); });
     worker.spans.text_ids += count;

@@ -39,7 +39,7 @@ std::uint64_t lead_bits(const std::uint8_t* at) noexcept {
 }
 
 std::size_t token_bytes_size(const vocab::VocabView& vocab, TokenId id) {
-    const std::size_t size = vocab.token_bytes(id).size();
+    const std::size_t size = vocab.token_text(id).size();
     return size <= 0xFF ? size : 0;
 }
 
@@ -110,6 +110,7 @@ void SpanState::clear() {
     ranges.clear();
     fixed.clear();
     next_range = next_fixed = text_ids = open_ = 0;
+    words.count = 0;
 }
 
 SpanSource& SpanState::open_source() {

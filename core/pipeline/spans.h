@@ -48,6 +48,7 @@ struct SpanRange {
     std::uint32_t origin = 0;
     std::uint32_t floor = 0;
     std::uint32_t first_unit = 0;
+    bool is_numbered = false;  // where it is one word: it has its number
 };
 
 struct Place {
@@ -63,6 +64,19 @@ struct FixedSpan {
     const SpanSource* source = nullptr;  // null: put around the document, and at no place in it
 };
 
+// Whether and how words are numbered: each unit is one, or each range of text.
+enum class Words : std::uint8_t { None, Units, Ranges };
+
+// Numbers of words, for ids that stand for text; they count from the beginning of a document.
+struct WordNumbers {
+    static constexpr std::uint32_t kNone = 0xFFFFFFFFU;  // put around the document
+
+    Words kind = Words::None;
+    bool skips_empty = false;  // a unit without ids is white space, and no word
+    PageBuffer output;         // a number for every id
+    std::uint32_t count = 0;   // words of the open document so far
+};
+
 // One worker's state for spans; idle while `unit` is None.
 struct SpanState {
     void begin(SpanUnit wanted, Trim trimmed, const std::uint8_t* token_sizes, bool drops);
@@ -70,12 +84,17 @@ struct SpanState {
     [[nodiscard]] SpanSource& open_source();
     // The batch was written; what is open stays.
     void end_batch();
+    // Must a word be one unit?
+    [[nodiscard]] bool keeps_whole() const noexcept {
+        return has_drops || words.kind == Words::Units;
+    }
 
     SpanUnit unit = SpanUnit::None;
     Trim trim = Trim::Never;
     bool has_drops = false;  // words may hold bytes that no id stands for: they must not be cut
     const std::uint8_t* sizes = nullptr;  // by id: bytes of text it stands for, 0 if that varies
     PageBuffer output;                    // two numbers for every id
+    WordNumbers words;
     std::vector<SpanRange> ranges;
     std::vector<FixedSpan> fixed;
     std::size_t next_range = 0;

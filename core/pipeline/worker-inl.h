@@ -5,7 +5,7 @@ inline void flush_batch(pipeline::Worker& worker) {
     encode::WordEncoder& e = worker.encoder;
     answer_batch(e);
     for (const auto& fixed : worker.fixed) {
-        e.value[fixed.index] = vocab::pack_ids(&fixed.id, 1);
+        e.value[fixed.index] = fixed.value;
     }
     std::uint32_t done = 0;
     std::uint32_t* out = worker.cursor;
@@ -14,14 +14,17 @@ inline void flush_batch(pipeline::Worker& worker) {
         std::uint32_t* const from = out;
         out = write_ids(e, done, mark, out);
         if (has_spans) {
+            write_words(worker, done, mark, from);
             write_spans(worker, done, mark, from);
             worker.spans.text_ids = 0;
+            worker.spans.words.count = 0;
         }
         done = mark;
         worker.doc_ends.push_back(static_cast<std::size_t>(out - worker.first()));
     }
     worker.cursor = write_ids(e, done, e.count, out);
     if (has_spans) {
+        write_words(worker, done, e.count, out);
         write_spans(worker, done, e.count, out);
         worker.spans.end_batch();
     }
@@ -40,12 +43,17 @@ public:
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
           readable_(readable),
-          cuts_(worker.spans.has_drops ? 0 : ~std::uint64_t{0}) {}
+          cuts_(worker.spans.keeps_whole() ? 0 : ~std::uint64_t{0}),
+          knows_lone_(!worker.encoder.vocab.char_values.empty() &&
+                      !worker.encoder.vocab.has_ends() &&
+                      worker.spans.unit == pipeline::SpanUnit::None) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
     // Words that are looked up whole are never cut.
     [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.is_merged(); }
+    // Do the facts say which neighbours a token holds a character with?
+    [[nodiscard]] bool has_sides() const noexcept { return !e_.vocab.char_sides.empty(); }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
@@ -75,23 +83,47 @@ public:
         if (unit_ == at) {
             ends &= ~std::uint64_t{1};
         }
-        const bool careful = has_nul || had_nul_ || readable_ - at < 64 + 8 ||
-                             at - unit_ > std::ptrdiff_t{encode::kLongestUnit} - 64;
+        const bool careful = is_careful(at, has_nul);
         had_nul_ = has_nul;
         if (__builtin_expect(careful, 0)) {
             gather_carefully(at, ends, cuts);
         } else {
             append_block(e_, at, ends, cuts, unit_, piece_);
         }
+        end_block(at, starts);
+    }
+
+    // The same where characters of three bytes begin at `leads3`: what characters that are units by
+    // themselves become is known, and runs of them are one unit.
+    void add_wide_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts,
+                        std::uint64_t leads3, bool has_nul) {
+        constexpr unsigned kFew = 12;  // of 21: short runs do not pay (log 2026-11-15)
+        const std::uint64_t ends = starts | cuts;
+        const std::uint64_t lone = leads3 & ends & ends >> 3;
+        if (!knows_lone_ || count_bits(lone) < kFew || is_careful(at, has_nul)) {
+            add_block(at, starts, cuts, has_nul);
+            return;
+        }
+        append_lone(worker_, at, {ends, cuts, lone}, unit_, piece_);
+        end_block(at, starts);
+    }
+
+private:
+    [[nodiscard]] bool is_careful(const std::uint8_t* at, bool has_nul) const noexcept {
+        return has_nul || had_nul_ || readable_ - at < 64 + 8 ||
+               at - unit_ > std::ptrdiff_t{encode::kLongestUnit} - 64;
+    }
+
+    void end_block(const std::uint8_t* at, std::uint64_t starts) {
         if (starts != 0) {
             word_ = at + top_bit(starts);
         }
-        if (e_.count >= encode::WordEncoder::kBatch) {
+        if (e_.count >= encode::WordEncoder::kBatch ||
+            e_.side.count() >= encode::WordEncoder::kSideIds) {
             flush_batch(worker_);
         }
     }
 
-private:
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
@@ -125,7 +157,7 @@ private:
 
     void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
         const auto size = static_cast<std::size_t>(end - begin);
-        if (size > encode::kLongestUnit) {
+        if (size > encode::kLongestUnit || e_.is_whole_text()) {
             flush_batch(worker_);
             e_.encode_giant({begin, size}, piece == 0);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
@@ -152,6 +184,7 @@ private:
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
     const std::uint64_t cuts_;            // which cuts inside words count: all, or none
+    const bool knows_lone_;               // characters alone need no look-up
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
     std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut

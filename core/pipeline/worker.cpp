@@ -30,6 +30,10 @@ void Worker::reserve(std::size_t more) {
     if (spans.unit != SpanUnit::None && wanted * sizeof(Place) > spans.output.size_bytes()) {
         grow(spans.output, used, wanted, sizeof(Place));
     }
+    PageBuffer& numbers = spans.words.output;
+    if (spans.words.kind != Words::None && wanted * sizeof(std::uint32_t) > numbers.size_bytes()) {
+        grow(numbers, used, wanted, sizeof(std::uint32_t));
+    }
 }
 
 void Worker::open_range(const SpanRange& range) {
@@ -61,7 +65,7 @@ void Worker::add_id(TokenId id) {
     encoder.line[n] = 0;
     encoder.unit[n] = 0;
     encoder.count = n + 1;
-    fixed.push_back({n, id});
+    fixed.push_back({n, vocab::pack_ids(&id, 1)});
     if (encoder.count >= encode::WordEncoder::kBatch) {
         kernel.flush(*this);
     }

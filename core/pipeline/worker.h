@@ -57,9 +57,9 @@ struct Worker {
 
     struct Fixed {
         std::uint32_t index;
-        TokenId id;
+        std::uint64_t value;
     };
-    std::vector<Fixed> fixed;           // units of the batch whose id is known
+    std::vector<Fixed> fixed;           // units of the batch whose ids are known
     std::vector<std::uint32_t> marks;   // documents that end before this unit of the batch
     std::vector<std::size_t> doc_ends;  // in ids, since clear()
 

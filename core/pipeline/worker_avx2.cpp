@@ -27,6 +27,7 @@ namespace {
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
 #include "encode/units_scalar-inl.h"
+#include "pipeline/lone-inl.h"
 #include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
 }  // namespace

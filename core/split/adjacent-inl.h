@@ -67,6 +67,33 @@ inline std::uint64_t exceptions_mask(const split::SplitView& split, const Block&
     return joined;
 }
 
+// The last character of a block if it has three bytes, or 0.
+inline std::uint32_t ends_in_char3(const Block& block, std::uint64_t leads) noexcept {
+    const bool is_last = leads != 0 && top_bit(leads) + 3 == block.size;
+    return is_last ? decode3(block.bytes + block.size - 3) : 0;
+}
+
+// Cuts on both sides of characters of three bytes, over characters: where no token holds a
+// neighbour with them. `previous3` is the last character before the block if it has three bytes.
+template <typename Sink>
+inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads,
+                                    std::uint32_t previous3, Sink& sink) noexcept {
+    const std::uint8_t* const facts = sink.facts();
+    std::uint64_t cuts = 0;
+    std::uint64_t follows = 0;
+    if (leads != 0) {
+        const Chars3 chars =
+            look_up_chars3<true>(block.bytes, leads, previous3, facts, sink.junctions());
+        const std::uint64_t before_other = chars.unusual;
+        const std::uint64_t behind_other = chars.letter;
+        follows = leads & (leads << 3 | std::uint64_t{previous3 != 0});
+        cuts = (follows & ~(chars.paired & chars.in_doubt)) | (leads & ~follows & ~behind_other) |
+               ((leads & ~before_other) << 3 & ~leads & low_bits(block.size));
+    }
+    const bool was_free = previous3 != 0 && (facts[previous3] & split::kFactBeforeOther) == 0;
+    return cuts | (std::uint64_t{was_free} & ~leads);
+}
+
 // Words of [begin, stop), of which both ends are cut.
 template <typename Sink>
 inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
@@ -83,22 +110,27 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         NeighbourMasks masks = neighbour_masks(block, m);
         std::uint64_t cuts = 0;
         std::uint64_t inside = 0;  // bytes that begin no character
+        std::uint64_t leads3 = 0;
         if ((m.non_ascii & low_bits(block.size)) != 0) {
-            Classes c{};
             const WideMasks wide = wide_masks(block.bytes);
             inside = wide.continuation;
             const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
-            const std::uint64_t leads3 = leads & wide.lead3;
-            if (leads3 != 0 && sink.may_cut()) {
+            leads3 = leads & wide.lead3;
+            if (sink.has_sides()) {
+                cuts = cuts_at_chars3(block, leads3, wide_carry.previous3, sink);
+                wide_carry.previous3 = ends_in_char3(block, leads3);
+            } else if (leads3 != 0 && sink.may_cut()) {
+                Classes c{};
                 add_chars3<kFamily>(split, block, leads3, wide_carry, c, sink);
+                cuts = c.cuts;
             } else {
                 wide_carry.previous3 = 0;
             }
-            cuts = c.cuts;
             if (split.rule.wide_classes != 0) {
                 sort_wide(split, block, leads, masks);
             }
-        } else {
+        } else if (wide_carry.previous3 != 0) {
+            cuts = sink.has_sides() ? cuts_at_chars3(block, 0, wide_carry.previous3, sink) : 0;
             wide_carry.previous3 = 0;
         }
         const std::uint64_t valid = low_bits(block.size);
@@ -110,7 +142,12 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;
         }
         const std::uint64_t starts = ~(joined | inside) & valid;
-        sink.add_block(block.at, starts, cuts & ~starts, (m.nul & valid) != 0);
+        const bool has_nul = (m.nul & valid) != 0;
+        if (leads3 != 0) {
+            sink.add_wide_block(block.at, starts, cuts & ~starts, leads3, has_nul);
+        } else {
+            sink.add_block(block.at, starts, cuts & ~starts, has_nul);
+        }
         at += block.size;
     }
     sink.close_word(stop);

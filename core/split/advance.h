@@ -44,6 +44,11 @@ constexpr TmU32 kFactLetter = 1;
 constexpr TmU32 kFactUnusual = 2;     // its other class bits matter too
 constexpr TmU32 kFactLeftShift = 2;   // three bits: junction contexts it can be the left side of
 constexpr TmU32 kFactRightShift = 5;  // three bits: and the right side
+// The same places for words by neighbours over characters: which neighbours a token holds it with.
+constexpr TmU32 kFactBehindOther = kFactLetter;   // behind a character of another size
+constexpr TmU32 kFactBeforeOther = kFactUnusual;  // before one
+constexpr TmU32 kFactBeforeChar3 = 1U << kFactLeftShift;
+constexpr TmU32 kFactBehindChar3 = 1U << kFactRightShift;
 
 constexpr TmU16 kMatchHere = 0x8000;  // on a transition: a match ends before this character
 constexpr TmU16 kStateMask = 0x7FFF;

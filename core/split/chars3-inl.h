@@ -1,7 +1,9 @@
 // What is known of the 3-byte characters of a block: what chars3_<target>-inl.h answer. Text inside
 // a target's namespace.
 
-// One bit a character, at its first byte.
+// One bit a character, at its first byte. With kDoubtFirst the filter is asked only about
+// characters in doubt: of a vocabulary over characters these are the ones that a token holds beside
+// another.
 struct Chars3 {
     std::uint64_t letter = 0;
     std::uint64_t unusual = 0;   // its other class bits matter too

@@ -40,7 +40,7 @@ inline std::uint64_t sign_lanes(__m256i lanes) noexcept {
         static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(lanes))));
 }
 
-template <typename Junctions>
+template <bool kDoubtFirst, typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
                              const std::uint8_t* facts, const Junctions& junctions) noexcept {
     alignas(32) std::uint8_t place[32];
@@ -60,6 +60,19 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
                              _mm256_set1_epi32(0xFF));
         const __m256i left_code = shift_in(code, code_before);
         const __m256i left_fact = shift_in(fact, fact_before);
+        const __m256i left_side = _mm256_and_si256(
+            _mm256_srli_epi32(left_fact, split::kFactLeftShift), _mm256_set1_epi32(7));
+        const __m256i doubt =
+            _mm256_and_si256(left_side, _mm256_srli_epi32(fact, split::kFactRightShift));
+        const std::uint64_t in_doubt = sign_lanes(_mm256_cmpgt_epi32(doubt, zero));
+        lanes.letter |= sign_lanes(_mm256_slli_epi32(fact, 31)) << g;
+        lanes.unusual |= sign_lanes(_mm256_slli_epi32(fact, 30)) << g;
+        lanes.in_doubt |= in_doubt << g;
+        code_before = code;
+        fact_before = fact;
+        if (kDoubtFirst && in_doubt == 0) {
+            continue;
+        }
         const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left_code, 16), code);
         const __m256i word_at = _mm256_srli_epi32(
             _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kWordFactor))),
@@ -72,16 +85,7 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         const __m256i first =
             _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
         const __m256i second = _mm256_srlv_epi32(word, _mm256_srli_epi32(bits, 5));
-        const __m256i left_side = _mm256_and_si256(
-            _mm256_srli_epi32(left_fact, split::kFactLeftShift), _mm256_set1_epi32(7));
-        const __m256i doubt =
-            _mm256_and_si256(left_side, _mm256_srli_epi32(fact, split::kFactRightShift));
-        lanes.letter |= sign_lanes(_mm256_slli_epi32(fact, 31)) << g;
-        lanes.unusual |= sign_lanes(_mm256_slli_epi32(fact, 30)) << g;
         lanes.paired |= sign_lanes(_mm256_slli_epi32(_mm256_and_si256(first, second), 31)) << g;
-        lanes.in_doubt |= sign_lanes(_mm256_cmpgt_epi32(doubt, zero)) << g;
-        code_before = code;
-        fact_before = fact;
     }
     // From bit i for character i to the bits of the first bytes.
     return {_pdep_u64(lanes.letter, leads), _pdep_u64(lanes.unusual, leads),

@@ -22,7 +22,7 @@ inline __m512i byte_of_chars(const std::uint8_t* at, std::uint64_t leads) noexce
     return _mm512_maskz_cvtepu8_epi16(~0U, half_of<0>(packed));
 }
 
-template <typename Junctions>
+template <bool kDoubtFirst, typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
                              const std::uint8_t* facts, const Junctions& junctions) noexcept {
     const __m512i six = _mm512_set1_epi16(63);
@@ -43,6 +43,23 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
             _mm512_mask_i32gather_epi32(zero, kAll, code, facts, 1), _mm512_set1_epi32(0xFF));
         const __m512i left_code = _mm512_maskz_alignr_epi32(kAll, code, code_before, 15);
         const __m512i left_fact = _mm512_maskz_alignr_epi32(kAll, fact, fact_before, 15);
+        const auto lanes_with = [&](__m512i values, int mask) {
+            return static_cast<std::uint64_t>(
+                       _mm512_test_epi32_mask(values, _mm512_set1_epi32(mask)))
+                   << g;
+        };
+        const std::uint64_t in_doubt =
+            lanes_with(_mm512_and_si512(by(left_fact, split::kFactLeftShift),
+                                        by(fact, split::kFactRightShift)),
+                       7);
+        lanes.letter |= lanes_with(fact, static_cast<int>(split::kFactLetter));
+        lanes.unusual |= lanes_with(fact, static_cast<int>(split::kFactUnusual));
+        lanes.in_doubt |= in_doubt;
+        code_before = code;
+        fact_before = fact;
+        if (kDoubtFirst && in_doubt == 0) {
+            continue;
+        }
         const __m512i pair = _mm512_or_si512(_mm512_maskz_slli_epi32(kAll, left_code, 16), code);
         const __m512i word_at = by(
             _mm512_mullo_epi32(pair, _mm512_set1_epi32(static_cast<int>(Junctions::kWordFactor))),
@@ -53,19 +70,7 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         const __m512i word = _mm512_mask_i32gather_epi32(zero, kAll, word_at, junctions.words, 4);
         const __m512i one = shift_right(word, _mm512_and_si512(bits, _mm512_set1_epi32(31)));
         const __m512i two = shift_right(word, by(bits, 5));
-        const auto lanes_with = [&](__m512i values, int mask) {
-            return static_cast<std::uint64_t>(
-                       _mm512_test_epi32_mask(values, _mm512_set1_epi32(mask)))
-                   << g;
-        };
-        lanes.letter |= lanes_with(fact, static_cast<int>(split::kFactLetter));
-        lanes.unusual |= lanes_with(fact, static_cast<int>(split::kFactUnusual));
         lanes.paired |= lanes_with(_mm512_and_si512(one, two), 1);
-        lanes.in_doubt |= lanes_with(_mm512_and_si512(by(left_fact, split::kFactLeftShift),
-                                                      by(fact, split::kFactRightShift)),
-                                     7);
-        code_before = code;
-        fact_before = fact;
     }
     // From bit i for character i to the bits of the first bytes.
     return {_pdep_u64(lanes.letter, leads), _pdep_u64(lanes.unusual, leads),

@@ -3,7 +3,7 @@
 constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners may read
 
 // `facts` holds the kFact... bits of every code point.
-template <typename Junctions>
+template <bool kDoubtFirst, typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
                              const std::uint8_t* facts, const Junctions& junctions) noexcept {
     Chars3 out;
@@ -14,10 +14,11 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         const unsigned fact = facts[code];
         out.letter |= std::uint64_t{fact & 1} << i;
         out.unusual |= std::uint64_t{fact >> 1 & 1} << i;
-        out.paired |= std::uint64_t{junctions.paired(previous, code)} << i;
-        out.in_doubt |= std::uint64_t{((left >> split::kFactLeftShift) & 7U &
-                                       (fact >> split::kFactRightShift)) != 0}
-                        << i;
+        const bool in_doubt =
+            ((left >> split::kFactLeftShift) & 7U & (fact >> split::kFactRightShift)) != 0;
+        const bool is_asked = !kDoubtFirst || in_doubt;
+        out.paired |= std::uint64_t{is_asked && junctions.paired(previous, code) != 0} << i;
+        out.in_doubt |= std::uint64_t{in_doubt} << i;
         left = fact;
         previous = code;
     }

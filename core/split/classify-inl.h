@@ -86,7 +86,7 @@ template <split::Family F, typename Sink>
 inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Carry& carry, Classes& c, Sink& sink) noexcept {
     const Chars3 chars =
-        look_up_chars3(block.bytes, leads, carry.previous3, sink.facts(), sink.junctions());
+        look_up_chars3<false>(block.bytes, leads, carry.previous3, sink.facts(), sink.junctions());
     const auto spread = [](std::uint64_t first_bytes) {
         return first_bytes | first_bytes << 1 | first_bytes << 2;
     };

@@ -64,7 +64,9 @@ void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool amb
     }
 }
 
-void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_merges, Walk& walk) {
+void visit_token(TokenId id, Bytes token, const Deriver& deriver, const VocabInput& input,
+                 Walk& walk) {
+    const bool ignore_merges = input.ignore_merges;
     std::vector<TokenId> ids;
     Derivation last{kNoMerge, 0, 0, 0};
     deriver.merge(token, ids, &last);
@@ -81,12 +83,15 @@ void visit_token(TokenId id, Bytes token, const Deriver& deriver, bool ignore_me
         walk.unreachable[h >> 6] |= std::uint64_t{1} << (h & 63);
         ++walk.unreachable_count;
     }
-    if (reachable || ignore_merges) {  // else no text ever shows it: it cannot block a cut
+    // Else no text ever shows it: it cannot block a cut. Words that have ends are never cut.
+    if ((reachable || ignore_merges) && !input.has_ends) {
         walk.junctions.add_token(token);
         walk.adjacency.add_token(token);
     }
-    if (!ids.empty()) {
+    if (!ids.empty() && !input.has_ends) {
         add_seed(token, id, ids, ambiguous, walk);
+    } else if (!ids.empty() && token.back() == kWordEnd) {  // any other is no whole word
+        add_seed(token.first(token.size() - 1), id, ids, ambiguous, walk);
     }
 }
 
@@ -121,6 +126,8 @@ Numbering number_tokens(const VocabInput& input, const Deriver& deriver, const W
         for (const std::uint32_t id : input.byte_ids) {
             numbers.external.push_back(id);  // never found by its text: no internal id for it
         }
+    }
+    if (!is_bytes || input.has_ends) {
         for (const TokenId id : walk.symbols) {
             if (numbers.internal[id] == kNoMerge) {
                 numbers.add(id);
@@ -164,6 +171,46 @@ void write_pairs(const std::vector<Derivation>& kept, const Numbering& numbers, 
     }
     out.add(kPairSlots, slots);
     out.add(kBytePairs, byte_pairs);
+}
+
+// What is needed where tokens share a rank, which their internal ids cannot say.
+void write_ties(const VocabInput& input, const Walk& walk, const Numbering& numbers,
+                BlobWriter& out) {
+    std::vector<std::uint32_t> ranks(numbers.external.size(), 0);
+    std::vector<std::uint64_t> pairs(1024, 0);
+    bool has_ties = false;
+    for (std::size_t i = 0; i < walk.kept.size(); ++i) {
+        const Derivation& merge = walk.kept[i];
+        ranks[numbers.internal[merge.id]] = merge.rank;
+        const bool is_tied = (i > 0 && walk.kept[i - 1].rank == merge.rank) ||
+                             (i + 1 < walk.kept.size() && walk.kept[i + 1].rank == merge.rank);
+        if (is_tied) {
+            has_ties = true;
+            const std::uint64_t begin = input.token_offsets[merge.id];
+            const unsigned pair = input.token_bytes[begin] << 8U | input.token_bytes[begin + 1];
+            pairs[pair >> 6] |= std::uint64_t{1} << (pair & 63);
+        }
+    }
+    if (has_ties) {
+        out.add(kTiedRanks, ranks);
+        out.add(kTiedPairs, pairs);
+    }
+}
+
+// Unknown characters side by side are one, so no cut may part them.
+void join_unknown(const Deriver& deriver, AdjacencyBuilder& adjacency) {
+    std::vector<std::uint8_t> unknown = {0x80};
+    for (unsigned byte = 0; byte < 0x80; ++byte) {
+        if (deriver.byte_id(static_cast<std::uint8_t>(byte)) == VocabView::kNoToken) {
+            unknown.push_back(static_cast<std::uint8_t>(byte));
+        }
+    }
+    for (const std::uint8_t left : unknown) {
+        for (const std::uint8_t right : unknown) {
+            const std::uint8_t pair[] = {left, right};
+            adjacency.add_token(pair);
+        }
+    }
 }
 
 void write_seeds(Walk& walk, BlobWriter& out) {
@@ -216,6 +263,8 @@ Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& n
     scalars.drop_white = input.drop_white ? 1U : 0U;
     scalars.first_byte_id = input.byte_ids.empty() ? 0U : numbers.first_byte_id;
     scalars.first_merged = numbers.first_merged;
+    scalars.whole_text = input.whole_text ? 1U : 0U;
+    scalars.has_ends = input.has_ends ? 1U : 0U;
     return scalars;
 }
 
@@ -225,18 +274,26 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
         const std::uint64_t begin = input.token_offsets[id];
         const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
         if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
-            visit_token(id, token, deriver, input.ignore_merges, walk);
+            visit_token(id, token, deriver, input, walk);
         }
     }
     std::sort(walk.kept.begin(), walk.kept.end(),
               [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
     const Numbering numbers = number_tokens(input, deriver, walk);
     write_pairs(walk.kept, numbers, out);
+    write_ties(input, walk, numbers, out);
     out.add(kExternalIds, numbers.external);
-    if (input.kind == Kind::Characters) {
+    if (input.kind == Kind::Characters || input.has_ends) {
         out.add(kInternalIds, numbers.internal);
+        if (input.fuse_unk && input.byte_ids.empty()) {
+            join_unknown(deriver, walk.adjacency);
+        }
     }
-    walk.junctions.write(can_cut_words(input, deriver), out);
+    const bool can_cut = can_cut_words(input, deriver) && !input.has_ends;
+    if (input.kind == Kind::Characters) {
+        walk.junctions.write_sides(can_cut, out);
+    }
+    walk.junctions.write(can_cut, out);
     out.add_value(kScalars, scalars_of(input, walk, numbers));
     return walk.adjacency.finish();
 }

@@ -124,27 +124,29 @@ Deriver::Merge Deriver::look_up(TokenId left, TokenId right) const {
     return {kNoRank, VocabView::kNoToken};
 }
 
+// Bytes of the first symbol: a byte or a character, with what ends a word behind it.
+std::size_t Deriver::symbol_size(Bytes rest) const {
+    const std::size_t size = input_.kind == Kind::Bytes ? 1 : char_bytes(rest[0]);
+    const bool ends = input_.has_ends && size + 1 == rest.size() && rest[size] == kWordEnd;
+    return size + static_cast<std::size_t>(ends);
+}
+
 // What merging starts from.
 void Deriver::start(Bytes word, std::vector<TokenId>& ids) const {
     ids.clear();
-    if (input_.kind == Kind::Bytes) {
-        for (const std::uint8_t byte : word) {
-            if (byte_ids_[byte] != VocabView::kNoToken) {
-                ids.push_back(byte_ids_[byte]);
-            }
-        }
-        return;
-    }
     for (std::size_t at = 0; at < word.size();) {
-        const std::size_t size = char_bytes(word[at]);
-        const TokenId id =
-            size > word.size() - at ? VocabView::kNoToken : find(word.subspan(at, size));
-        if (id == VocabView::kNoToken) {
+        const Bytes rest = word.subspan(at);
+        const std::size_t size = symbol_size(rest);
+        const TokenId id = size > rest.size() ? VocabView::kNoToken
+                           : size == 1        ? byte_ids_[rest[0]]
+                                              : find(rest.first(size));
+        at += size;
+        if (id != VocabView::kNoToken) {
+            ids.push_back(id);
+        } else if (input_.kind != Kind::Bytes) {
             ids.clear();
             return;
         }
-        ids.push_back(id);
-        at += size;
     }
 }
 

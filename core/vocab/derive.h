@@ -34,6 +34,7 @@ private:
     };
     [[nodiscard]] Bytes bytes_of(TokenId id) const;
     [[nodiscard]] Merge look_up(TokenId left, TokenId right) const;
+    [[nodiscard]] std::size_t symbol_size(Bytes rest) const;
     void start(Bytes word, std::vector<TokenId>& ids) const;
     void build_index();
     void build_merges();

@@ -28,6 +28,7 @@ std::uint32_t decode3(Bytes bytes) {
 }  // namespace
 
 void JunctionBuilder::add_token(Bytes token) {
+    add_sides(token);
     for (std::size_t at = 1; at < token.size(); ++at) {
         if (!is_lead3(token[at])) {
             continue;  // only junctions before a 3-byte character are ever cut
@@ -46,6 +47,28 @@ void JunctionBuilder::add_token(Bytes token) {
             add_part(left, right);
         }
     }
+}
+
+void JunctionBuilder::add_sides(Bytes token) {
+    for (std::size_t at = 0; at + 2 < token.size(); ++at) {
+        if (!is_lead3(token[at])) {
+            continue;
+        }
+        std::uint8_t& sides = sides_[decode3(token.subspan(at, 3))];
+        if (at != 0) {
+            const bool is_char3 = at >= 3 && is_lead3(token[at - 3]);
+            sides = static_cast<std::uint8_t>(sides | (is_char3 ? kBehindChar3 : kBehindOther));
+        }
+        if (at + 3 < token.size()) {
+            const bool is_char3 = is_lead3(token[at + 3]);
+            sides = static_cast<std::uint8_t>(sides | (is_char3 ? kBeforeChar3 : kBeforeOther));
+        }
+    }
+}
+
+void JunctionBuilder::write_sides(bool can_cut, BlobWriter& out) const {
+    constexpr std::uint8_t kAll = kBeforeChar3 | kBehindChar3 | kBeforeOther | kBehindOther;
+    out.add(kCharSides, can_cut ? sides_ : std::vector<std::uint8_t>(sides_.size(), kAll));
 }
 
 void JunctionBuilder::add_part(Bytes left, Bytes right) {

@@ -15,15 +15,19 @@ public:
     void add_token(Bytes token);
     // Without `can_cut` the filter calls everything joined.
     void write(bool can_cut, BlobWriter& out) const;
+    // What add_token saw on the sides of whole characters, for a vocabulary over characters.
+    void write_sides(bool can_cut, BlobWriter& out) const;
 
 private:
     void add_part(Bytes left, Bytes right);
+    void add_sides(Bytes token);
 
     std::unordered_set<std::uint32_t> pairs_;  // left << 16 | right
     std::unordered_set<std::uint64_t> parts_;  // JunctionFilter::part_key
     // Left and right sides of partial contexts by kind: full|prefix, suffix|full, suffix|prefix.
     std::unordered_set<std::uint32_t> left_[3];
     std::unordered_set<std::uint32_t> right_[3];
+    std::vector<std::uint8_t> sides_ = std::vector<std::uint8_t>(65536, 0);  // CharSide
 };
 
 }  // namespace tokenmill::vocab

@@ -1,4 +1,5 @@
 #include "base/bytes.h"
+#include "base/characters.h"
 #include "base/hash.h"
 #include "vocab/vocab.h"
 
@@ -118,15 +119,68 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (std::size_t i = 0; i < 65536; ++i) {
         check_internal(pairs.byte_pairs[i]);
     }
-    if (kind() == Kind::Characters) {
+    view_ties(blob);
+    if (kind() == Kind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
         for (const std::uint32_t number : internal) {
             check_internal(number);
+        }
+    }
+    if (kind() == Kind::Characters) {
+        list_characters();
+        char_sides = blob.get<std::uint8_t>(kCharSides);
+        if (char_sides.size() != (char_sides.empty() ? 0U : 65536U)) {
+            corrupt("the sides of characters do not cover them");
         }
         return;
     }
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
         drops_bytes_ |= byte != 0xC0 && byte != 0xC1 && external[byte] == kNoToken;
+    }
+}
+
+void VocabView::view_ties(const BlobReader& blob) {
+    tied_ranks = blob.get<std::uint32_t>(kTiedRanks);
+    tied_pairs_ = blob.get<std::uint64_t>(kTiedPairs);
+    if (!tied_ranks.empty() &&
+        (tied_ranks.size() != external.size() || tied_pairs_.size() != 1024)) {
+        corrupt("ranks that tokens share do not fit the vocabulary");
+    }
+}
+
+bool VocabView::has_tied_pair(Bytes word) const noexcept {
+    for (std::size_t i = 1; i < word.size(); ++i) {
+        const unsigned pair = word[i - 1] << 8U | word[i];
+        if ((tied_pairs_[pair >> 6] >> (pair & 63) & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void VocabView::list_characters() {
+    constexpr std::uint32_t kCodes = 0x10000;
+    char_symbols.assign(kCodes, kNoMerge);
+    char_values.assign(kCodes, unk_id() == kNoToken ? 0 : pack_ids(&scalars_.unk_id, 1));
+    const std::uint32_t* const bytes = external.data() + scalars_.first_byte_id;
+    for (std::uint32_t code = 0x800; scalars_.first_byte_id != 0 && code < kCodes; ++code) {
+        const std::uint32_t ids[3] = {bytes[0xE0 | code >> 12], bytes[0x80 | (code >> 6 & 63)],
+                                      bytes[0x80 | (code & 63)]};
+        char_values[code] = pack_ids(ids, 3);
+    }
+    for (TokenId id = 0; id < scalars_.token_count; ++id) {
+        const Bytes text = token_bytes(id);
+        const bool is_one = (text.size() == 2 || text.size() == 3) && text[0] >= 0xC0 &&
+                            char_bytes(text[0]) == text.size();
+        if (!is_one || (flags_[id] & 1) == 0 || internal[id] == kNoMerge) {
+            continue;
+        }
+        const std::uint32_t last = text.back() & 63U;
+        const std::uint32_t code = text.size() == 2
+                                       ? (text[0] & 31U) << 6 | last
+                                       : (text[0] & 15U) << 12 | (text[1] & 63U) << 6 | last;
+        char_symbols[code] = internal[id];
+        char_values[code] = pack_ids(&id, 1);
     }
 }
 
@@ -145,6 +199,9 @@ void VocabView::view_words(const BlobReader& blob) {
         scores = blob.need<double>(kScores, scalars_.token_count);
         char_nodes.resize(0x10000, Trie::kNoNode);
         walk_characters(Trie::kRoot, 0, 0);
+        if (scalars_.whole_text != 0) {
+            text_scores.assign(scores.begin(), scores.end());
+        }
     }
 }
 

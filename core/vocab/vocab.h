@@ -38,6 +38,18 @@ enum Section : std::uint32_t {
     kInternalIds,
     kTrie,
     kScores,
+    kTiedRanks,
+    kTiedPairs,
+    kCharSides,
+};
+
+// Kind::Characters: how a token holds a character of three bytes. Without any of these bits it is
+// the same wherever it stands.
+enum CharSide : std::uint8_t {
+    kBeforeChar3 = 1,
+    kBehindChar3 = 2,
+    kBeforeOther = 4,  // a character of another size
+    kBehindOther = 8,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
@@ -48,6 +60,9 @@ enum class Kind : std::uint32_t {
     Unigram = 3,
     WordLevel = 4,
 };
+
+// Stands behind the text of tokens that end a word, where there are such: no text holds this byte.
+constexpr std::uint8_t kWordEnd = 0xFF;
 
 // What a tokenizer definition says, in arrays; positions are external ids.
 struct VocabInput {
@@ -67,6 +82,8 @@ struct VocabInput {
     std::uint32_t max_characters = 0xFFFFFFFFU;  // WordPiece: a longer word is unknown
     std::span<const double> scores;              // Unigram: n
     bool drop_white = false;                     // WordPiece, WordLevel: white space has no ids
+    bool whole_text = false;                     // Unigram: float sums over a whole text
+    bool has_ends = false;  // merging: the last symbol of a word has kWordEnd behind it
 };
 
 struct Scalars {
@@ -81,7 +98,9 @@ struct Scalars {
     std::uint32_t drop_white;
     std::uint32_t first_byte_id;  // internal id of byte 0 among what unknown characters become
     std::uint32_t first_merged;   // internal ids from here on are made by merges
-    double unknown_score;         // Unigram: of a character that no token covers
+    std::uint32_t whole_text;     // Unigram: no word is looked up alone
+    std::uint32_t has_ends;
+    double unknown_score;  // Unigram: of a character that no token covers
 };
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
@@ -102,10 +121,17 @@ public:
     [[nodiscard]] std::uint32_t token_count() const noexcept { return scalars_.token_count; }
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
     [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
+    [[nodiscard]] bool has_ends() const noexcept { return scalars_.has_ends != 0; }
     [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
     [[nodiscard]] TokenId unk_id() const noexcept { return scalars_.unk_id; }
     [[nodiscard]] Bytes token_bytes(TokenId id) const noexcept;
+    // The same without kWordEnd.
+    [[nodiscard]] Bytes token_text(TokenId id) const noexcept {
+        const Bytes bytes = token_bytes(id);
+        const bool ends = has_ends() && !bytes.empty() && bytes.back() == kWordEnd;
+        return bytes.first(bytes.size() - static_cast<std::size_t>(ends));
+    }
     [[nodiscard]] Bytes decode_bytes(TokenId id) const noexcept;
     // The id of a token that text can produce, or kNoToken.
     [[nodiscard]] TokenId find(Bytes token) const noexcept;
@@ -119,16 +145,29 @@ public:
         return external[byte] == kNoToken;
     }
 
+    // May merging `word` make one of the tokens that share a rank? Then the internal ids do not
+    // tell which merge comes first: of equal `tied_ranks` the leftmost does.
+    [[nodiscard]] bool maybe_tied(Bytes word) const noexcept {
+        return !tied_ranks.empty() && has_tied_pair(word);
+    }
+
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
     PairTable pairs{};
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
-    std::span<const std::uint32_t> internal;  // Kind::Characters: id -> internal id or kNoMerge
-    Trie trie{};                              // kinds that look words up
-    std::vector<std::uint32_t> char_nodes;    // Unigram: node of every basic character, or kNoNode
-    std::span<const double> scores;           // Unigram: by id
-    std::span<const Seed8> seeds8;            // sorted by hash, so that filling walks forward
+    std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge
+    // Kind::Characters, by basic code point of two or three bytes: what merging starts from, or
+    // kNoMerge, and the value of a word that is this character alone.
+    std::vector<std::uint32_t> char_symbols;
+    std::vector<std::uint64_t> char_values;
+    std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
+    Trie trie{};                               // kinds that look words up
+    std::vector<std::uint32_t> char_nodes;     // Unigram: node of every basic character, or kNoNode
+    std::span<const double> scores;            // Unigram: by id
+    std::vector<float> text_scores;            // the same, for sums over a whole text
+    std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
+    std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
     std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
 
@@ -136,6 +175,9 @@ private:
     void check_numbers() const;
     void view_merges(const BlobReader& blob);
     void view_words(const BlobReader& blob);
+    void view_ties(const BlobReader& blob);
+    [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
+    void list_characters();
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
@@ -147,6 +189,7 @@ private:
     std::span<const std::uint8_t> flags_;
     std::span<const std::uint32_t> index_;
     std::span<const std::uint64_t> unreachable_;
+    std::span<const std::uint64_t> tied_pairs_;  // a bit for the first two bytes of a tied token
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids

@@ -35,6 +35,8 @@ class Model:
 
     def encode_spans(self, texts: object | None, threads: int, bits: int, add_special_tokens: bool, special_mode: int, errors: int, in_characters: bool) -> tuple[object, object, object]: ...
 
+    def encode_words(self, texts: object | None, threads: int, special_mode: int) -> tuple[object, object, object, object]: ...
+
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int, add_special_tokens: bool, special_mode: int, errors: int) -> NDArray[numpy.int64]: ...
 
     def count_batch(self, texts: object | None, threads: int, add_special_tokens: bool, special_mode: int, errors: int, limit: int) -> NDArray[numpy.int64]: ...
@@ -134,3 +136,5 @@ def last_cut(buffer: object, separator: bytes) -> tuple[int, int]:
     """
     The end of the last separator, or 0 if there is none; and how many there are.
     """
+def list_pairs(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]) -> object:
+    """An array of two columns as tuples."""

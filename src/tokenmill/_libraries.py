@@ -164,9 +164,8 @@ class _SentencePiece:
     def encode_spans(
         self, texts: list[str], add_special: bool, as_text: bool
     ) -> tuple[list[list[int]], list[Spans]]:
-        found = [self._processor.encode(text, out_type="immutable_proto").pieces for text in texts]
-        rows = [[piece.id for piece in pieces] for pieces in found]
-        return rows, [[(piece.begin, piece.end) for piece in pieces] for pieces in found]
+        found = [self._processor.encode(text, return_type="offset_mapping") for text in texts]
+        return [one["ids"] for one in found], [one["offsets"] for one in found]
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         if skip_special:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import struct
 import sys
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import xxhash
 
@@ -160,3 +162,16 @@ def _sync_folder(folder: Path) -> None:
         return
     finally:
         os.close(handle)
+
+
+def unpack_meta(data: bytes) -> dict[str, Any]:
+    """Read the JSON; what is behind it is not looked at."""
+    end = data.find(b"\0")
+    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
+    return meta
+
+
+def unpack_source(data: bytes) -> bytes | None:
+    """Read the text of the tokenizer.json, if there is one."""
+    end = data.find(b"\0")
+    return None if end < 0 else zlib.decompress(data[end + 1 :])

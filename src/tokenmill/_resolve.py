@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import _cache, _core, _reference
-from tokenmill._compile import compile_spec, describe_reference, unpack_meta, unpack_source
 from tokenmill._errors import CorruptModel, LoadError, UnsupportedTokenizer
-from tokenmill._load import files_of, load_source
+from tokenmill._load.files import files_of
 from tokenmill._load.hub import fetch_from_hub, is_repository_name
-from tokenmill._load.tokenizer_json import read_tokenizer_json
-from tokenmill._model_file import is_model_file, open_model, write_compressed, write_model
+from tokenmill._model_file import (
+    is_model_file,
+    open_model,
+    unpack_meta,
+    unpack_source,
+    write_compressed,
+    write_model,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,9 +57,11 @@ class Request:
     pattern: str | None
     special_tokens: Mapping[str, int] | None
 
-    def spec(self) -> TokenizerSpec:
-        """Read and describe the source."""
-        return load_source(self.source, self.pattern, self.special_tokens)
+    def spec(self, written: bytes | None = None) -> TokenizerSpec:
+        """Read and describe the source; `written` is what a loaded one writes, if that is known."""
+        from tokenmill._load.source import load_source  # noqa: PLC0415 -- not for a cached model
+
+        return load_source(self.source, self.pattern, self.special_tokens, written)
 
 
 def resolve(request: Request, stacklevel: int) -> Ready:
@@ -65,9 +72,10 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
         return _resolve_model_file(path)
-    key = _object_key(request.source) if path is None else _file_key(request, path)
+    written = _written(request.source) if path is None else None
+    key = _object_key(request.source, written) if path is None else _file_key(request, path)
     ready = None if key is None else _cached(key)
-    return ready or _build(request.spec(), key, stacklevel + 1)
+    return ready or _build(request.spec(written), key, stacklevel + 1)
 
 
 def compile_file(
@@ -88,6 +96,8 @@ def compile_file(
         spec = _builtin_spec(BUILTIN.read_bytes())
     else:
         spec = Request(source, pattern, None).spec()
+    from tokenmill._compile import compile_spec  # noqa: PLC0415 -- not for a cached model
+
     if compressed:
         compile_spec(spec)  # refuse now what could not be loaded later
         write_compressed(spec, out)
@@ -103,6 +113,8 @@ def from_payload(payload: bytes | memoryview) -> Ready:
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
     """Use the reference library."""
+    from tokenmill._compile import describe_reference  # noqa: PLC0415 -- not for a cached model
+
     meta = describe_reference(spec, reasons)
     return Ready(_reference.ReferenceModel(spec), meta, None, spec)
 
@@ -117,6 +129,8 @@ def _resolve_builtin(request: Request) -> Ready:
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
     text = lzma.decompress(packed)
+    from tokenmill._load.tokenizer_json import read_tokenizer_json  # noqa: PLC0415 -- not for a cached model
+
     return read_tokenizer_json(json.loads(text), text, "builtin")
 
 
@@ -129,6 +143,8 @@ def _resolve_model_file(path: Path) -> Ready:
 
 
 def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
+    from tokenmill._compile import compile_spec  # noqa: PLC0415 -- not for a cached model
+
     key = key or _cache.key_of([spec.content_hash.encode()], {"name": spec.name})
     try:
         payload = compile_spec(spec)
@@ -177,13 +193,20 @@ def _file_key(request: Request, path: Path) -> str | None:
     return _cache.key_of(list(sources.values()), arguments) if sources else None
 
 
-def _object_key(source: Any) -> str | None:  # noqa: ANN401 -- an object of any library
-    """Hash what a loaded `tokenizers.Tokenizer` writes: faster than to read it again."""
+def _written(source: Any) -> bytes | None:  # noqa: ANN401 -- an object of any library
+    """Return what a loaded `tokenizers.Tokenizer` writes, None for others and where it cannot."""
     if not hasattr(source, "to_str") or not hasattr(source, "get_added_tokens_decoder"):
         return None
     try:
-        text = source.to_str().encode()
+        text: str = source.to_str()
     except Exception:
+        return None
+    return text.encode()
+
+
+def _object_key(source: Any, text: bytes | None) -> str | None:  # noqa: ANN401
+    """Hash what a loaded tokenizer writes: faster than to read it again."""
+    if text is None:
         return None
     # Ids of added tokens may differ from those in the text; the loader then refuses.
     added = {str(i): token.content for i, token in source.get_added_tokens_decoder().items()}

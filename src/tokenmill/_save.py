@@ -1,4 +1,4 @@
-"""A tokenizer -> a tokenizer.json: the one it came from, or one made of its ranks."""
+"""A tokenizer -> a file: the one it came from, or a tokenizer.json made of its ranks."""
 
 from __future__ import annotations
 
@@ -25,10 +25,17 @@ _FILE = "tokenizer.json"
 
 
 def save(ready: Ready, path: str | os.PathLike[str]) -> None:
-    """Write the file; in a directory it is called tokenizer.json."""
+    """Write the file; in a directory it is called tokenizer.json, or tokenizer.model."""
+    is_sentencepiece = ready.meta["reference"] == "sentencepiece"
     target = Path(path)
     if target.is_dir():
-        target /= _FILE
+        target /= "tokenizer.model" if is_sentencepiece else _FILE
+    if is_sentencepiece and target.suffix == ".json":
+        raise UnsupportedTokenizer(
+            "a SentencePiece model has rules that no tokenizer.json can say",
+            where=ready.meta["name"],
+            hint="save it as a .model file",
+        )
     if not target.parent.is_dir():
         raise SourceNotFound("no such directory", source=str(target.parent))
     source = ready.source()

@@ -255,7 +255,8 @@ class UnigramModel:
     `scores[id]`: its score. A character that no piece covers costs the least score less ten and
     becomes the ids in `byte_ids` of its bytes, else `unk_id`; neighbouring unknowns are one.
     `whole_text`: sums are float32 over the whole text, as `sentencepiece` has them, instead of
-    float64 over each word, as `tokenizers` has them.
+    float64 over each word, as `tokenizers` has them. Where the best sum up to a character is beyond
+    100,000 (or below minus that), it is taken off all sums that are known by then.
     """
 
     tokens: tuple[bytes | None, ...]

@@ -30,7 +30,6 @@ from tokenmill._options import (
 )
 from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
 from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._save import save
 from tokenmill._spelling import Spelling
 
 if TYPE_CHECKING:
@@ -325,9 +324,11 @@ class Tokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
 
-        What was loaded from a tokenizer.json is written as it was; for rank files a new one is
-        made, whose merges say what the ranks say. In a directory it is called tokenizer.json.
+        What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
+        rank files a new tokenizer.json whose merges say what the ranks say.
         """
+        from tokenmill._save import save  # noqa: PLC0415 -- brings the compiler
+
         save(self._ready, path)
 
     def token_to_id(self, token: str | bytes) -> int | None:

@@ -262,6 +262,9 @@ def test_the_library_is_loaded_only_when_asked(tmp_path: Path) -> None:
     assert (encoding.ids, encoding.attention_mask) == ([265, 259, 264, 266], [1, 1, 1, 1])
     assert tokenizer._backend._peer is None
     assert encoding.offsets == [(0, 0), (0, 5), (5, 11), (0, 0)]
+    assert (encoding.word_ids, encoding.char_to_token(7)) == ([None, 0, 1, None], 2)
+    assert tokenizer._backend._peer is None
+    assert encoding.tokens == ["<s>", "hello", "\u0120world", "</s>"]
     assert tokenizer._backend._peer is not None
 
 

@@ -14,7 +14,7 @@ import pytest
 import tokenizers
 import torch
 import transformers
-from tests.compat.calls import plain, random_call, seen
+from tests.compat.calls import random_call, seen
 from tests.compat.cases import POST_PROCESSORS, TEXTS, word_level
 from tests.compat.folders import CONFIGS, write_folder
 from tests.compat.outcome import outcome
@@ -211,14 +211,24 @@ def test_what_has_no_native_form_stays_as_it_is(tmp_path: Path) -> None:
     assert isinstance(tokenizer.backend_tokenizer, tokenizers.Tokenizer)
 
 
-def test_ids_come_from_the_engine(pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = pair[1](TEXTS, padding=True, return_tensors="np")
-    expected = answer["input_ids"].copy()
+def test_places_come_from_the_engine(
+    pair: tuple[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {
+        "padding": True, "truncation": True, "max_length": 12, "stride": 2,
+        "return_overflowing_tokens": True, "return_offsets_mapping": True,
+    }  # fmt: skip
+    expected = pair[0](TEXTS, TEXTS[::-1], **options)
+    rows = range(len(expected["input_ids"]))
     monkeypatch.setattr(PeerRun, "_run", _no_run)
-    again = pair[1](TEXTS, padding=True, return_tensors="np")
-    assert plain(again["input_ids"]) == plain(expected)
+    answer = pair[1](TEXTS, TEXTS[::-1], **options)
+    assert answer.data == expected.data
+    for name in ("word_ids", "sequence_ids"):
+        found = [[getattr(a, name)(row) for row in rows] for a in (answer, expected)]
+        assert found[0] == found[1]
+    assert answer.char_to_token(3, 2) == expected.char_to_token(3, 2)
     with pytest.raises(AssertionError, match="the library was asked"):
-        again.word_ids(0)
+        _ = answer[0]
 
 
 def test_without_transformers_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

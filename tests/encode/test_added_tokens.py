@@ -25,7 +25,7 @@ from tests.models import (
 from tests.strategies import shifted
 from tests.vocabularies import flat
 
-from tokenmill import SpecialTokenInText, _core
+from tokenmill import SpecialTokenInText, UnsupportedTokenizer, _core
 from tokenmill._load import load_source
 
 if TYPE_CHECKING:
@@ -135,3 +135,42 @@ def test_special_tokens_are_refused_on_request_and_others_are_not(tmp_path: Path
             with pytest.raises(SpecialTokenInText) as caught:
                 model.encode(f"abc {token} x", False, RAISE, 0)
             assert (caught.value.token, caught.value.offset) == (token, 4)
+
+
+CONTENTS = [
+    "<Tok>", "tok", "\u00e9t\u00e9", "e\u0301", " x ", "\u4e2d", "\u00adab", "\ufb01", "A\u0301",
+    "[MASK]", "ABC d", "\u3000q", "o\u200bx",
+]  # fmt: skip
+PARTS = [
+    *CONTENTS, "<tok>", "TOK", "ete", "e", "\u0301", "o", " ", "  ", "x", "\u6587", "\u00ad", "ab",
+    "fi", "\t", "\x00", "\u200b", "abc d", "\u3000", "\ufffd", "\ufeff", "\u1100\u1161",
+]  # fmt: skip
+REMOVING: list[dict[str, Any]] = [
+    {
+        "type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True,
+        "strip_accents": None, "lowercase": True,
+    },
+    {"type": "Strip", "strip_left": True, "strip_right": True},
+    {"type": "Sequence", "normalizers": [{"type": "NFKD"}, {"type": "StripAccents"}]},
+    {"type": "Nmt"},
+    {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": ""},
+    {"type": "Replace", "pattern": {"String": "o"}, "content": ""},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(REMOVING)))
+def test_normalizers_that_remove_characters(tmp_path: Path, number: int) -> None:
+    choose = random.Random(number)  # noqa: S311
+    for _ in range(4):
+        tokens = [
+            added(content, 259 + n, normalized=True, lstrip=choose.random() < 0.3)
+            for n, content in enumerate(choose.sample(CONTENTS, 3))
+        ]
+        texts = ["".join(choose.choices(PARTS, k=choose.randint(0, 9))) for _ in range(60)]
+        check(definition(tokens, normalizer=REMOVING[number]), texts, tmp_path, ONCE[-1:])
+
+
+def test_tokens_of_which_nothing_is_left_go_through_the_library(tmp_path: Path) -> None:
+    data = definition([added(" \t", 259, normalized=True)], normalizer=REMOVING[1])
+    with pytest.raises(UnsupportedTokenizer, match="normalized to nothing"):
+        compile_payload(load_source(write_json(tmp_path, data)))

@@ -141,3 +141,14 @@ def test_bytes_for_what_is_unknown(tmp_path: Path, setting: str) -> None:
 def test_the_usual_families_are_native(tmp_path: Path, kind: str, setting: str) -> None:
     generator = random.Random(kind)  # noqa: S311
     assert check(tmp_path, tokenizer_of(MODELS[kind](generator), setting), generator)
+
+
+@pytest.mark.parametrize("setting", ["marked", "replaced"])
+def test_tokens_with_a_blank_beside_those_with_a_marker(tmp_path: Path, setting: str) -> None:
+    words = ["<unk>", "a", "b", " ", "\u2581", "\u2581a", " a", "ab", "\u2581ab", "a ", "  "]
+    merges = [" |a", " | ", "a|b", "\u2581|a", "\u2581|ab", "a| ", "\u2581a|b"]
+    model = {
+        "type": "BPE", "unk_token": "<unk>", "vocab": {word: i for i, word in enumerate(words)},
+        "merges": [merge.split("|") for merge in merges],
+    }  # fmt: skip
+    assert check(tmp_path, tokenizer_of(model, setting), random.Random(7))  # noqa: S311

@@ -1,4 +1,4 @@
-"""SentencePiece files become specs that say what the library does, and run through it for now."""
+"""SentencePiece files become specs that say what the library does, and tokenizers that do it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,13 @@ from tests.load.sentencepiece_models import (
     trained,
 )
 
-from tokenmill import LoadError, MissingDependency, ReferencePathWarning, Tokenizer
+from tokenmill import (
+    LoadError,
+    MissingDependency,
+    ReferencePathWarning,
+    Tokenizer,
+    UnsupportedTokenizer,
+)
 from tokenmill._load import load_source
 from tokenmill._load.sentencepiece import read_sentencepiece
 from tokenmill._spec import NO_RANK, AddedToken, BpeModel, UnigramModel, WordLevelModel
@@ -183,16 +189,17 @@ def test_options_of_rank_files_are_refused(tmp_path: Path) -> None:
 def loaded(directory: Path, data: bytes) -> Tokenizer:
     path = directory / "tokenizer.model"
     path.write_bytes(data)
-    with pytest.warns(ReferencePathWarning, match="sentencepiece"):
-        return Tokenizer.load(path)
+    return Tokenizer.load(path)
 
 
+@pytest.mark.filterwarnings("ignore::tokenmill.ReferencePathWarning")
 @pytest.mark.parametrize("model_type", [UNIGRAM, BPE, WORD, CHAR])
 def test_a_loaded_file_gives_what_the_library_gives(tmp_path: Path, model_type: int) -> None:
     pieces = [UNK, Piece("<s>", 0.0, CONTROL), *LETTERS, Piece(SPACE, -2.0), Piece("ab", -1.0)]
     data = model_file(pieces, model_type=model_type, dummy=True)
     library = sentencepiece.SentencePieceProcessor(model_proto=data)
     tokenizer = loaded(tmp_path, data)
+    assert tokenizer.describe().path == ("reference" if model_type == WORD else "native")
     texts = ["", "a", "ab ba", " <s>ab", "zz\U0001f600 ", "a\x00b"]
     for text in texts:
         ids = library.encode(text)
@@ -223,5 +230,31 @@ def test_without_the_library_the_way_out_is_named(
     monkeypatch.setitem(__import__("sys").modules, "sentencepiece", None)
     path = tmp_path / "tokenizer.model"
     path.write_bytes(model_file([UNK, *LETTERS]))
+    assert Tokenizer.load(path).encode("ab").tolist() == [1, 2]
+    path.write_bytes(model_file([UNK, *LETTERS], model_type=WORD))
     with pytest.raises(MissingDependency, match="pip install sentencepiece"):
         Tokenizer.load(path)
+
+
+def test_what_the_library_must_run_says_why(tmp_path: Path) -> None:
+    with pytest.warns(ReferencePathWarning, match="unknown words in a row are one"):
+        loaded(tmp_path, model_file([UNK, *LETTERS], model_type=WORD))
+
+
+def test_what_is_native_is_described(tmp_path: Path) -> None:
+    pieces = [UNK, *LETTERS, Piece("<x>", 0.0, USER_DEFINED)]
+    told = loaded(tmp_path, model_file(pieces, dummy=True, remove_extra=True)).describe()
+    assert (told.path, told.decoder) == ("native", "native")
+    assert list(told.normalizer) == [
+        "1 texts kept", "extra blanks removed", "a blank in front", "\u2581 for blanks",
+    ]  # fmt: skip
+
+
+def test_it_is_not_saved_as_what_it_is_not(tmp_path: Path) -> None:
+    data = model_file([UNK, *LETTERS])
+    tokenizer = loaded(tmp_path, data)
+    with pytest.raises(UnsupportedTokenizer, match=r"tokenizer\.json"):
+        tokenizer.save(tmp_path / "tokenizer.json")
+    (tmp_path / "new").mkdir()
+    tokenizer.save(tmp_path / "new")
+    assert (tmp_path / "new" / "tokenizer.model").read_bytes() == data

@@ -1,4 +1,4 @@
-"""The spec of a SentencePiece file, run by the slow reference, gives what the library gives."""
+"""The spec of a SentencePiece file gives what the library gives: natively, and in the reference."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ from tests.load.sentencepiece_models import (
     random_text,
     trained,
 )
+from tests.load.sentencepiece_native import NativeSentencePiece
 from tests.reference.sentencepiece import ReferenceSentencePiece
 from tests.strategies import EXAMPLES, TEXTS, class_strings
 
+from tokenmill import Tokenizer
+from tokenmill._compile import compile_spec
 from tokenmill._load.sentencepiece import read_sentencepiece
+from tokenmill._resolve import from_payload
 
 # Those of the model for whole words need the library; the reference knows how they go.
 KNOWN_TO_THE_REFERENCE = ("unknown words in a row are one",)
@@ -58,7 +62,7 @@ TRAINED: dict[str, dict[str, Any]] = {
 
 
 class Twins:
-    """The library, and the reference over our spec of the same file."""
+    """The library; the reference and, where it can, the native engine with our spec of the file."""
 
     def __init__(self, data: bytes) -> None:
         self.library = sentencepiece.SentencePieceProcessor(model_proto=data)
@@ -66,14 +70,19 @@ class Twins:
         assert set(self.spec.unsupported) <= set(KNOWN_TO_THE_REFERENCE)
         assert self.spec.unsupported_decode == ()
         self.reference = ReferenceSentencePiece(self.spec)
+        self.native = None if self.spec.unsupported else NativeSentencePiece(self.spec)
 
     def check(self, text: str) -> None:
         ids = self.library.encode(text)
         assert self.reference.encode(text) == ids, text
         self.check_decode(ids)
+        if self.native is not None:
+            self.native.check(self.library, text)
 
     def check_decode(self, ids: list[int]) -> None:
         assert self.reference.decode(ids) == self.library.decode(ids), ids
+        if self.native is not None:
+            self.native.check_decode(self.library, ids)
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +176,52 @@ def test_rules_of_the_library(
     twins = Twins(model_file([UNK, *pieces], model_type=model_type))
     assert twins.library.encode(text) == ids
     twins.check(text)
+
+
+def test_sums_of_a_long_text_are_rounded() -> None:
+    # The two ways to cut the word are so close that it is the sum before it that decides.
+    pieces = [Piece("a", -1.0), Piece("b", -1.0), Piece("ab", -2.0 - 2.0**-10), Piece(SPACE, -1.3)]
+    twins = Twins(model_file([UNK, *pieces]))
+    text = "ab " * 9000
+    ids = twins.library.encode(text)
+    assert len({tuple(ids[:3]), tuple(ids[-3:])}) > 1
+    twins.native.check(twins.library, text)  # type: ignore[union-attr]
+    twins.native.check(twins.library, text[:6000])  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sums_that_become_too_large(seed: int) -> None:
+    choose = random.Random(seed)  # noqa: S311
+    for _ in range(8):
+        texts = {"a", "b", "c", SPACE}
+        texts |= {"".join(choose.choices("abc", k=choose.randrange(2, 6))) for _ in range(9)}
+        scale = choose.choice((-25_000.0, -50_000.0, -33_333.3, -70_000.0, -3_000.0, 25_000.0))
+        pieces = [
+            Piece(text, scale * len(text) * choose.choice((1, 1, 0.5, 1.25)) + choose.random() / 9)
+            for text in sorted(texts)
+        ]
+        twins = Twins(model_file([UNK, *pieces]))
+        for _ in range(8):
+            twins.check("".join(choose.choices("abcz ", (5, 5, 5, 1, 2), k=choose.randrange(60))))
+
+
+def test_long_runs_of_pieces_that_share_a_score() -> None:
+    runs = [Piece(SPACE * size, -9.0) for size in (2, 3, 4, 8, 15)]
+    words = [Piece("ab", -1.0), Piece("aba", -9.0), Piece("ba", -9.0), Piece("a" * 4, -9.0)]
+    pieces = [UNK, Piece(SPACE, -9.0), Piece("a", -9.0), Piece("b", -9.0), *runs, *words]
+    twins = Twins(model_file(pieces, model_type=BPE, dummy=True))
+    choose = random.Random(3)  # noqa: S311
+    for _ in range(40):
+        twins.check("".join(choose.choices("ab \u00e9", (4, 2, 3, 1), k=choose.randrange(90))))
+        twins.check("".join(choose.choice("aab  ") * choose.randrange(40) for _ in range(60)))
+    twins.native.check(twins.library, " " * 3000 + "a" * 3000)  # type: ignore[union-attr]
+
+
+def test_big_texts_on_many_threads() -> None:
+    pieces = [UNK, Piece("a", -1.0), Piece("b", -1.5), Piece("ab", -1.7), Piece(SPACE, -2.0)]
+    text = "ab ba\u4e2d\u4e2d aab " * 80_000
+    for model_type in (UNIGRAM, BPE):
+        data = model_file(pieces, model_type=model_type, remove_extra=True)
+        tokenizer = Tokenizer(from_payload(compile_spec(read_sentencepiece(data, "x"))))
+        library = sentencepiece.SentencePieceProcessor(model_proto=data)
+        assert tokenizer.encode_batch([text], threads=3)[0].tolist() == library.encode(text)

@@ -164,13 +164,6 @@ def test_a_normalizer_we_cannot_express_is_a_reason(
     assert reason in load(tmp_path, normalizer=section).unsupported[0]
 
 
-def test_tokens_that_could_normalize_to_nothing_are_a_reason(tmp_path: Path) -> None:
-    section = {"type": "Strip", "strip_left": True, "strip_right": True}
-    tokens = [added("  ", 256, normalized=True)]
-    assert load(tmp_path, normalizer=section).unsupported == ()
-    assert "normalized" in load(tmp_path, normalizer=section, added=tokens).unsupported[0]
-
-
 def test_pre_tokenizers_become_steps(tmp_path: Path) -> None:
     section = {
         "type": "Sequence",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tokenmill._spec import SentencePieceNormalizer, TokenizerSpec
 
 SPACE = "\u2581"
+# A sum beyond it is taken off all others.
+LARGEST_SUM = np.float32(100_000)
 
 
 class ReferenceSentencePiece:
@@ -205,6 +207,12 @@ class _Unigram:
         for start in range(len(text)):
             before = best[start]
             assert before is not None
+            if abs(before[0]) > LARGEST_SUM:
+                for at in range(start, min(start + self._longest, len(text) + 1)):
+                    there = best[at]
+                    best[at] = there and (np.float32(there[0] - before[0]), *there[1:])
+                before = best[start]
+                assert before is not None
             for end, token_id in self._pieces_at(text, start):
                 score = self._unknown if token_id is None else self._scores[token_id]
                 total = np.float32(before[0] + score)

@@ -1,10 +1,5 @@
 """compile: TokenizerSpec -> the bytes of a compiled model, or the reasons why there are none."""
 
-from tokenmill._compile.model import (
-    compile_spec,
-    describe_reference,
-    unpack_meta,
-    unpack_source,
-)
+from tokenmill._compile.model import compile_spec, describe_reference
 
-__all__ = ["compile_spec", "describe_reference", "unpack_meta", "unpack_source"]
+__all__ = ["compile_spec", "describe_reference"]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from tokenmill._spec import BpeModel, NormalizerStep, OpaqueModel, UnigramModel
 
 if TYPE_CHECKING:
@@ -51,9 +53,9 @@ def spell_blanks(spec: TokenizerSpec) -> Spelled:
         steps.append(_to_blanks(marker))
     # No " " is left to split at.
     spelled = replace(
-        spec, normalizer=tuple(steps), split=(), model=_spell_model(spec.model, marker)
+        spec, normalizer=tuple(steps), split=(), model=spell_model(spec.model, marker)
     )
-    return Spelled(spelled, reasons=tuple(_unknown_marker(spec.model, marker)))
+    return Spelled(spelled, reasons=tuple(unknown_marker(spec.model, marker)))
 
 
 def _marker_of(steps: Sequence[NormalizerStep]) -> str | None:
@@ -81,9 +83,9 @@ def _spell_metaspace(spec: TokenizerSpec, space: Metaspace) -> Spelled:
         normalizer=tuple(steps),
         split=(),
         metaspace=None,
-        model=_spell_model(spec.model, space.replacement),
+        model=spell_model(spec.model, space.replacement),
     )
-    reasons += _unknown_marker(spec.model, space.replacement)
+    reasons += unknown_marker(spec.model, space.replacement)
     prefix = "never" if before else space.prepend
     return Spelled(spelled, space.split, prefix, tuple(reasons))
 
@@ -100,7 +102,7 @@ def _squeeze_reasons(
     return []
 
 
-def _unknown_marker(model: Model, marker: str) -> list[str]:
+def unknown_marker(model: Model, marker: str) -> list[str]:
     """Report a marker that would become the tokens of its bytes, which are not those of a blank."""
     if not isinstance(model, (BpeModel, UnigramModel)) or model.byte_ids is None:
         return []
@@ -115,7 +117,8 @@ def _to_blanks(marker: str) -> NormalizerStep:
     return NormalizerStep("replace", a=marker, b=" ")
 
 
-def _spell_model(model: Model, marker: str) -> Model:
+def spell_model(model: Model, marker: str) -> Model:
+    """Write the tokens of a model with blanks for markers; none of them can have held a blank."""
     if isinstance(model, OpaqueModel):
         return model
     written, blank = marker.encode(), b" "
@@ -123,4 +126,9 @@ def _spell_model(model: Model, marker: str) -> Model:
         None if token is None or blank in token else token.replace(written, blank)
         for token in model.tokens
     )
+    if isinstance(model, BpeModel) and model.merges is not None and len(model.merges):
+        # Merges of tokens that hold a blank: no text can come to them.
+        gone = np.array([old is not None and blank in old for old in model.tokens])
+        kept = ~gone[model.merges].any(axis=1)
+        return replace(model, tokens=tokens, merges=model.merges[kept])
     return replace(model, tokens=tokens)

@@ -29,11 +29,14 @@ def decoding_of(spec: TokenizerSpec) -> dict[str, Any]:
 
     `reasons`: why only the reference library can. `on_texts`: whether the table holds texts, which
     `steps` work on (None: a blank between them); `empty`: ids whose text is empty, not absent.
+    `pieces`: the rules of a SentencePiece model, which take the place of steps.
     """
     steps = spec.decoder
+    pieces = spec.sentencepiece_decoder
     return {
         "reasons": [*spec.unsupported_decode, *_own_decoder(spec), *_hard_patterns(spec)],
         "on_texts": bool(spec.texts),
+        "pieces": None if pieces is None else asdict(pieces),
         "steps": None if steps is None else [asdict(step) for step in steps],
         "empty": [token_id for token_id, text in enumerate(spec.texts) if text == ""],
     }
@@ -41,8 +44,6 @@ def decoding_of(spec: TokenizerSpec) -> dict[str, Any]:
 
 def _own_decoder(spec: TokenizerSpec) -> list[str]:
     """Report models that bring a way of decoding which steps cannot say."""
-    if spec.sentencepiece_decoder is not None:
-        return ["a SentencePiece model"]
     return ["the longest match over bytes"] if isinstance(spec.model, LongestMatchModel) else []
 
 

@@ -14,6 +14,11 @@ from tokenmill._compile.blanks import spell_blanks
 from tokenmill._compile.decoder import decode_table, decoding_of
 from tokenmill._compile.normalizer import serialize_normalizer
 from tokenmill._compile.offsets import offset_reasons, trim_mode
+from tokenmill._compile.sentencepiece import (
+    describe_sentencepiece,
+    serialize_sentencepiece,
+    spell_sentencepiece,
+)
 from tokenmill._compile.split_plan import compile_split
 from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
 from tokenmill._errors import UnsupportedTokenizer
@@ -34,10 +39,14 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     """Compile a tokenizer; UnsupportedTokenizer with `reasons` if the engine cannot be exact."""
     if spec.unsupported or isinstance(spec.model, OpaqueModel):
         raise _refusal(spec, spec.unsupported or ("the model is unknown",))
-    if spec.sentencepiece is not None:
-        raise _refusal(spec, ("a SentencePiece model",))
-    spelled = spell_blanks(spec)
-    reasons = (*spelled.reasons, *model_reasons(spelled))
+    is_sentencepiece = spec.sentencepiece is not None
+    spelled = spell_sentencepiece(spec) if is_sentencepiece else spell_blanks(spec)
+    normalizer = (
+        serialize_sentencepiece(spec)
+        if is_sentencepiece
+        else serialize_normalizer(spelled.spec.normalizer)
+    )
+    reasons = (*spelled.reasons, *model_reasons(spelled), *_vanishing(spec, normalizer))
     if reasons:
         raise _refusal(spec, reasons)
     split = compile_split(spelled)
@@ -51,9 +60,9 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         native_rule=split.rule,
         added_tokens=[
             (t.content.encode(), t.id, t.special, t.normalized, t.lstrip, t.rstrip, t.single_word)
-            for t in spec.added_tokens
+            for t in spelled.spec.added_tokens
         ],
-        normalizer=serialize_normalizer(spelled.spec.normalizer),
+        normalizer=normalizer,
         prefix_space=PREFIX_MODES[spelled.prefix],
         trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),
@@ -71,19 +80,6 @@ def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
     return text if source is None else text + b"\0" + zlib.compress(source, 1)
 
 
-def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON; what is behind it is not looked at."""
-    end = data.find(b"\0")
-    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
-    return meta
-
-
-def unpack_source(data: bytes) -> bytes | None:
-    """Read the text of the tokenizer.json, if there is one."""
-    end = data.find(b"\0")
-    return None if end < 0 else zlib.decompress(data[end + 1 :])
-
-
 def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str, Any]:
     """Write the meta data of a tokenizer that its reference library runs."""
     lines = [f"pattern {step.pattern!r}, {step.behavior}" for step in spec.split]
@@ -92,6 +88,15 @@ def describe_reference(spec: TokenizerSpec, reasons: Sequence[str]) -> dict[str,
     if isinstance(spec.model, OpaqueModel) or spec.sentencepiece is not None:
         meta["split"] = meta["normalizer"] = [f"through {spec.reference!r}"]
     return meta
+
+
+def _vanishing(spec: TokenizerSpec, normalizer: bytes) -> list[str]:
+    """Report added tokens of which the normalizer leaves nothing, which would match everywhere."""
+    return [
+        f"the added token {token.content!r}, which is normalized to nothing"
+        for token in spec.added_tokens
+        if token.normalized and not _core.normalize(normalizer, token.content.encode())
+    ]
 
 
 def _ranges(name: str) -> NDArray[np.uint32]:
@@ -108,7 +113,7 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "hash": spec.content_hash,
         "path": path,
         "split": split,
-        "normalizer": [step.kind for step in spec.normalizer],
+        "normalizer": _normalizer_lines(spec),
         "decoder": through if decoding["reasons"] else "native",
         "decoding": decoding,
         "reference": spec.reference,
@@ -120,6 +125,12 @@ def _meta(spec: TokenizerSpec, path: str, split: list[str]) -> dict[str, Any]:
         "spelling": _spelling(spec),
         **_templates(spec),
     }
+
+
+def _normalizer_lines(spec: TokenizerSpec) -> list[str]:
+    if spec.sentencepiece is not None:
+        return describe_sentencepiece(spec.sentencepiece)
+    return [step.kind for step in spec.normalizer]
 
 
 def _ranks_of(spec: TokenizerSpec) -> dict[str, str] | None:

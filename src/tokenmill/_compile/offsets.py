@@ -19,10 +19,10 @@ def offset_reasons(spec: TokenizerSpec) -> list[str]:
     """Say why offsets cannot be exact; `spec` has its blanks spelled."""
     reasons = []
     model = spec.model
-    if spec.reference == "sentencepiece":
-        reasons.append("a model of sentencepiece, which has rules of its own for offsets")
     if len(spec.trim_offsets) > 1:
         reasons.append("offsets that are trimmed more than once")
+    if spec.trim_offsets and isinstance(model, BpeModel) and model.suffix:
+        reasons.append("trimmed offsets of words with a suffix")
     is_over_bytes = isinstance(model, BpeModel) and model.symbols == "bytes"
     if spec.trim_offsets and not is_over_bytes:
         reasons.append("trimmed offsets of a model that is not over bytes")

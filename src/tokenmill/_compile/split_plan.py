@@ -12,7 +12,7 @@ from tokenmill._compile.rules import recognise, rule_classes
 from tokenmill._compile.split import compile_stage
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._load.byte_level import ALPHABET
-from tokenmill._spec import BpeModel, WordLevelModel, WordPieceModel
+from tokenmill._spec import BpeModel, UnigramModel, WordLevelModel, WordPieceModel
 from tokenmill._unicode import code_points
 
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ def _plan_whole(spelled: Spelled) -> SplitPlan:
     if isinstance(model, BpeModel) and model.symbols == "characters":
         lines = ["none; words end where no token reaches over"]
         return SplitPlan(lines, rule=_adjacent([0] * 7), cut_by_tokens=True)
+    if isinstance(model, UnigramModel) and model.whole_text:
+        return SplitPlan(["none; one sum of scores over a whole text"])
     return SplitPlan(["none"])
 
 

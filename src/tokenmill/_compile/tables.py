@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._compile.word_ends import spell_ends, suffix_reasons
 from tokenmill._spec import (
     BpeModel,
     LongestMatchModel,
@@ -33,8 +34,6 @@ def model_reasons(spelled: Spelled) -> list[str]:
     if isinstance(model, BpeModel):
         return _bpe_reasons(model, is_split=bool(spelled.spec.split) or spelled.words_at_blanks)
     if isinstance(model, UnigramModel):
-        if model.whole_text:
-            return ["Unigram over whole texts"]
         return [] if model.unk_id is not None else ["Unigram without an unknown token"]
     if isinstance(model, WordLevelModel) and model.unk_id is None:
         return ["WordLevel without an unknown token"]
@@ -42,13 +41,11 @@ def model_reasons(spelled: Spelled) -> list[str]:
 
 
 def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
-    if model.suffix:
-        return [f"words that end with {model.suffix!r}"]
+    reasons = suffix_reasons(model, is_split=is_split) if model.suffix else []
     if model.symbols == "bytes":
-        return []
-    reasons = []
-    if not is_split and model.byte_ids is None:
-        reasons.append("BPE over whole texts without a token for every byte")
+        return reasons
+    if not is_split and model.byte_ids is None and model.unk_id is None:
+        reasons.append("BPE over whole texts that drops characters it does not know")
     if not is_split and model.ignore_merges:
         reasons.append("BPE over whole texts that ignores merges")
     # What stands for unknown characters must not merge: it is found by no text.
@@ -65,7 +62,8 @@ def model_tables(
     """Return the arguments of the core that describe a model; `decoded` is what ids decode to."""
     assert not isinstance(model, OpaqueModel)  # noqa: S101
     size = max(len(decoded), len(model.tokens))
-    tokens = [*model.tokens, *[None] * (size - len(model.tokens))]
+    known = spell_ends(model) if isinstance(model, BpeModel) and model.suffix else model.tokens
+    tokens = [*known, *[None] * (size - len(known))]
     token_bytes, token_offsets = _joined(tokens)
     decode_bytes, decode_offsets = _joined([*decoded, *[None] * (size - len(decoded))])
     return {
@@ -96,8 +94,10 @@ def _details(model: Model, size: int) -> dict[str, Any]:
         "scores": None,
         "unk_id": getattr(model, "unk_id", None),
         "fuse_unk": False,
+        "whole_text": False,
         "prefix": b"",
         "max_characters": _NO_LIMIT,
+        "has_ends": isinstance(model, BpeModel) and bool(model.suffix),
     }
     if isinstance(model, BpeModel):
         details.update(kind=model.symbols, fuse_unk=model.fuse_unk)
@@ -107,7 +107,7 @@ def _details(model: Model, size: int) -> dict[str, Any]:
         # Ids beyond the model have no score; none of theirs may be the least.
         scores = np.full(size, model.scores.max(initial=0.0), dtype=np.float64)
         scores[: len(model.scores)] = model.scores
-        details.update(kind="unigram", scores=scores)
+        details.update(kind="unigram", scores=scores, whole_text=model.whole_text)
     if isinstance(model, (BpeModel, UnigramModel)) and model.byte_ids is not None:
         details["byte_ids"] = np.array(model.byte_ids, dtype=np.uint32)
     return details

@@ -1,7 +1,8 @@
 """decode: ids -> text, by the chain of decoders that a tokenizer has.
 
-`make_decoder` chooses one of three: the core's table of bytes, the texts of tokens through the
-native steps, or the reference library for what neither can do exactly.
+`make_decoder` chooses one of four: the core's table of bytes, the texts of tokens through the
+native steps, the pieces of a SentencePiece model, or the reference library for what none of them
+can do exactly.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from tokenmill._decode.chain import plan_of
 from tokenmill._decode.clean import TEXT_CLEAN_UP, replace_all
 from tokenmill._decode.data import BytesDecoder
 from tokenmill._decode.library import LibraryDecoder
+from tokenmill._decode.pieces import PieceDecoder
 from tokenmill._decode.stream import DecodeStream, DecodeStreams, Stream
 from tokenmill._decode.text import TextDecoder
 from tokenmill._reference import ReferenceModel
-from tokenmill._spec import DecoderStep, OpaqueModel, TokenizerSpec
+from tokenmill._spec import DecoderStep, OpaqueModel, SentencePieceDecoder, TokenizerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,6 +62,9 @@ def make_decoder(ready: Ready) -> Decoder:
         return LibraryDecoder(size, lambda: _reference_of(ready))
     if not decoding["on_texts"]:
         return BytesDecoder(ready.model, ready.meta["special_tokens"].values())
+    if decoding["pieces"] is not None:
+        rules = SentencePieceDecoder(**decoding["pieces"])
+        return PieceDecoder(rules, size, lambda: _texts_of(ready, size))
     steps = decoding["steps"]
     return TextDecoder(
         plan_of(None if steps is None else [DecoderStep(**step) for step in steps]),

@@ -6,8 +6,6 @@ from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from tokenmill._compile.split import compile_stage
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -32,6 +30,8 @@ def replace_pattern(pattern: str, new: str) -> Callable[[str], str]:
 
 @lru_cache(maxsize=16)
 def _matcher(pattern: str) -> Callable[[str], list[tuple[int, int]]]:
+    from tokenmill._compile.split import compile_stage  # noqa: PLC0415 -- few decoders need it
+
     stage = compile_stage(pattern, "onig", "isolated", invert=False)
     begins: list[int] = stage.ranges[:, 0].tolist()
     classes: list[int] = stage.ranges[:, 2].tolist()

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from tokenmill._spec import NormalizerStep
 
 _WHITE_SPACE = "\t\n\v\f\r "
-_ASCII_STAYS = {"nfc", "nfd", "nfkc", "nfkd", "strip_accents"}
+_ASCII_STAYS = {
+    "nfc", "nfd", "nfkc", "nfkd", "strip_accents", "strip_nonspacing", "space_ideographs",
+}  # fmt: skip
+_PRINTABLE_STAYS = {"clean", "nmt"}
 
 
 def read_added_tokens(
@@ -82,7 +85,9 @@ def _normalized(content: str, normalizer: Sequence[NormalizerStep]) -> str | Non
         elif step.kind == "strip":
             content = content.lstrip(_WHITE_SPACE) if step.left else content
             content = content.rstrip(_WHITE_SPACE) if step.right else content
-        elif step.kind not in _ASCII_STAYS:
+        elif step.kind not in _ASCII_STAYS and not (
+            step.kind in _PRINTABLE_STAYS and content.isprintable()
+        ):
             return None
     return content
 

@@ -7,23 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from tokenmill._errors import MissingDependency, SourceNotFound
-from tokenmill._load.vocab_files import companions
+from tokenmill._load.files import HUB_FILES, VOCABULARIES, companions
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*")
-# In this order: a tokenizer.json says more than a bare rank file.
-HUB_FILES = (
-    "tokenizer.json",
-    "tekken.json",
-    "tiktoken.model",
-    "tokenizer.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "tokenizer.model.v3",
-)
-# What else a directory may hold, if there is one of a kind.
-OTHER_FILES = ("*.tiktoken", "*.model", "*.model.v*")
-# Last of all, vocabularies that need the files beside them.
-VOCABULARIES = ("vocab.json", "vocab.txt")
 
 
 def is_repository_name(source: str) -> bool:

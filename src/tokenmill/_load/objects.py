@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
 
-def read_object(source: Any) -> TokenizerSpec:  # noqa: ANN401
+def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:  # noqa: ANN401
     """Read a tokenizers.Tokenizer, a fast tokenizer of transformers, or a tiktoken.Encoding.
 
+    `written`: what the first of them writes, where that is known; it takes its time.
     Objects are known by what they offer, so that none of the libraries has to be imported.
     """
     if hasattr(source, "_mergeable_ranks") and hasattr(source, "_pat_str"):
@@ -24,7 +25,7 @@ def read_object(source: Any) -> TokenizerSpec:  # noqa: ANN401
         name = str(getattr(source, "name_or_path", "") or type(source).__name__)
         return _read_tokenizer(source.backend_tokenizer, name)
     if hasattr(source, "to_str") and hasattr(source, "get_added_tokens_decoder"):
-        return _read_tokenizer(source, type(source).__name__)
+        return _read_tokenizer(source, type(source).__name__, written)
     problem = f"expected a path, a hub id or a loaded tokenizer, got {type(source).__name__}"
     hint = "slow tokenizers of transformers must be converted to fast ones first"
     raise LoadError(problem, hint=hint)
@@ -39,9 +40,13 @@ def _read_encoding(encoding: Any) -> TokenizerSpec:  # noqa: ANN401
     )
 
 
-def _read_tokenizer(tokenizer: Any, name: str) -> TokenizerSpec:  # noqa: ANN401
+def _read_tokenizer(
+    tokenizer: Any,  # noqa: ANN401
+    name: str,
+    written: bytes | None = None,
+) -> TokenizerSpec:
     try:
-        source = tokenizer.to_str().encode()
+        source = written or tokenizer.to_str().encode()
     except Exception as error:  # the library raises a bare Exception
         problem = f"expected a tokenizer that can be written as JSON, got: {error}"
         hint = "parts written in Python cannot be taken over"

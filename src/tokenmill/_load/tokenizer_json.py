@@ -19,14 +19,11 @@ from tokenmill._load.wordpiece import read_wordpiece
 from tokenmill._spec import TokenizerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from tokenmill._load.pre_tokenizer import Splitting
-    from tokenmill._spec import AddedToken, NormalizerStep
 
 _KINDS = {"BPE": "bpe", "Unigram": "unigram", "WordPiece": "wordpiece", "WordLevel": "wordlevel"}
-# Normalizers that leave something of every text.
-_KEEPING = {"nfc", "nfd", "nfkc", "nfkd", "lowercase", "prepend"}
 _WORDPIECE_MEMBERS = {"unk_token", "continuing_subword_prefix", "max_input_chars_per_word"}
 
 
@@ -78,7 +75,6 @@ def read_tokenizer_json(
             *splitting.reasons,
             *_first_word(splitting, data.get("normalizer")),
             *frame.reasons,
-            *_vanishing(added_tokens, normalizer),
         ),
         unsupported_decode=(*decoder.reasons, *decode_reasons),
         notes=(*notes, *_left_out(data)),
@@ -122,18 +118,6 @@ def _tokens(kind: str, section: dict[str, Any], vocab: dict[str, int]) -> Iterab
     if kind != "unigram":
         return vocab.items()
     return ((piece[0], index) for index, piece in enumerate(section["vocab"]))
-
-
-def _vanishing(
-    added_tokens: Sequence[AddedToken], normalizer: Sequence[NormalizerStep]
-) -> list[str]:
-    """Report added tokens that may normalize to nothing, which would match everywhere."""
-    removing = any(
-        step.kind not in _KEEPING and not (step.kind == "replace" and step.b) for step in normalizer
-    )
-    if removing and any(token.normalized for token in added_tokens):
-        return ["normalized added tokens under a normalizer that removes characters"]
-    return []
 
 
 def _left_out(data: dict[str, Any]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._errors import LoadError
 from tokenmill._load.byte_level import ALPHABET, UTF8_BYTES
 from tokenmill._load.fields import expect, optional, parse_json, shown
+from tokenmill._load.files import SETTINGS
 from tokenmill._load.tokenizer_json import read_tokenizer_json
 from tokenmill._load.vocabulary import read_vocab
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
 
     from tokenmill._spec import TokenizerSpec
 
-SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
-# A vocabulary and the merges that belong to it, by the names they come with.
-PAIRS = {"vocab.json": "merges.txt", "encoder.json": "vocab.bpe"}
 _BERT_TOKENS = {
     "unk_token": "[UNK]",
     "sep_token": "[SEP]",
@@ -36,13 +34,6 @@ _GPT2_TOKENS = dict.fromkeys(("unk_token", "bos_token", "eos_token"), "<|endofte
 _BERT_LIKE = ("Bert", "DistilBert", "Electra", "MobileBert", "Lxmert", "LayoutLM", "SqueezeBert")
 _FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 _MOST_CHARACTERS = 100
-
-
-def companions(path: Path) -> list[Path]:
-    """Return the files beside a vocabulary that may say more about it; they need not exist."""
-    merges = [*PAIRS.values()] if path.name in PAIRS else []
-    is_vocabulary = path.name in PAIRS or path.suffix == ".txt"
-    return [path.parent / name for name in (*merges, *(SETTINGS if is_vocabulary else ()))]
 
 
 def is_wordpiece_file(text: bytes) -> bool:

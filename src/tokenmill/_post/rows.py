@@ -1,8 +1,8 @@
 """Rows as a table of segments, and the passes that turn it into columns.
 
-Each row is a sequence of segments, one for every part of the template and one for the padding.
-All values of a column that could go anywhere stand in one pool: those of the first texts, of the
-second, of the fixed parts, and last the one for padding. A row's segment is a range of the pool.
+Each row is a sequence of segments, one for every part of the template and one for the padding. A
+segment of a text is a range of the flat values of its side, and a fixed one holds what the template
+says.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.int64]
 
-_BEYOND = 1 << 60  # past the end of every pool: clipped to its last entry, the padding
+_LONG = 48  # values a run from which one copy a run is faster than one gather for all
 
 
 @dataclass(frozen=True)
 class Column:
     """Values for each token, of any shape: `texts` has one array for each side.
 
-    `fixed`: one value for each fixed token of the template, in order, or one for all of them.
+    `fixed`: one value for each fixed token of the template, in order.
     """
 
     texts: tuple[NDArray[Any], ...]
-    fixed: Any
-    pad: Any
+    fixed: Sequence[int]
+    pad: int
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Rows:
     """The segments of all rows; all tables have a line for each row, a column for each segment.
 
     `samples[row]`: the number of the text that the row comes from; `is_first[row]`: whether it is
-    the first row of it. `kinds`: the side of each segment, or FIXED or PAD.
+    the first row of it. `starts`: where segments begin in the flat values of their side, or of the
+    fixed parts. `kinds`: the side of each segment, or FIXED or PAD.
     """
 
     samples: Numbers
@@ -66,14 +67,6 @@ class Rows:
         table = np.broadcast_to(values, self.lengths.shape)
         return np.repeat(table.reshape(-1), self.lengths.reshape(-1))
 
-    def index(self) -> Numbers:
-        """Return the place in the pool for every token."""
-        lengths = self.lengths.reshape(-1)
-        ends = np.cumsum(lengths)
-        index = np.repeat(self.starts.reshape(-1) - (ends - lengths), lengths)
-        index += np.arange(len(index))
-        return index
-
 
 FIXED, PAD = 2, 3
 
@@ -89,8 +82,8 @@ def lay_out(parts: Parts, windows: Sequence[Windows], *, overflowing: bool) -> R
         places = [np.zeros(n_samples, dtype=np.int64) for count in counts if count is not None]
     shape = (len(samples), len(parts))
     starts, lengths, types = (np.empty(shape, dtype=np.int64) for _ in range(3))
-    origins = _side_origins(windows)
-    fixed = int(sum(int(side.lengths.sum()) for side in windows))
+    origins = [np.cumsum(side.lengths) - side.lengths for side in windows]
+    fixed = 0
     numbers = iter(places)
     for column, part in enumerate(parts):
         if not part.text:
@@ -106,16 +99,6 @@ def lay_out(parts: Parts, windows: Sequence[Windows], *, overflowing: bool) -> R
     is_first[1:] = samples[1:] != samples[:-1]
     kinds = tuple(SIDES.index(part.text) if part.text else FIXED for part in parts)
     return Rows(samples, is_first, starts, lengths, types, kinds)
-
-
-def _side_origins(windows: Sequence[Windows]) -> list[Numbers]:
-    """Return where each text begins in the pool."""
-    origins, begin = [], 0
-    for side in windows:
-        ends = np.cumsum(side.lengths)
-        origins.append(begin + ends - side.lengths)
-        begin += int(ends[-1]) if len(ends) else 0
-    return origins
 
 
 def _all_windows(n_samples: int, counts: Sequence[Numbers]) -> tuple[Numbers, list[Numbers]]:
@@ -159,7 +142,7 @@ def pad_rows(rows: Rows, padding: Padding) -> tuple[Rows, int]:
     padded = Rows(
         rows.samples,
         rows.is_first,
-        joined(rows.starts, _BEYOND),
+        joined(rows.starts, 0),
         joined(rows.lengths, missing),
         joined(rows.types, padding.pad_type_id),
         (PAD, *rows.kinds) if padding.is_left else (*rows.kinds, PAD),
@@ -167,10 +150,39 @@ def pad_rows(rows: Rows, padding: Padding) -> tuple[Rows, int]:
     return padded, width
 
 
-def fill(column: Column, n_fixed: int, index: Numbers, dtype: DTypeLike) -> NDArray[Any]:
+def fill(column: Column, rows: Rows, dtype: DTypeLike) -> NDArray[Any]:
     """Put the values of a column into the rows."""
-    shape = column.texts[0].shape[1:]
-    fixed = np.broadcast_to(np.asarray(column.fixed, dtype=dtype), (n_fixed, *shape))
-    pad = np.broadcast_to(np.asarray(column.pad, dtype=dtype), (1, *shape))
-    pool = np.concatenate([*column.texts, fixed, pad], dtype=dtype, casting="unsafe")
-    return np.take(pool, index, axis=0, mode="clip")
+    totals = rows.totals
+    cursor = np.cumsum(totals) - totals
+    values = column.texts[0]
+    out = np.empty((int(totals.sum()), *values.shape[1:]), dtype=dtype)
+    if PAD in rows.kinds:
+        out[...] = column.pad
+    for place, kind in enumerate(rows.kinds):
+        starts, lengths = rows.starts[:, place], rows.lengths[:, place]
+        if kind == FIXED:
+            fixed = column.fixed[starts.max(initial=0) :][: lengths.max(initial=0)]
+            for k, value in enumerate(fixed):
+                out[cursor + k] = value
+        elif kind != PAD:
+            _copy_runs(out, cursor, column.texts[kind], starts, lengths)
+        cursor = cursor + lengths
+    return out
+
+
+def _copy_runs(
+    out: NDArray[Any], to: Numbers, source: NDArray[Any], starts: Numbers, lengths: Numbers
+) -> None:
+    total = int(lengths.sum())
+    if total < _LONG * len(lengths):
+        out[_places(to, lengths, total)] = source[_places(starts, lengths, total)]
+        return
+    for a, b, size in zip(to.tolist(), starts.tolist(), lengths.tolist(), strict=True):
+        out[a : a + size] = source[b : b + size]
+
+
+def _places(starts: Numbers, lengths: Numbers, total: int) -> Numbers:
+    """Return `start, start + 1, ...` for every run, joined."""
+    before = np.cumsum(lengths) - lengths
+    places: Numbers = np.repeat(starts - before, lengths) + np.arange(total)
+    return places

@@ -1,8 +1,8 @@
 """The engine and the library's own tokenizer side by side, kept the same.
 
-The engine gives ids; the peer, loaded when it is first needed, answers what the engine does not
-know (offsets, words, odd arguments and their errors). A change goes to the peer, and the engine is
-then made anew of it.
+The engine gives ids, and where they stand; the peer, loaded when it is first needed, answers what
+the engine does not know (odd arguments and their errors, above all). A change goes to the peer, and
+the engine is then made anew of it.
 """
 
 # ruff: noqa: ANN401 -- objects of the library have no types here
@@ -17,20 +17,22 @@ import numpy as np
 
 from tokenmill._errors import ReferencePathWarning, TokenmillError
 from tokenmill._load.fields import parse_json
+from tokenmill._post import Wanted, arrange, arrange_one
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._layout import FIELDS, Rows, Side, Windows, lay_out, truncated, whole
 from tokenmill.compat.hf._library import library
-from tokenmill.compat.hf._one_row import OneRow, one_row
-from tokenmill.compat.hf._template import (
-    Template,
+from tokenmill.compat.hf._probe import (
     copy_options,
+    padding_of,
     probe_of_json,
     probe_of_peer,
-    read_template,
+    special_texts,
+    truncation_of,
 )
+from tokenmill.compat.hf._rows import RowAlone, Rows
+from tokenmill.compat.hf._sides import Detail, encode_column, has_spans, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -53,6 +55,20 @@ class Call(NamedTuple):
     padding: dict[str, Any] | None
 
 
+class Answer(NamedTuple):
+    """What the engine made of a call; it cannot change, so more can be asked of it later."""
+
+    engine: Engine
+    call: Call
+    rows: Rows | RowAlone
+    overflow: bool
+    n_sequences: int
+
+    def placed(self) -> Rows | RowAlone | None:
+        """Return the rows with "spans" and "words"; None where only the library knows them."""
+        return _rows(self.engine, self.call, "words", overflow=self.overflow)
+
+
 class Backend:
     """One tokenizer twice."""
 
@@ -63,7 +79,7 @@ class Backend:
         self._source = source
         self._peer = peer
         self._engine: Any = _UNSET if engine is None else _native(engine)
-        self._templates: dict[tuple[bool, bool], Template | None] = {}
+        self._special_texts: dict[bool, list[str]] = {}
         self._special: NDArray[np.int64] | None = None
         self._added: frozenset[int] | None = None
         self._exposed: dict[str, object] = {}
@@ -111,7 +127,7 @@ class Backend:
     def changed(self) -> None:
         """Follow a change of the peer."""
         self._engine = _UNSET
-        self._templates.clear()
+        self._special_texts.clear()
         self._special = self._added = None
         self._exposed = {name: _state(name, getattr(self.peer, name)) for name in self._exposed}
         options = self.probe
@@ -141,36 +157,23 @@ class Backend:
             self._added = frozenset(self.peer.get_added_tokens_decoder())
         return self._added
 
-    def template(self, *, pair: bool, add_special_tokens: bool) -> Template | None:
-        """Return what is put around one text or two."""
-        key = pair, add_special_tokens
-        if key not in self._templates:
-            self._templates[key] = read_template(
-                self.probe, pair=pair, add_special_tokens=add_special_tokens
-            )
-        return self._templates[key]
+    def special_texts(self, *, pair: bool) -> list[str]:
+        """Return how the tokens are written that are put around one text or two."""
+        if pair not in self._special_texts:
+            self._special_texts[pair] = special_texts(self.probe, pair=pair)
+        return self._special_texts[pair]
 
-    def rows(
-        self, call: Call, names: Collection[str] = FIELDS, *, overflow: bool = False
-    ) -> tuple[Template, Rows | OneRow] | None:
+    def answer(
+        self, call: Call, detail: Detail = "ids", *, overflow: bool = False
+    ) -> Answer | None:
         """Run a call on the engine; None where the library must be asked."""
-        sides = self._sides(call)
-        if sides is None:
+        engine = self.engine()
+        if engine is None:
             return None
-        template = self.template(pair=len(sides) > 1, add_special_tokens=call.add_special_tokens)
-        if template is None:
+        rows = _rows(engine, call, detail, overflow=overflow)
+        if rows is None:
             return None
-        if len(call.inputs) == 1 and not overflow:
-            row = one_row(template, sides, call.truncation, call.padding)
-            return None if row is None else (template, row)
-        windows: Windows | None = whole(sides)
-        if call.truncation is not None:
-            windows = truncated(sides, call.truncation, template.added, overflow=overflow)
-        # In what truncation cuts off, texts keep their first types, whatever the template says.
-        odd_types = overflow and "type_ids" in names and not template.keeps_types
-        if windows is None or (odd_types and windows.number.any()):
-            return None
-        return template, lay_out(template, sides, windows, call.padding, names)
+        return Answer(engine, call, rows, overflow, len(rows.layout.sides))
 
     def run(self, call: Call) -> PeerRun:
         """Promise to run a call on the peer."""
@@ -181,18 +184,6 @@ class Backend:
     def forget(self, run: PeerRun) -> None:
         """Take note that a promise is kept."""
         self._pending.discard(run)
-
-    def _sides(self, call: Call) -> list[Side] | None:
-        columns = _columns(call.inputs, is_pretokenized=call.is_pretokenized)
-        engine = self.engine() if columns is not None else None
-        if engine is None or columns is None:
-            return None
-        mode: Any = "text" if call.as_text else "encode"
-        encode = _words if call.is_pretokenized else _texts
-        try:
-            return [encode(engine, column, mode) for column in columns]
-        except TokenmillError:  # the library has an error of its own for it
-            return None
 
 
 class PeerRun:
@@ -241,6 +232,27 @@ def _native(engine: Engine) -> Engine | None:
     return engine if engine.describe().path != "reference" else None
 
 
+def _rows(engine: Engine, call: Call, detail: Detail, *, overflow: bool) -> Rows | RowAlone | None:
+    """Lay out a call; None where the library has an error, an order or offsets of its own."""
+    columns = _columns(call.inputs, is_pretokenized=call.is_pretokenized)
+    if columns is None or (detail != "ids" and not has_spans(engine)):
+        return None
+    truncation, padding = truncation_of(call.truncation), padding_of(call.padding)
+    wanted = Wanted(None, truncation, padding, overflow, False, False, False)
+    alone = len(call.inputs) == 1 and not overflow
+    try:
+        sides = [
+            encode_column(engine, column, detail, call.is_pretokenized, call.as_text)
+            for column in columns
+        ]
+        around, add = templates(engine), call.add_special_tokens
+        if alone:
+            return RowAlone(arrange_one(sides, around, wanted, add_special_tokens=add))
+        return Rows(arrange(sides, around, wanted, add_special_tokens=add))
+    except TokenmillError:
+        return None
+
+
 def _state(name: str, component: Any) -> object:
     """Return what tells whether a component was changed in place."""
     if name == "model":
@@ -266,22 +278,6 @@ def _is_str(item: object) -> bool:
 
 def _is_words(item: object) -> bool:
     return isinstance(item, (list, tuple)) and all(map(_is_str, item))
-
-
-def _texts(engine: Engine, texts: list[str], mode: Any) -> Side:
-    if len(texts) == 1:
-        ids = engine.encode(texts[0], special_in_text=mode)
-        return Side(ids, np.array([0, len(ids)], dtype=np.int64))
-    batch = engine.encode_batch(texts, special_in_text=mode)
-    return Side(batch.ids, batch.offsets)
-
-
-def _words(engine: Engine, texts: list[list[str]], mode: Any) -> Side:
-    """Encode every word by itself, as the library does."""
-    batch = engine.encode_batch([w for words in texts for w in words], special_in_text=mode)
-    bounds = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum([len(words) for words in texts], out=bounds[1:])
-    return Side(batch.ids, batch.offsets[bounds])
 
 
 def decodable(ids: Any, size: int) -> NDArray[Any] | None:

@@ -3,49 +3,62 @@
 # ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
+from tokenmill._post import NO_WORD
 from tokenmill.compat.hf._library import library
+from tokenmill.compat.hf._places import Places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokenmill.compat.hf._backend import PeerRun
-    from tokenmill.compat.hf._layout import Rows
-    from tokenmill.compat.hf._one_row import OneRow
-    from tokenmill.compat.hf._template import Template
+    from tokenmill.compat.hf._backend import Answer, Backend, PeerRun
+    from tokenmill.compat.hf._rows import RowAlone, Rows
 
-_FROM_PEER = frozenset({
-    "char_to_token", "char_to_word", "offsets", "token_to_chars", "token_to_sequence",
-    "token_to_word", "word_ids", "word_to_chars", "word_to_tokens", "words",
-})  # fmt: skip
+# The first argument of each is a number of a token, the others take numbers of any size.
+_OF_TOKENS = frozenset({"token_to_chars", "token_to_sequence", "token_to_word"})
+_LOOKUPS = _OF_TOKENS | {"char_to_token", "char_to_word", "word_to_chars", "word_to_tokens"}
 
 
-class Batch(NamedTuple):
-    """What the encodings of one call share.
+class Batch:
+    """What the encodings of one call share; `special_texts` are the tokens around texts."""
 
-    `spell` writes the ids of texts as tokens, or says by None that only the peer can.
-    """
+    def __init__(self, backend: Backend, answer: Answer) -> None:
+        self._backend = backend
+        self._answer = answer
+        self.rows: Rows | RowAlone = answer.rows
+        self.run: PeerRun = backend.run(answer.call)
+        self.n_sequences = answer.n_sequences
+        self.special_texts: list[str] = backend.special_texts(pair=answer.n_sequences > 1)
+        self.pad_token: str = (answer.call.padding or {}).get("pad_token", "")
 
-    template: Template
-    rows: Rows | OneRow
-    run: PeerRun
-    pad_token: str
-    spell: Callable[[Any], list[str] | None]
+    @cached_property
+    def placed(self) -> Rows | RowAlone | None:
+        """The rows with what says where tokens stand; None where only the peer knows."""
+        return self._answer.placed()
+
+    def spell(self, ids: list[int]) -> list[str] | None:
+        """Write ids as tokens; added tokens and the unknown one may stand for other text."""
+        peer = self._backend.peer
+        if type(peer.model).__name__ == "Unigram":
+            return None
+        return spelled(ids, self._backend.added_ids(), peer.id_to_token)
 
 
 class Encoding:
     """One row of a call.
 
-    Ids, type ids and masks are there; offsets, words and what else only the library knows are
-    asked for when they are first needed. Once changed in place, all of it is the library's.
+    Ids, type ids and masks are there; offsets and words are found when they are first needed. Once
+    changed in place, all of it is the library's.
     """
 
-    __slots__ = ("_batch", "_peer", "_row")
+    __slots__ = ("_batch", "_peer", "_places", "_row")
 
     def __init__(self, batch: Batch | None = None, row: int = 0, peer: Any = None) -> None:
         self._batch = batch
         self._row = row
+        self._places: Places | None = None
         self._peer = (
             peer if batch is not None or peer is not None else library("tokenizers").Encoding()
         )
@@ -63,7 +76,7 @@ class Encoding:
     @property
     def special_tokens_mask(self) -> list[int]:
         """1 for what was put around the texts."""
-        return self._list("special_tokens_mask")
+        return self._list("special_tokens_mask", "special_mask")
 
     @property
     def attention_mask(self) -> list[int]:
@@ -74,7 +87,7 @@ class Encoding:
     def n_sequences(self) -> int:
         """The number of texts."""
         if self._batch is not None:
-            return self._batch.template.n_sequences
+            return self._batch.n_sequences
         n: int = self._peer.n_sequences
         return n
 
@@ -82,14 +95,31 @@ class Encoding:
     def sequence_ids(self) -> list[int | None]:
         """The text that each token is of, None for what was put around them."""
         batch = self._batch
-        found: list[int | None] = []
-        for part, size in self._parts(batch) if batch is not None else ():
-            found += [part] * size
-        # A text with nothing around it owns its padding too, if it is alone: ask.
-        if batch is None or (len(found) < len(self) and not batch.template.added):
+        if batch is None or self._is_padded_text(batch):
             asked: list[int | None] = self._real().sequence_ids
             return asked
+        found: list[int | None] = []
+        for part, size in batch.rows.parts(self._row):
+            found += [part] * size
         return self._padded(batch, found, None)
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """The (begin, end) of each token in its text."""
+        rows = self._placed_rows()
+        return self._real().offsets if rows is None else rows.row("spans", self._row)
+
+    @property
+    def word_ids(self) -> list[int | None]:
+        """The number of the word that each token is of, None for what was put around texts."""
+        rows = self._placed_rows()
+        return self._real().word_ids if rows is None else _numbered(rows.row("words", self._row))
+
+    @property
+    def words(self) -> list[int | None]:
+        """The same by its old name."""
+        words: list[int | None] = self._real().words
+        return words
 
     @property
     def tokens(self) -> list[str]:
@@ -137,18 +167,49 @@ class Encoding:
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name in _FROM_PEER:
-            return getattr(self._real(), name)
+        if name in _LOOKUPS:
+            return partial(self._look_up, name)
         raise AttributeError(f"'Encoding' object has no attribute {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Encoding, (None, 0, self._real())
 
-    def _list(self, name: str) -> list[int]:
+    def _list(self, name: str, column: str = "") -> list[int]:
         if self._batch is None:
             values: list[int] = getattr(self._peer, name)
             return values
-        return self._batch.rows.row(name, self._row)
+        return self._batch.rows.row(column or name, self._row)
+
+    def _look_up(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Answer from the places; odd numbers are the library's own business."""
+        plain = not kwargs and bool(args) and all(type(n) is int and n >= 0 for n in args)
+        plain = plain and (name not in _OF_TOKENS or args[0] < len(self))
+        places = self._placed() if plain else None
+        return getattr(self._real() if places is None else places, name)(*args, **kwargs)
+
+    def _placed_rows(self) -> Rows | RowAlone | None:
+        return None if self._batch is None else self._batch.placed
+
+    def _placed(self) -> Places | None:
+        batch = self._batch
+        if self._places is None and batch is not None and not self._is_padded_text(batch):
+            rows = batch.placed
+            self._places = None if rows is None else self._found(rows)
+        return self._places
+
+    def _found(self, rows: Rows | RowAlone) -> Places:
+        ranges, place = {}, rows.lead(self._row)
+        for part, size in rows.parts(self._row):
+            if part is not None:
+                ranges[part] = place, place + size
+            place += size
+        return Places(self.offsets, self.word_ids, self.sequence_ids, ranges)
+
+    def _is_padded_text(self, batch: Batch) -> bool:
+        """Tell whether it is a text with nothing around it, which owns its padding too: ask."""
+        parts = batch.rows.parts(self._row)
+        inside = sum(size for _, size in parts)
+        return inside < len(self) and all(part is not None for part, _ in parts)
 
     def _real(self) -> Any:
         if self._peer is None:
@@ -160,21 +221,16 @@ class Encoding:
 
     def _taken_over(self) -> Any:
         peer = self._real()
-        self._batch = None
+        self._batch = self._places = None
         return peer
-
-    def _parts(self, batch: Batch) -> list[tuple[int | None, int]]:
-        """Return the parts of the row: the text, or None for a token put in, and its length."""
-        sizes = batch.rows.sizes(self._row)
-        texts = [part.sequence for part in batch.template.parts]
-        return [(text, 1 if text is None else sizes[text]) for text in texts]
 
     def _spelled(self, batch: Batch) -> list[str] | None:
         place, all_ids = batch.rows.lead(self._row), self._list("ids")
         tokens: list[str] = []
-        for part, (text, size) in zip(batch.template.parts, self._parts(batch), strict=True):
+        special = iter(batch.special_texts)
+        for text, size in batch.rows.parts(self._row):
             ids = all_ids[place : place + size]
-            found = [part.token] if text is None else batch.spell(ids)
+            found = [next(special) for _ in ids] if text is None else batch.spell(ids)
             if found is None:
                 return None
             tokens += found
@@ -185,6 +241,10 @@ class Encoding:
         before = batch.rows.lead(self._row)
         after = len(self) - before - len(values)
         return [pad] * before + values + [pad] * after
+
+
+def _numbered(words: list[int]) -> list[int | None]:
+    return [None if word == NO_WORD else word for word in words]
 
 
 def spelled(

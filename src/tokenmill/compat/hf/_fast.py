@@ -25,8 +25,7 @@ from tokenmill.compat.hf._tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokenmill.compat.hf._layout import Rows
-    from tokenmill.compat.hf._one_row import OneRow
+    from tokenmill.compat.hf._rows import RowAlone, Rows
 
 # Methods that a class may have of its own; then they are left to it.
 _ENCODING = ("_encode_plus", "_convert_encoding", "set_truncation_and_padding")
@@ -35,7 +34,7 @@ _KEYS = {
     "input_ids": "ids",
     "token_type_ids": "type_ids",
     "attention_mask": "attention_mask",
-    "special_tokens_mask": "special_tokens_mask",
+    "special_tokens_mask": "special_mask",
 }
 
 
@@ -102,10 +101,21 @@ class _Decodes(FastTokenizer):
 
 
 class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
-    """A BatchEncoding whose encodings are made when they are asked for."""
+    """A BatchEncoding whose encodings are made when they are asked for.
+
+    Its own methods ask encodings that tokenmill answers; who asks for one gets the library's.
+    """
 
     _made: Any = None
     _make: Any = None
+
+    @property
+    def encodings(self) -> Any:
+        """The library's encodings of all rows."""
+        return [encoding._real() for encoding in self._encodings]
+
+    def __getitem__(self, item: Any) -> Any:
+        return self.data[item] if isinstance(item, str) else self.encodings[item]
 
     @property
     def _encodings(self) -> Any:
@@ -118,7 +128,7 @@ class LazyBatchEncoding(BatchEncoding):  # type: ignore[misc]
         self.__dict__["_made"] = value
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _plain_batch, (self.data, self._encodings)
+        return _plain_batch, (self.data, self.encodings)
 
 
 def accelerate(tokenizer: Any) -> Any:
@@ -244,30 +254,22 @@ def _fast_call(tokenizer: Any, text: Any, pair: Any, **options: Any) -> Any:
     backend = tokenizer._tokenizer
     backend.encode_special_tokens = wanted.as_text
     call = backend._call(inputs, wanted.words, wanted.add_special)
-    found = backend._backend.rows(call, [_KEYS[k] for k in wanted.keys], overflow=wanted.overflow)
-    if found is None:
+    answer = None
+    if wanted.offsets:
+        answer = backend._backend.answer(call, "spans", overflow=wanted.overflow)
+    placed = answer is not None
+    if answer is None:
+        answer = backend._backend.answer(call, overflow=wanted.overflow)
+    if answer is None:
         return None
-    template, rows = found
-    _warn_too_long(tokenizer, rows, options)
-    make = _encodings_later(backend, call, overflow=wanted.overflow)
-    encodings = make() if wanted.offsets else None
-    data = _data(rows, wanted, encodings)
+    _warn_too_long(tokenizer, answer.rows, options)
+    encodings = backend.encodings(answer) if wanted.offsets and not placed else None
+    data = _data(answer.rows, wanted, encodings)
     if not batched and wanted.tensors is None and not wanted.overflow:
         data = {k: v[0] if v and isinstance(v[0], list) else v for k, v in data.items()}
-    made = LazyBatchEncoding(data, encodings, wanted.tensors, n_sequences=template.n_sequences)
-    made.__dict__["_make"] = make
+    made = LazyBatchEncoding(data, encodings, wanted.tensors, n_sequences=answer.n_sequences)
+    made.__dict__["_make"] = backend.encodings_later(answer)
     return made
-
-
-def _encodings_later(backend: Tokenizer, call: Any, *, overflow: bool) -> Any:
-    """Return what makes the encodings of a call, of the state that the tokenizer has now."""
-    run = backend._backend.run(call)
-
-    def make() -> list[Any]:
-        peers = run.encodings()
-        return [e for p in peers for e in ([p, *p.overflowing] if overflow else [p])]
-
-    return make
 
 
 def _set_options(tokenizer: Any, options: dict[str, Any]) -> None:
@@ -301,7 +303,7 @@ def _inputs(text: Any, pair: Any, *, words: bool) -> tuple[bool, Any]:
     return True, list(text) if pair is None else list(zip(text, pair, strict=True))
 
 
-def _warn_too_long(tokenizer: Any, rows: Rows | OneRow, options: dict[str, Any]) -> None:
+def _warn_too_long(tokenizer: Any, rows: Rows | RowAlone, options: dict[str, Any]) -> None:
     limit, verbose = options.get("max_length"), options.get("verbose", True)
     if limit is not None or not verbose:
         return
@@ -310,21 +312,22 @@ def _warn_too_long(tokenizer: Any, rows: Rows | OneRow, options: dict[str, Any])
         tokenizer._eventual_warn_about_too_long_sequence(range(first), None, verbose)
 
 
-def _data(rows: Rows | OneRow, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
-    data: dict[str, Any] = {}
-    for key in wanted.keys:
-        matrix = None if wanted.tensors is None else rows.matrix(_KEYS[key])
-        if matrix is not None:
-            data[key] = _tensor(matrix, wanted.tensors)
-        else:
-            data[key] = rows.lists(_KEYS[key])
+def _data(rows: Rows | RowAlone, wanted: _Wanted, encodings: Any) -> dict[str, Any]:
+    data = {key: _field(rows, _KEYS[key], wanted.tensors) for key in wanted.keys}
     if encodings is not None:
         data["offset_mapping"] = [encoding.offsets for encoding in encodings]
+    elif wanted.offsets:
+        data["offset_mapping"] = _field(rows, "spans", wanted.tensors)
     if wanted.length:
         data["length"] = rows.widths()
     if wanted.overflow:
         data["overflow_to_sample_mapping"] = rows.samples()
     return data
+
+
+def _field(rows: Rows | RowAlone, name: str, tensors: Any) -> Any:
+    matrix = None if tensors is None else rows.matrix(name)
+    return rows.lists(name) if matrix is None else _tensor(matrix, tensors)
 
 
 def _tensor(array: Any, kind: Any) -> Any:

@@ -13,15 +13,16 @@ import numpy as np
 
 from tokenmill._tokenizer import Tokenizer as Engine
 from tokenmill.compat.hf._backend import COMPONENTS, Backend, Call, decodable
-from tokenmill.compat.hf._encoding import Batch, Encoding, spelled
-from tokenmill.compat.hf._layout import FIELDS
+from tokenmill.compat.hf._encoding import Batch, Encoding
 from tokenmill.compat.hf._library import library
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+    from tokenmill.compat.hf._backend import Answer
 
 _LOOKUPS = frozenset({
     "get_added_tokens_decoder", "get_vocab", "get_vocab_size", "id_to_token",
@@ -37,9 +38,9 @@ _OPTIONS = frozenset({
 class Tokenizer:
     """A tokenizer as `tokenizers.Tokenizer` is one.
 
-    Ids, masks, truncation, padding and decoding are tokenmill's; what else it is asked is answered
-    by the library's own object, which is loaded when it is first needed. Components can be read
-    and set; the engine follows.
+    Ids, offsets, words, masks, truncation, padding and decoding are tokenmill's; what else it is
+    asked is answered by the library's own object, which is loaded when it is first needed.
+    Components can be read and set; the engine follows.
     """
 
     _backend: Backend
@@ -222,20 +223,17 @@ class Tokenizer:
         return Call(inputs, is_pretokenized, add_special, as_text, probe.truncation, probe.padding)
 
     def _native(self, call: Call) -> list[Encoding] | None:
-        found = self._backend.rows(call, FIELDS)
-        return None if found is None else self._encodings(call, *found)
+        answer = self._backend.answer(call)
+        return None if answer is None else self.encodings(answer)
 
-    def _encodings(self, call: Call, template: Any, rows: Any) -> list[Encoding]:
-        pad_token = call.padding["pad_token"] if call.padding is not None else ""
-        batch = Batch(template, rows, self._backend.run(call), pad_token, self._spell)
-        return [Encoding(batch, i) for i in range(len(rows.widths()))]
+    def encodings(self, answer: Answer) -> list[Encoding]:
+        """Return the rows of an answer as encodings."""
+        return self.encodings_later(answer)()
 
-    def _spell(self, ids: list[int]) -> list[str] | None:
-        """Write ids as tokens; added tokens and the unknown one may stand for other text."""
-        peer = self._backend.peer
-        if type(peer.model).__name__ == "Unigram":
-            return None
-        return spelled(ids, self._backend.added_ids(), peer.id_to_token)
+    def encodings_later(self, answer: Answer) -> Callable[[], list[Encoding]]:
+        """Return what makes encodings of an answer, as the tokenizer is now."""
+        batch = Batch(self._backend, answer)
+        return lambda: [Encoding(batch, i) for i in range(len(answer.rows.widths()))]
 
     def _shown(self, ids: NDArray[Any], skip_special_tokens: bool) -> NDArray[Any]:
         if not skip_special_tokens:

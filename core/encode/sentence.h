@@ -1,0 +1,86 @@
+// The pieces with the greatest sum of scores over a whole text. The sums are floats and run on from
+// the beginning of the text, so how one word is cut can depend on all that is before it: by
+// rounding. A word is remembered with the sums up to which rounding cannot change it.
+#pragma once
+
+#include <vector>
+
+#include "base/types.h"
+#include "encode/look_up.h"
+#include "encode/tables.h"
+#include "vocab/vocab.h"
+
+namespace tokenmill::encode {
+
+class SentenceLookUp {
+public:
+    SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables);
+
+    // Ids of `text`, replacing what `ids` held.
+    void look_up(Bytes text, std::vector<std::uint32_t>& ids);
+    // What each of them stands for.
+    void find_parts(Bytes text, std::vector<Part>& parts);
+
+private:
+    static constexpr std::size_t kLongest = 32;  // bytes of a word that is remembered
+    static constexpr std::size_t kMostIds = 6;
+    static constexpr std::size_t kAhead = 32;  // words: time enough for the tables to arrive
+
+    // What is remembered of a word: it is cut like this behind every sum whose size is below the
+    // limit. Without ids, behind none.
+    struct Word {
+        float limit;
+        std::uint32_t count;
+        const TokenId* ids;
+    };
+    // A word of the text, and where the tables would have it.
+    struct Ahead {
+        Bytes text;
+        std::uint64_t key[4];
+        Line32* set;  // null for a word that is too long
+    };
+    // The best way to the end of a prefix of a word.
+    struct Step {
+        float score;
+        std::uint32_t begin;  // of its last piece
+        TokenId id;           // kNotReached: no way yet
+    };
+    // The same with exact sums, and that of the second best way.
+    struct ExactStep {
+        double best;
+        double second;
+        std::uint32_t begin;
+        TokenId id;
+    };
+
+    void build_joints();
+    [[nodiscard]] std::size_t word_end(Bytes text, std::size_t begin) const noexcept;
+    [[nodiscard]] std::size_t look_ahead(Bytes text, std::size_t& at);
+    [[nodiscard]] Word word_of(const Ahead& ahead);
+    [[nodiscard]] float find_limit(Bytes text);
+    [[nodiscard]] std::uint32_t character_node(Bytes character) const noexcept;
+    template <typename Offer>
+    void visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end, Offer offer) const;
+    template <typename Visit>
+    void visit_characters(Bytes word, Visit visit) const;
+    [[nodiscard]] float find_best(Bytes word, float sum);
+    [[nodiscard]] bool find_exactly(Bytes text);
+    template <typename Put>
+    void collect(Bytes word, Put put);
+    [[nodiscard]] float append_known(const Word& word, float sum,
+                                     std::vector<std::uint32_t>& ids) const;
+    void append_found(Bytes word, std::vector<std::uint32_t>& ids);
+
+    const vocab::VocabView* vocab_;
+    float unknown_score_ = 0.0F;
+    float largest_score_ = 0.0F;         // without its sign
+    std::vector<std::uint64_t> joints_;  // a bit for each two bytes that some piece joins
+    WordTables* tables_;
+    Ahead ahead_[kAhead];
+    std::uint32_t record_[1 + kMostIds];  // a limit and ids, as the tables keep them
+    std::vector<Step> steps_;
+    std::vector<ExactStep> exact_;
+    std::vector<std::uint32_t> ends_;  // of the pieces of the best way, the last one first
+};
+
+}  // namespace tokenmill::encode

@@ -1,0 +1,60 @@
+// A text as models of whole sentences want it: the longest keys of a map are replaced, and blanks
+// are joined, put in front or behind, and written as a marker. Indoors of normalize.
+#pragma once
+
+#include "base/types.h"
+#include "normalize/charsmap.h"
+#include "normalize/normalize.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tokenmill::normalize {
+
+class Sentence {
+public:
+    enum Flag : std::uint8_t {
+        kFront = 1,     // a blank goes in front
+        kBehind = 2,    // or behind
+        kSqueezes = 4,  // no blanks at both ends, and one at the most between
+        kMarks = 8,     // blanks are written as U+2581
+        kSpells = 16,   // U+2581 is written as a blank
+        kAllFlags = 31,
+    };
+
+    // `map` may be empty; `kept` are texts that stand for themselves, none of them empty.
+    // Throws Error{CorruptModel} with `offset` as the place of the map.
+    Sentence(std::uint8_t flags, Bytes map, std::vector<std::vector<std::uint8_t>> kept,
+             std::size_t offset);
+
+    // At every place the longest of the kept texts stands for itself, else the longest key gives
+    // its value, else the character itself: an outcome. The rules for blanks are about these.
+    void rewrite(Bytes text, std::vector<std::uint8_t>& out) const;
+    // The same with spans, which count from the beginning of `text`: it is the original.
+    void rewrite(Bytes text, AlignedText& out) const;
+
+private:
+    struct Outcome {
+        std::size_t taken;
+        Bytes text;
+    };
+    template <typename Output>
+    class Run;
+
+    [[nodiscard]] bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
+    [[nodiscard]] Outcome outcome_at(const std::uint8_t* at, const std::uint8_t* end) const;
+    [[nodiscard]] std::size_t longest_kept(Bytes text) const noexcept;
+    // Which characters stand for themselves.
+    enum class Plain : std::uint8_t { Never, BeforeAscii, Always };
+    [[nodiscard]] Plain plain_of(std::uint32_t code) const noexcept;
+
+    std::uint8_t flags_;
+    std::optional<CharsMap> map_;
+    std::vector<std::vector<std::uint8_t>> kept_;  // sorted
+    bool begins_kept_[256] = {};
+    bool is_plain_ascii_[256] = {};  // never blanks
+    std::vector<Plain> plain_;       // of every basic character; a blank may still be dropped
+};
+
+}  // namespace tokenmill::normalize

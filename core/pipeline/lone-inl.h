@@ -1,0 +1,78 @@
+// Characters that are units by themselves, of a vocabulary over characters: a table says what they
+// become, so they need no look-up and no merging, and a run of them is one unit. Most characters of
+// a script that the vocabulary hardly knows are such. Text compiled once per target, inside its
+// namespace, behind units-inl.h.
+
+// Bits of a block: where units end, which of these ends are cuts, and first bytes of characters of
+// three bytes with an end on both sides.
+struct LoneBlock {
+    std::uint64_t ends;
+    std::uint64_t cuts;
+    std::uint64_t lone;
+};
+
+// The ids of lone characters on their way into the batch.
+struct LoneWriter {
+    LoneWriter(pipeline::Worker& worker, std::uint32_t* room) noexcept
+        : fixed(worker.fixed),
+          char_values(worker.encoder.vocab.char_values.data()),
+          stored(worker.encoder.side.count()),
+          out(room) {}
+
+    void write(const std::uint8_t* character) noexcept {
+        const std::uint64_t value = char_values[decode3(character)];
+        store_inline_ids(out, value);
+        out += vocab::value_tag(value);
+    }
+    // What was written since `run` is unit `index`.
+    void end_run(const std::uint32_t* run, std::uint32_t index) {
+        const auto count = static_cast<std::uint32_t>(out - run);
+        fixed.push_back({index, vocab::pack_reference(vocab::kTagSide, stored, count)});
+        stored += count;
+    }
+
+    std::vector<pipeline::Worker::Fixed>& fixed;
+    const std::uint64_t* const char_values;
+    std::size_t stored;
+    std::uint32_t* out;
+};
+
+// As append_block, for a block with lone characters. The open unit may be one, too: then it is the
+// character in front of the block.
+[[gnu::noinline]] inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
+                                          LoneBlock block, const std::uint8_t*& unit,
+                                          std::uint64_t& piece) {
+    constexpr std::size_t kMostIds = vocab::kInlineIds * 23;
+    encode::WordEncoder& e = worker.encoder;
+    const std::size_t before = e.side.count();
+    LoneWriter ids(worker, e.side.room(kMostIds));
+    UnitWriter to(e);
+    const std::uint8_t* begin = unit;
+    std::uint64_t flag = piece;
+    for (; block.ends != 0; block.ends &= block.ends - 1) {
+        unsigned i = trailing_zeros(block.ends);
+        const std::uint64_t is_cut = (block.cuts >> i & 1) * encode::kUnitPiece;
+        const bool is_lone = (block.lone >> i & 1) != 0;
+        const bool is_carried = i == 0 && begin == at - 3 && (*begin & 0xF0) == 0xE0;
+        std::uint32_t* const run = ids.out;
+        if (is_carried) {
+            ids.write(begin);
+        } else if (begin != at + i) {
+            to.append(begin, static_cast<std::uint64_t>(at + i - begin), flag | is_cut,
+                      load<std::uint64_t>(begin));
+        }
+        for (; (block.lone >> i & 1) != 0; i += 3) {
+            ids.write(at + i);
+        }
+        if (is_lone || is_carried) {
+            ids.end_run(run, to.n);
+            to.append_known();
+            block.ends &= ~low_bits(i);
+        }
+        flag = (block.cuts >> i & 1) * encode::kUnitPiece;
+        begin = at + i;
+    }
+    e.side.take(ids.stored - before);
+    unit = begin;
+    piece = flag;
+}

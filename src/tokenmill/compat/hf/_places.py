@@ -1,0 +1,63 @@
+"""From tokens to characters and words, and back, as `tokenizers.Encoding` answers it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Places(NamedTuple):
+    """Where the tokens of one row stand.
+
+    `words`: the number of the word of its text, None for what was put around texts.
+    `texts`: which text each token is of; `ranges`: from where to where a text is in the row.
+    """
+
+    offsets: list[tuple[int, int]]
+    words: list[int | None]
+    texts: list[int | None]
+    ranges: dict[int, tuple[int, int]]
+
+    def range_of(self, text: int) -> tuple[int, int]:
+        """Return the tokens of a text; of one that is not there, all tokens."""
+        return self.ranges.get(text, (0, len(self.offsets)))
+
+    def token_to_sequence(self, token: int) -> int | None:
+        """Return the text that a token is of."""
+        return self.texts[token]
+
+    def token_to_chars(self, token: int) -> tuple[int, int] | None:
+        """Return the characters of a token."""
+        return None if self.texts[token] is None else self.offsets[token]
+
+    def token_to_word(self, token: int) -> int | None:
+        """Return the word of a token."""
+        return None if self.texts[token] is None else self.words[token]
+
+    def char_to_token(self, char: int, text: int = 0) -> int | None:
+        """Return the first token that holds a character."""
+        begin, end = self.range_of(text)
+        tokens = range(begin, end)
+        return next((t for t in tokens if self.offsets[t][0] <= char < self.offsets[t][1]), None)
+
+    def char_to_word(self, char: int, text: int = 0) -> int | None:
+        """Return the word that holds a character."""
+        token = self.char_to_token(char, text)
+        return None if token is None else self.token_to_word(token)
+
+    def word_to_tokens(self, word: int, text: int = 0) -> tuple[int, int] | None:
+        """Return from where to where the tokens of a word are."""
+        found = []
+        for token in range(*self.range_of(text)):
+            number = self.words[token]
+            if number is not None and number > word:
+                break
+            if number == word:
+                found.append(token)
+        return (found[0], found[-1] + 1) if found else None
+
+    def word_to_chars(self, word: int, text: int = 0) -> tuple[int, int] | None:
+        """Return the characters of a word."""
+        tokens = self.word_to_tokens(word, text)
+        if tokens is None:
+            return None
+        return self.offsets[tokens[0]][0], self.offsets[tokens[1] - 1][1]
