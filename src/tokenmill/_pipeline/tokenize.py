@@ -70,16 +70,17 @@ class Tokenizing:
         """Tokenize everything that is missing; raise the first error of any worker."""
         self._ahead = _AHEAD * workers
         threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             for thread in threads:
                 while thread.is_alive():
                     thread.join(0.2)  # not for ever: Ctrl-C must be heard
         except BaseException:
             self.stop()
             for thread in threads:
-                thread.join()
+                if thread.ident is not None:  # Ctrl-C may come before all have begun
+                    thread.join()
             raise
         finally:
             for feed in self._open:
