@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,10 +167,14 @@ def local_input(number: int, path: str) -> InputFile:
     """Describe a file on this machine."""
     try:
         status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):  # what is read once cannot be planned, nor resumed
+            raise InputError("is no regular file", path=path, hint="pipe it in, and name it as -")
         kind = formats.by_suffix(path)
         if kind is None or kind[0] is None:
             with open(path, "rb") as file:  # noqa: PTH123
                 kind = formats.by_content(file.read(formats.HEAD_BYTES), kind)
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from error
     return InputFile(number, path, status.st_size, status.st_mtime_ns, str(kind[0]), kind[1])
