@@ -33,7 +33,8 @@ class Order:
 
     inputs: Any
     options: dict[str, Any]
-    die_at: int | None = None  # step before which it is killed
+    die_at: int | None = None  # step before which it gets the signal
+    signal: int = signal.SIGKILL
     file_bytes: int | None = None  # a full disk: no file grows beyond this
     tuned: bool = True
 
@@ -50,10 +51,11 @@ class Outcome:
 
 
 class _Steps:
-    """Counts steps, and kills the process before one of them."""
+    """Counts steps, and sends the process a signal before one of them."""
 
-    def __init__(self, die_at: int | None) -> None:
+    def __init__(self, die_at: int | None, signal_number: int) -> None:
         self._die_at = die_at
+        self._signal = signal_number
         self._lock = threading.Lock()
         self.count = 0
 
@@ -62,14 +64,14 @@ class _Steps:
             with self._lock:
                 self.count += 1
                 if self.count == self._die_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.kill(os.getpid(), self._signal)
             return function(*arguments, **named) if does else None
 
         return step
 
 
 def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
-    steps = _Steps(order.die_at)
+    steps = _Steps(order.die_at, order.signal)
     os.fsync = steps.before(os.fsync, does=False)  # a killed process loses no page of the cache
     os.replace = steps.before(os.replace)
     os.unlink = steps.before(os.unlink)
@@ -92,10 +94,8 @@ def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
     connection.send(Outcome(0, error, steps.count, seconds, peak))
 
 
-def run_child(
-    order: Order, *, kill_after: float | None = None, interrupt_after: float | None = None
-) -> Outcome:
-    """Run a child to its end, or send it SIGKILL or SIGINT some seconds after it begins."""
+def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
+    """Run a child to its end, or kill it some seconds after it begins."""
     ours, theirs = _SERVER.Pipe()
     process = _SERVER.Process(target=_child, args=(theirs, order))
     process.start()
@@ -106,10 +106,6 @@ def run_child(
         if kill_after is not None:
             time.sleep(kill_after)
             process.kill()
-        if interrupt_after is not None:
-            time.sleep(interrupt_after)
-            assert process.pid is not None
-            os.kill(process.pid, signal.SIGINT)
         outcome = ours.recv()
     process.join()
     assert process.exitcode is not None
