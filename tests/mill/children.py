@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.mill.tuned import shrink
+from tests.mill.tuned import Sizes, shrink
 from tokenmill._files import NewFile
 from tokenmill._pipeline import pack
 
@@ -36,7 +36,7 @@ class Order:
     die_at: int | None = None  # step before which it gets the signal
     signal: int = signal.SIGKILL
     file_bytes: int | None = None  # a full disk: no file grows beyond this
-    tuned: bool = True
+    sizes: Sizes | None = Sizes()
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Outcome:
     steps: int
     seconds: float
     peak_mb: float
+    grown_mb: float  # from when it began
 
 
 class _Steps:
@@ -77,12 +78,13 @@ def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
     os.unlink = steps.before(os.unlink)
     os.rmdir = steps.before(os.rmdir)
     NewFile.write = steps.before(NewFile.write)  # type: ignore[method-assign]
-    if order.tuned:
-        shrink()
+    if order.sizes is not None:
+        shrink(sizes=order.sizes)
     if order.file_bytes is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (order.file_bytes, order.file_bytes))
     connection.send("ready")
+    at_first = peak_mb()
     began = time.perf_counter()
     error: BaseException | None = None
     try:
@@ -90,8 +92,12 @@ def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
     except BaseException as raised:  # noqa: BLE001 -- told to the test
         error = raised
     seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    connection.send(Outcome(0, error, steps.count, seconds, peak))
+    peak = peak_mb()
+    connection.send(Outcome(0, error, steps.count, seconds, peak, peak - at_first))
+
+
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
 
 
 def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
@@ -110,5 +116,5 @@ def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
     process.join()
     assert process.exitcode is not None
     if outcome is None:
-        return Outcome(process.exitcode, None, 0, 0.0, 0.0)
+        return Outcome(process.exitcode, None, 0, 0.0, 0.0, 0.0)
     return outcome
