@@ -65,6 +65,8 @@ class Run:
         """Sweep away what was left unfinished, and write down the plan."""
         self._work.refuse_strangers(self._settings.formats)
         self._work.sweep(self._settings.formats)
+        if not all(stream.resumable for stream in self.plan.streams):
+            self._work.clear()  # nobody knows whether what comes now is what came then
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 

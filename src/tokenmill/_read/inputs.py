@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import InputError, OptionError, SourceNotFound
 from tokenmill._read import formats
+from tokenmill._read.fingerprint import fingerprint
 from tokenmill._read.remote import changed_ns, file_system, is_remote
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class InputFile:
     source: int
     path: str
     size: int  # in bytes; -1 where it is not known
-    modified_ns: int
+    modified_ns: int  # of an object in memory its fingerprint
     format: str  # of formats.FORMATS
     compression: str | None = None
     data: Any = field(default=None, compare=False, repr=False)
@@ -187,7 +188,8 @@ def _object_input(number: int, data: Any) -> InputFile:  # noqa: ANN401
             f"expected a path, a URL, a dataset or an iterable of rows, got {type(data).__name__}",
             where=f"source {number}",
         )
-    return InputFile(number, f"<{type(data).__name__} {number}>", -1, 0, "dataset", None, data)
+    name = f"<{type(data).__name__} {number}>"
+    return InputFile(number, name, -1, fingerprint(data), "dataset", None, data)
 
 
 def _check_unique(files: list[InputFile]) -> None:
