@@ -31,7 +31,18 @@ BAD_LINES = (
     ("too_long", b'{"text": "' + b"x" * (LONGEST + 1) + b'"}'),
     ("too_long", b'{"id": "' + b"y" * (LONGEST + SLACK) + b'", "text": "short"}'),
 )
-_WORDS = ["hello", "world", " ", "the", "\n", "caf\u00e9", "\u4f60\u597d", "</s>", "12", "\U0001f600"]
+_WORDS = [
+    "hello",
+    "world",
+    " ",
+    "the",
+    "\n",
+    "caf\u00e9",
+    "\u4f60\u597d",
+    "</s>",
+    "12",
+    "\U0001f600",
+]
 
 
 @dataclass

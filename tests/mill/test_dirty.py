@@ -87,7 +87,9 @@ def test_quarantine_is_in_the_order_of_the_files(
     assert list(quarantined(tmp_path / "out")) == [("too_long", paths[0], 1, 0), *corpus.bad]
 
 
-def test_quarantine_keeps_what_a_record_was(dirty: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_quarantine_keeps_what_a_record_was(
+    dirty: Corpus, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
     pack(dirty.paths, output=tmp_path, tokenizer=tokenizer, **OPTIONS)
     raws = set()
     for line in (tmp_path / "quarantine.jsonl").read_text().splitlines():
@@ -104,9 +106,7 @@ def test_skip_counts_and_does_not_keep(
     reason: str, dirty: Corpus, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     policies = dict.fromkeys(REASONS, "quarantine") | {reason: "skip"}
-    manifest = pack(
-        dirty.paths, output=tmp_path, tokenizer=tokenizer, on_bad=policies, **OPTIONS
-    )
+    manifest = pack(dirty.paths, output=tmp_path, tokenizer=tokenizer, on_bad=policies, **OPTIONS)
     assert list(quarantined(tmp_path)) == [bad for bad in dirty.bad if bad[0] != reason]
     assert manifest.documents["skipped"][reason] == sum(bad[0] == reason for bad in dirty.bad)
     assert manifest.documents["out"] == len(dirty.good)

@@ -155,7 +155,9 @@ def test_damaged_in_the_middle(
     path = tmp_path / name
     whole = path.read_bytes()
     middle = len(whole) // 2
-    path.write_bytes(whole[: middle + 9] if cut else whole[:middle] + bytes(40) + whole[middle + 40 :])
+    path.write_bytes(
+        whole[: middle + 9] if cut else whole[:middle] + bytes(40) + whole[middle + 40 :]
+    )
     with pytest.raises(InputError, match=name) as caught:
         pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, field="text", **OPTIONS)
     assert caught.value.path == str(path)
@@ -208,6 +210,4 @@ def test_folder_that_may_not_be_written(tokenizer: Tokenizer, tmp_path: Path) ->
     (tmp_path / "a.jsonl").write_text('{"text": "hello"}\n')
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot be written: Not a directory"):
-        pack(
-            tmp_path / "a.jsonl", output=tmp_path / "file" / "out", tokenizer=tokenizer, **OPTIONS
-        )
+        pack(tmp_path / "a.jsonl", output=tmp_path / "file" / "out", tokenizer=tokenizer, **OPTIONS)

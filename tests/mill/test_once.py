@@ -60,7 +60,9 @@ KINDS: dict[str, Callable[..., Any]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("place", [(feed.Feed, "_write"), (run, "write_documents")], ids=["tokenize", "pack"])
+@pytest.mark.parametrize(
+    "place", [(feed.Feed, "_write"), (run, "write_documents")], ids=["tokenize", "pack"]
+)
 def test_stopped_and_resumed(
     kind: str,
     place: tuple[Any, str],

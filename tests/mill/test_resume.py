@@ -131,7 +131,12 @@ def test_damaged_work_is_made_again(
     out = tmp_path / "out"
     interrupted(monkeypatch, mill, out, run, "write_json", 2)
     parts = sorted((out / "_work" / "parts").glob("*.tokens"))
-    for path in (parts[1], parts[-1], out / "bin" / "shard-00002.bin", out / "index" / "shard-00003.rows"):
+    for path in (
+        parts[1],
+        parts[-1],
+        out / "bin" / "shard-00002.bin",
+        out / "index" / "shard-00003.rows",
+    ):
         if damage == "truncate":
             os.truncate(path, path.stat().st_size // 2)
         elif damage == "remove":
@@ -140,6 +145,25 @@ def test_damaged_work_is_made_again(
             path.with_suffix(".json").unlink()
     mill(out)
     assert digests(out) == expected
+
+
+@pytest.mark.parametrize("damage", ["truncate", "remove"])
+def test_damaged_order_is_made_again(
+    damage: str,
+    mill: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mill(tmp_path / "alone", shuffle="docs")
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        stop_at(patch, shards, "write_index", 3)
+        with pytest.raises(Stop):
+            mill(out, shuffle="docs")
+    bucket = sorted((out / "_work" / "order").glob("*.run"))[1]
+    os.truncate(bucket, 40) if damage == "truncate" else bucket.unlink()
+    mill(out, shuffle="docs")
+    assert digests(out) == digests(tmp_path / "alone")
 
 
 def test_unfinished_files_are_swept_and_others_stay(
@@ -163,7 +187,9 @@ def test_unfinished_files_are_swept_and_others_stay(
     assert found == expected
 
 
-def test_finished_output_is_left_alone(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+def test_finished_output_is_left_alone(
+    mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # noqa: ANN401
     first = mill(tmp_path / "out")
     monkeypatch.setattr(run.Run, "execute", lambda _: pytest.fail("it was finished"))
     times = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*") if p.name != ".lock"}
@@ -271,7 +297,11 @@ def test_names_that_are_not_utf8(tokenizer: Tokenizer, tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl")
     with open(name, "w") as file:  # noqa: PTH123 -- as it is
         file.write('{"text": "hello world"}\n{"text": 1}\n' * 100)
-    options: dict[str, Any] = {"tokenizer": tokenizer, "context_length": 32, "format": "datatrove,bin"}
+    options: dict[str, Any] = {
+        "tokenizer": tokenizer,
+        "context_length": 32,
+        "format": "datatrove,bin",
+    }
     manifest = pack(name, output=tmp_path / "out", **options)
     again = pack(name, output=tmp_path / "out", **options)
     assert again.data == manifest.data

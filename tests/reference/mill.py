@@ -132,7 +132,9 @@ def _make_split(wanted: Wanted, split: str, mine: list[Document], made: Milled) 
     limit = wanted.get("max_sequences")
     if limit is not None:
         shards = [rows[: max(0, limit - before)] for before, rows in _with_counts(shards)]
-    shards = [rows for rows in shards if rows] if wanted.get("pack") == "concat" or limit else shards
+    shards = (
+        [rows for rows in shards if rows] if wanted.get("pack") == "concat" or limit else shards
+    )
     rows = [row for shard in shards for row in shard]
     placed = {number for row in rows for number, _ in row}
     reason = "max_sequences" if limit else "tail" if wanted.get("pack") == "concat" else "no_row"
