@@ -16,7 +16,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.mill.tuned import Sizes, shrink
+from tests.mill.tuned import SMALL, Sizes, shrink
+
 from tokenmill._files import NewFile
 from tokenmill._pipeline import pack
 
@@ -36,7 +37,7 @@ class Order:
     die_at: int | None = None  # step before which it gets the signal
     signal: int = signal.SIGKILL
     file_bytes: int | None = None  # a full disk: no file grows beyond this
-    sizes: Sizes | None = Sizes()
+    sizes: Sizes | None = SMALL
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
     error: BaseException | None = None
     try:
         pack(order.inputs, **order.options)
-    except BaseException as raised:  # noqa: BLE001 -- told to the test
+    except BaseException as raised:
         error = raised
     seconds = time.perf_counter() - began
     peak = peak_mb()
@@ -106,7 +107,7 @@ def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
     process = _SERVER.Process(target=_child, args=(theirs, order))
     process.start()
     theirs.close()
-    outcome = None
+    outcome: Outcome | None = None
     with contextlib.suppress(EOFError):  # it died
         assert ours.recv() == "ready"
         if kill_after is not None:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from tests.reference import packing
 from tests.reference.mill import Milled, Wanted, mill
+
 from tokenmill._files import UNFINISHED
 from tokenmill._write import FORMATS, read_index
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tests.reference.packing import Row
+
     from tokenmill import Tokenizer
     from tokenmill._pipeline import Manifest
 

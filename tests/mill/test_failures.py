@@ -1,4 +1,4 @@
-"""Full disks, inputs that vanish, change or are damaged, Ctrl-C: said clearly, nothing half-done."""
+"""Full disks, inputs that vanish, change or are damaged, Ctrl-C: nothing is left half-done."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.mill.children import Order, run_child
 from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
 from tests.mill.outputs import digests, unfinished_names
+
 from tokenmill._errors import (
     InputError,
     OutputError,
@@ -128,8 +128,13 @@ def test_input_that_goes_away_in_the_middle(
     kept = tmp_path / "kept"
     shutil.copy2(path, kept)
     start = run.Run.start
+
+    def spoiled(self: run.Run) -> None:
+        start(self)
+        spoil(path)
+
     with monkeypatch.context() as patch:
-        patch.setattr(run.Run, "start", lambda self: (start(self), spoil(path)))
+        patch.setattr(run.Run, "start", spoiled)
         with pytest.raises(InputError, match=name) as caught:
             pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
     assert caught.value.path == str(path)
@@ -147,7 +152,7 @@ def test_input_that_goes_away_in_the_middle(
 @pytest.mark.parametrize("cut", [True, False])
 def test_damaged_in_the_middle(
     name: str,
-    cut: bool,  # noqa: FBT001
+    cut: bool,
     tokenizer: Tokenizer,
     tmp_path: Path,
 ) -> None:

@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.mill.children import Order, Outcome, run_child
 from tests.mill.outputs import quarantined
 from tests.mill.tuned import Sizes
+
 from tokenmill._pipeline import Manifest
 
 if TYPE_CHECKING:

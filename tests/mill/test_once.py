@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-
 from tests.mill.outputs import digests
+
 from tokenmill._errors import PlanDiffers
 from tokenmill._pipeline import feed, pack, run
 
@@ -39,11 +40,9 @@ def piped(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
     body = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
 
     def fill() -> None:
-        with open(theirs, "wb") as file:  # noqa: PTH123
-            try:
-                file.write(body)
-            except BrokenPipeError:  # the reader was stopped
-                pass
+        # The reader may have been stopped.
+        with contextlib.suppress(BrokenPipeError), open(theirs, "wb") as file:  # noqa: PTH123
+            file.write(body)
 
     threading.Thread(target=fill, daemon=True).start()
     stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(ours)))

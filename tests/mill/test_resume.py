@@ -10,10 +10,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.mill.children import Order, run_child
 from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import digests, unfinished_names
+
 from tokenmill._errors import OptionError, OutputInUse, PlanDiffers
 from tokenmill._files import UNFINISHED
 from tokenmill._pipeline import feed, pack, run, shards
@@ -112,7 +112,12 @@ def test_parts_and_shards_are_not_made_twice(
     interrupted(monkeypatch, mill, tmp_path / "out", run, "write_json", 2)
     made = []
     make = shards.Sharding.make
-    monkeypatch.setattr(shards.Sharding, "make", lambda *a: made.append(a[1]) or make(*a))
+
+    def noted(self: Any, number: int, meter: Any) -> Any:  # noqa: ANN401
+        made.append(number)
+        return make(self, number, meter)
+
+    monkeypatch.setattr(shards.Sharding, "make", noted)
     monkeypatch.setattr(feed.Feed, "take", lambda _: pytest.fail("nothing is left to read"))
     (tmp_path / "out" / "bin" / "shard-00001.bin").unlink()
     mill(tmp_path / "out")
@@ -188,8 +193,10 @@ def test_unfinished_files_are_swept_and_others_stay(
 
 
 def test_finished_output_is_left_alone(
-    mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # noqa: ANN401
+    mill: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = mill(tmp_path / "out")
     monkeypatch.setattr(run.Run, "execute", lambda _: pytest.fail("it was finished"))
     times = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*") if p.name != ".lock"}
@@ -199,8 +206,8 @@ def test_finished_output_is_left_alone(
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_another_command_is_refused_with_the_differences(
-    finished: bool,  # noqa: FBT001
+def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
+    finished: bool,
     mill: Any,  # noqa: ANN401
     dirty: Corpus,
     tokenizer: Tokenizer,
@@ -266,13 +273,15 @@ def test_two_runs_at_once(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     out = tmp_path / "out"
     refused = []
 
-    def second(_: Any) -> None:  # noqa: ANN401
+    start = run.Run.start
+
+    def second(first: run.Run) -> None:
+        start(first)
         with pytest.raises(OutputInUse, match="another run is writing here") as caught:
             mill(out, force=True)
         refused.append(str(caught.value))
 
-    start = run.Run.start
-    monkeypatch.setattr(run.Run, "start", lambda self: (start(self), second(self)))
+    monkeypatch.setattr(run.Run, "start", second)
     mill(out)
     assert str(out) in refused[0]
     assert "hint: " in refused[0]

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import xxhash
-
 from tests.reference import packing
 from tests.reference.jsonl import read_line
+
 from tokenmill._read import rules
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.reference.packing import Row
+
     from tokenmill import Tokenizer
 
 
@@ -154,6 +155,8 @@ def _read_file(wanted: Wanted, source: int, path: Path, made: Milled) -> None:
     records = list(_records(path, wanted.get("text_mode", "file")))
     replace = frozenset(r for r, policy in wanted.get("on_bad", {}).items() if policy == "replace")
     longest = wanted.get("max_document_bytes", 1 << 30)
+    text: bytes | None
+    reason: str | None
     for line, offset, record in records:
         if isinstance(record, bytes) and len(record) > longest + rules.LINE_SLACK:
             text, reason = None, "too_long"
@@ -186,8 +189,8 @@ def _records(path: Path, text_mode: str) -> Iterator[tuple[int, int, Any]]:
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        for row, text in enumerate(pq.read_table(path).column("text").to_pylist(), 1):
-            yield row, -1, (None if text is None else text.encode(), "null_field")
+        for number, text in enumerate(pq.read_table(path).column("text").to_pylist(), 1):
+            yield number, -1, (None if text is None else text.encode(), "null_field")
         return
     data = _decompressed(path)
     if ".csv" in path.name:

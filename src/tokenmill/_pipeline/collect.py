@@ -37,7 +37,7 @@ def collect(
     if len(used) <= _MAPPED_PARTS:
         gather([parts[i].ids() for i in used], source, begins, lengths, out)
         return out
-    view, size = memoryview(out).cast("B"), out.itemsize
+    view, size = out.data.cast("B"), out.itemsize
     ends = np.cumsum(lengths) * size
     order = np.argsort(source, kind="stable")
     borders = np.searchsorted(source[order], np.arange(len(used) + 1))

@@ -1,4 +1,4 @@
-"""A number that changes when the rows of an object in memory do, as a file's time of change does."""
+"""A number that changes when the rows of an object in memory do, as the time of a file does."""
 
 from __future__ import annotations
 
