@@ -358,19 +358,13 @@ class Tokenizer:
         return int(self._model.vocab_size)
 
     @property
-    def max_id(self) -> int:
-        """The largest id that can occur in a result."""
-        return int(self._model.max_id)
-
-    @property
     def special_tokens(self) -> Mapping[str, int]:
         """Ids of the special tokens by their text."""
         return MappingProxyType(self._ready.meta["special_tokens"])
 
     def memory(self) -> dict[str, int]:
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
-        memory: dict[str, int] = self._model.memory()
-        return memory
+        return dict(self._model.memory())
 
     def describe(self) -> Description:
         """Say which split, normalizer and path this tokenizer uses, and why."""

@@ -203,7 +203,7 @@ def _settings(
     pad = _boundary("pad", options.get("pad"), tokenizer, ends, notes)
     if pad is None and way not in ("none",):
         pad = eos  # what most trainers do that know no padding token
-    ids = [tokenizer.max_id, *(i for i in (eos, bos, pad) if i is not None)]
+    ids = [tokenizer.vocab_size - 1, *(i for i in (eos, bos, pad) if i is not None)]
     tail = resolve_tail(options.get("tail"), way, formats)
     settings = Settings(
         formats=formats,
@@ -269,7 +269,7 @@ def _boundary(
         isinstance(given, str) and given.isascii() and given.isdigit()
     )
     token_id = int(given) if is_id else tokenizer.token_to_id(str(given))  # type: ignore[call-overload]
-    if token_id is None or not 0 <= token_id <= tokenizer.max_id:
+    if token_id is None or not 0 <= token_id < tokenizer.vocab_size:
         raise OptionError(
             f"the tokenizer has no token {given!r}",
             where=role,
