@@ -16,7 +16,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.mill.tuned import shrink
+from tests.mill.tuned import SMALL, Sizes, shrink
+
 from tokenmill._files import NewFile
 from tokenmill._pipeline import pack
 
@@ -33,9 +34,10 @@ class Order:
 
     inputs: Any
     options: dict[str, Any]
-    die_at: int | None = None  # step before which it is killed
+    die_at: int | None = None  # step before which it gets the signal
+    signal: int = signal.SIGKILL
     file_bytes: int | None = None  # a full disk: no file grows beyond this
-    tuned: bool = True
+    sizes: Sizes | None = SMALL
 
 
 @dataclass(frozen=True)
@@ -47,13 +49,15 @@ class Outcome:
     steps: int
     seconds: float
     peak_mb: float
+    grown_mb: float  # from when it began
 
 
 class _Steps:
-    """Counts steps, and kills the process before one of them."""
+    """Counts steps, and sends the process a signal before one of them."""
 
-    def __init__(self, die_at: int | None) -> None:
+    def __init__(self, die_at: int | None, signal_number: int) -> None:
         self._die_at = die_at
+        self._signal = signal_number
         self._lock = threading.Lock()
         self.count = 0
 
@@ -62,57 +66,56 @@ class _Steps:
             with self._lock:
                 self.count += 1
                 if self.count == self._die_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
+                    os.kill(os.getpid(), self._signal)
             return function(*arguments, **named) if does else None
 
         return step
 
 
 def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
-    steps = _Steps(order.die_at)
+    steps = _Steps(order.die_at, order.signal)
     os.fsync = steps.before(os.fsync, does=False)  # a killed process loses no page of the cache
     os.replace = steps.before(os.replace)
     os.unlink = steps.before(os.unlink)
     os.rmdir = steps.before(os.rmdir)
     NewFile.write = steps.before(NewFile.write)  # type: ignore[method-assign]
-    if order.tuned:
-        shrink()
+    if order.sizes is not None:
+        shrink(sizes=order.sizes)
     if order.file_bytes is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (order.file_bytes, order.file_bytes))
     connection.send("ready")
+    at_first = peak_mb()
     began = time.perf_counter()
     error: BaseException | None = None
     try:
         pack(order.inputs, **order.options)
-    except BaseException as raised:  # noqa: BLE001 -- told to the test
+    except BaseException as raised:
         error = raised
     seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-    connection.send(Outcome(0, error, steps.count, seconds, peak))
+    peak = peak_mb()
+    connection.send(Outcome(0, error, steps.count, seconds, peak, peak - at_first))
 
 
-def run_child(
-    order: Order, *, kill_after: float | None = None, interrupt_after: float | None = None
-) -> Outcome:
-    """Run a child to its end, or send it SIGKILL or SIGINT some seconds after it begins."""
+def peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
+    """Run a child to its end, or kill it some seconds after it begins."""
     ours, theirs = _SERVER.Pipe()
     process = _SERVER.Process(target=_child, args=(theirs, order))
     process.start()
     theirs.close()
-    outcome = None
+    outcome: Outcome | None = None
     with contextlib.suppress(EOFError):  # it died
         assert ours.recv() == "ready"
         if kill_after is not None:
             time.sleep(kill_after)
             process.kill()
-        if interrupt_after is not None:
-            time.sleep(interrupt_after)
-            assert process.pid is not None
-            os.kill(process.pid, signal.SIGINT)
         outcome = ours.recv()
     process.join()
     assert process.exitcode is not None
     if outcome is None:
-        return Outcome(process.exitcode, None, 0, 0.0, 0.0)
+        return Outcome(process.exitcode, None, 0, 0.0, 0.0, 0.0)
     return outcome

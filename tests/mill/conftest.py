@@ -6,9 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
-
 from tests.mill.corpus import Corpus, dirty_corpus
 from tests.mill.tuned import shrink
+
 from tokenmill import Tokenizer
 
 if TYPE_CHECKING:

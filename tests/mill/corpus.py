@@ -31,7 +31,18 @@ BAD_LINES = (
     ("too_long", b'{"text": "' + b"x" * (LONGEST + 1) + b'"}'),
     ("too_long", b'{"id": "' + b"y" * (LONGEST + SLACK) + b'", "text": "short"}'),
 )
-_WORDS = ["hello", "world", " ", "the", "\n", "caf\u00e9", "\u4f60\u597d", "</s>", "12", "\U0001f600"]
+_WORDS = [
+    "hello",
+    "world",
+    " ",
+    "the",
+    "\n",
+    "caf\u00e9",
+    "\u4f60\u597d",
+    "</s>",
+    "12",
+    "\U0001f600",
+]
 
 
 @dataclass
@@ -68,12 +79,12 @@ def add_lines(
     for reason, line in bad:
         lines.insert(rng.randint(0, len(lines)), (reason, line))
     body = b""
-    for number, (reason, line) in enumerate(lines, 1):
-        if reason is None:
+    for number, (fault, line) in enumerate(lines, 1):
+        if fault is None:
             text = json.loads(line)["text"]
             corpus.good.append((str(path), number, len(body), text))
         else:
-            corpus.bad.append((reason, str(path), number, len(body)))
+            corpus.bad.append((fault, str(path), number, len(body)))
         body += line + b"\n"
     write_compressed(path, body)
     corpus.files.append(path)
@@ -109,7 +120,7 @@ def add_parquet(corpus: Corpus, path: Path, rng: random.Random, documents: int) 
 
 def dirty_corpus(folder: Path, documents: int = 150, seed: int = 7) -> Corpus:
     """JSONL that is cut into ranges, small files that are put together, gz, zst and Parquet."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311
     corpus = Corpus()
     add_lines(corpus, folder / "a.jsonl", rng, 3 * documents, BAD_LINES * 3)
     for number in range(3):

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
 from tests.reference import packing
 from tests.reference.mill import Milled, Wanted, mill
+
 from tokenmill._files import UNFINISHED
 from tokenmill._write import FORMATS, read_index
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tests.reference.packing import Row
+
     from tokenmill import Tokenizer
     from tokenmill._pipeline import Manifest
 
@@ -38,9 +39,7 @@ def unfinished_names(output: Path) -> list[str]:
     return [str(path.relative_to(output)) for path in output.rglob("*" + UNFINISHED)]
 
 
-def wanted(
-    inputs: Sequence[Any], tokenizer: Tokenizer, options: Mapping[str, Any]
-) -> Wanted:
+def wanted(inputs: Sequence[Any], tokenizer: Tokenizer, options: Mapping[str, Any]) -> Wanted:
     """Say to the slow mill what `pack` is told."""
     sources: list[tuple[list[Path], str | None, int | None]] = []
     plain = [Path(item) for item in inputs if not isinstance(item, dict)]
@@ -50,9 +49,7 @@ def wanted(
         if isinstance(item, dict):
             weight = item.get("weight")
             paths = [Path(path) for path in item["paths"]]
-            sources.append(
-                (paths, None if weight is None else str(weight), item.get("max_tokens"))
-            )
+            sources.append((paths, None if weight is None else str(weight), item.get("max_tokens")))
     return Wanted(sources, tokenizer, {"eos": EOS, "pack": "concat", **options})
 
 
@@ -125,7 +122,9 @@ def compare_books(manifest: Manifest, slow: Milled) -> None:
     assert tokens["out"] == sum(
         len(expected_ids(manifest, first, rows, slow)) for rows in slow.rows.values()
     )
-    assert tokens["in"] + tokens["padding"] + tokens["repeated"] == tokens["out"] + tokens["dropped"]
+    assert (
+        tokens["in"] + tokens["padding"] + tokens["repeated"] == tokens["out"] + tokens["dropped"]
+    )
 
 
 def compare_tables(output: Path, slow: Milled) -> None:

@@ -8,7 +8,6 @@ import signal
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.mill.children import Order, Outcome, run_child
 from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import digests, unfinished_names
@@ -73,12 +72,12 @@ def test_killed_at_steps_and_resumed(
     way: str, dirty: Corpus, small_json: Path, tmp_path: Path
 ) -> None:
     killing = Killing(way, dirty, small_json, tmp_path)
-    kill_at_steps(killing, 3, random.Random(way))
+    kill_at_steps(killing, 3, random.Random(way))  # noqa: S311
 
 
 def test_killed_at_any_time_and_resumed(dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
     killing = Killing("concat", dirty, small_json, tmp_path)
-    rng, killed = random.Random(), 0
+    rng, killed = random.Random(), 0  # noqa: S311
     for _ in range(4):
         wait = rng.uniform(0, killing.alone.seconds)
         killed += killing.resume(kill_after=wait).code == -signal.SIGKILL
@@ -91,15 +90,15 @@ def test_killed_at_any_time_and_resumed(dirty: Corpus, small_json: Path, tmp_pat
 @pytest.mark.parametrize("way", WAYS)
 def test_killed_at_fifty_steps(way: str, dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
     killing = Killing(way, dirty, small_json, tmp_path)
-    kill_at_steps(killing, 50, random.Random())
+    kill_at_steps(killing, 50, random.Random())  # noqa: S311
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_killed_at_fifty_times(way: str, dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
     killing = Killing(way, dirty, small_json, tmp_path)
-    rng, killed = random.Random(), 0
-    while killed < 50:  # noqa: PLR2004
+    rng, killed = random.Random(), 0  # noqa: S311
+    while killed < 50:
         outcome = killing.resume(kill_after=rng.uniform(0, killing.alone.seconds))
         killed += outcome.code == -signal.SIGKILL
         if outcome.code == 0:

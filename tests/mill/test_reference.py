@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-
 from tests.mill.corpus import BAD_LINES, LONGEST, Corpus, add_lines, add_parquet
 from tests.mill.outputs import BOS, compare
 from tests.mill.tuned import Sizes, shrink
+
 from tokenmill import Tokenizer
 from tokenmill._pipeline import pack
 from tokenmill._write import FORMATS
@@ -69,7 +69,7 @@ def test_output_is_that_of_the_slow_mill(
 @pytest.fixture(scope="module")
 def three(tmp_path_factory: pytest.TempPathFactory) -> list[list[str]]:
     """Return the files of three sources."""
-    folder, rng = tmp_path_factory.mktemp("three"), random.Random(11)
+    folder, rng = tmp_path_factory.mktemp("three"), random.Random(11)  # noqa: S311
     sources = []
     for number, documents in enumerate((120, 60, 90)):
         corpus = Corpus()
@@ -107,7 +107,7 @@ def test_sources_are_weighed_and_capped(
 
 
 def test_tables_and_plain_text(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    folder, rng = tmp_path / "in", random.Random(4)
+    folder, rng = tmp_path / "in", random.Random(4)  # noqa: S311
     folder.mkdir()
     corpus = Corpus()
     add_parquet(corpus, folder / "a.parquet", rng, 200)
@@ -199,7 +199,7 @@ SIZES = st.builds(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # an example is too slow to shrink
 )
 @given(st.lists(LENGTHS, max_size=40), WAYS, CHOICES, CAPS, SIZES, st.integers(0, 3))
-def test_any_options_and_sizes(
+def test_any_options_and_sizes(  # noqa: PLR0917
     tokenizer: Tokenizer,
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,

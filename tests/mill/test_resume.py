@@ -10,10 +10,10 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.mill.children import Order, run_child
 from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import digests, unfinished_names
+
 from tokenmill._errors import OptionError, OutputInUse, PlanDiffers
 from tokenmill._files import UNFINISHED
 from tokenmill._pipeline import feed, pack, run, shards
@@ -112,7 +112,12 @@ def test_parts_and_shards_are_not_made_twice(
     interrupted(monkeypatch, mill, tmp_path / "out", run, "write_json", 2)
     made = []
     make = shards.Sharding.make
-    monkeypatch.setattr(shards.Sharding, "make", lambda *a: made.append(a[1]) or make(*a))
+
+    def noted(self: Any, number: int, meter: Any) -> Any:  # noqa: ANN401
+        made.append(number)
+        return make(self, number, meter)
+
+    monkeypatch.setattr(shards.Sharding, "make", noted)
     monkeypatch.setattr(feed.Feed, "take", lambda _: pytest.fail("nothing is left to read"))
     (tmp_path / "out" / "bin" / "shard-00001.bin").unlink()
     mill(tmp_path / "out")
@@ -131,7 +136,12 @@ def test_damaged_work_is_made_again(
     out = tmp_path / "out"
     interrupted(monkeypatch, mill, out, run, "write_json", 2)
     parts = sorted((out / "_work" / "parts").glob("*.tokens"))
-    for path in (parts[1], parts[-1], out / "bin" / "shard-00002.bin", out / "index" / "shard-00003.rows"):
+    for path in (
+        parts[1],
+        parts[-1],
+        out / "bin" / "shard-00002.bin",
+        out / "index" / "shard-00003.rows",
+    ):
         if damage == "truncate":
             os.truncate(path, path.stat().st_size // 2)
         elif damage == "remove":
@@ -140,6 +150,25 @@ def test_damaged_work_is_made_again(
             path.with_suffix(".json").unlink()
     mill(out)
     assert digests(out) == expected
+
+
+@pytest.mark.parametrize("damage", ["truncate", "remove"])
+def test_damaged_order_is_made_again(
+    damage: str,
+    mill: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mill(tmp_path / "alone", shuffle="docs")
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        stop_at(patch, shards, "write_index", 3)
+        with pytest.raises(Stop):
+            mill(out, shuffle="docs")
+    bucket = sorted((out / "_work" / "order").glob("*.run"))[1]
+    os.truncate(bucket, 40) if damage == "truncate" else bucket.unlink()
+    mill(out, shuffle="docs")
+    assert digests(out) == digests(tmp_path / "alone")
 
 
 def test_unfinished_files_are_swept_and_others_stay(
@@ -163,7 +192,11 @@ def test_unfinished_files_are_swept_and_others_stay(
     assert found == expected
 
 
-def test_finished_output_is_left_alone(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+def test_finished_output_is_left_alone(
+    mill: Any,  # noqa: ANN401
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     first = mill(tmp_path / "out")
     monkeypatch.setattr(run.Run, "execute", lambda _: pytest.fail("it was finished"))
     times = {p: p.stat().st_mtime_ns for p in (tmp_path / "out").rglob("*") if p.name != ".lock"}
@@ -173,8 +206,8 @@ def test_finished_output_is_left_alone(mill: Any, tmp_path: Path, monkeypatch: p
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_another_command_is_refused_with_the_differences(
-    finished: bool,  # noqa: FBT001
+def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
+    finished: bool,
     mill: Any,  # noqa: ANN401
     dirty: Corpus,
     tokenizer: Tokenizer,
@@ -240,13 +273,15 @@ def test_two_runs_at_once(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     out = tmp_path / "out"
     refused = []
 
-    def second(_: Any) -> None:  # noqa: ANN401
+    start = run.Run.start
+
+    def second(first: run.Run) -> None:
+        start(first)
         with pytest.raises(OutputInUse, match="another run is writing here") as caught:
             mill(out, force=True)
         refused.append(str(caught.value))
 
-    start = run.Run.start
-    monkeypatch.setattr(run.Run, "start", lambda self: (start(self), second(self)))
+    monkeypatch.setattr(run.Run, "start", second)
     mill(out)
     assert str(out) in refused[0]
     assert "hint: " in refused[0]
@@ -271,7 +306,11 @@ def test_names_that_are_not_utf8(tokenizer: Tokenizer, tmp_path: Path) -> None:
     name = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.jsonl")
     with open(name, "w") as file:  # noqa: PTH123 -- as it is
         file.write('{"text": "hello world"}\n{"text": 1}\n' * 100)
-    options: dict[str, Any] = {"tokenizer": tokenizer, "context_length": 32, "format": "datatrove,bin"}
+    options: dict[str, Any] = {
+        "tokenizer": tokenizer,
+        "context_length": 32,
+        "format": "datatrove,bin",
+    }
     manifest = pack(name, output=tmp_path / "out", **options)
     again = pack(name, output=tmp_path / "out", **options)
     assert again.data == manifest.data

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import BOS, digests
 from tests.mill.tuned import Sizes, shrink
+
 from tokenmill._pipeline import pack
 
 if TYPE_CHECKING:

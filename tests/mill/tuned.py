@@ -23,7 +23,10 @@ class Sizes:
     line_slack: int = 4_000  # with a document more than the quarantine shows of a record
 
 
-def shrink(put: Any = setattr, sizes: Sizes = Sizes()) -> None:  # noqa: ANN401, B008 -- frozen
+SMALL = Sizes()
+
+
+def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:  # noqa: ANN401
     """Use other sizes; `put` is setattr, or pytest's monkeypatch.setattr."""
     own = partial(ReadRules, block_bytes=sizes.block_bytes, stream_bytes=sizes.stream_bytes)
     put(prepare, "ReadRules", own)

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import xxhash
-
 from tests.reference import packing
 from tests.reference.jsonl import read_line
+
 from tokenmill._read import rules
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.reference.packing import Row
+
     from tokenmill import Tokenizer
 
 
@@ -132,7 +133,9 @@ def _make_split(wanted: Wanted, split: str, mine: list[Document], made: Milled) 
     limit = wanted.get("max_sequences")
     if limit is not None:
         shards = [rows[: max(0, limit - before)] for before, rows in _with_counts(shards)]
-    shards = [rows for rows in shards if rows] if wanted.get("pack") == "concat" or limit else shards
+    shards = (
+        [rows for rows in shards if rows] if wanted.get("pack") == "concat" or limit else shards
+    )
     rows = [row for shard in shards for row in shard]
     placed = {number for row in rows for number, _ in row}
     reason = "max_sequences" if limit else "tail" if wanted.get("pack") == "concat" else "no_row"
@@ -152,6 +155,8 @@ def _read_file(wanted: Wanted, source: int, path: Path, made: Milled) -> None:
     records = list(_records(path, wanted.get("text_mode", "file")))
     replace = frozenset(r for r, policy in wanted.get("on_bad", {}).items() if policy == "replace")
     longest = wanted.get("max_document_bytes", 1 << 30)
+    text: bytes | None
+    reason: str | None
     for line, offset, record in records:
         if isinstance(record, bytes) and len(record) > longest + rules.LINE_SLACK:
             text, reason = None, "too_long"
@@ -184,8 +189,8 @@ def _records(path: Path, text_mode: str) -> Iterator[tuple[int, int, Any]]:
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq  # noqa: PLC0415
 
-        for row, text in enumerate(pq.read_table(path).column("text").to_pylist(), 1):
-            yield row, -1, (None if text is None else text.encode(), "null_field")
+        for number, text in enumerate(pq.read_table(path).column("text").to_pylist(), 1):
+            yield number, -1, (None if text is None else text.encode(), "null_field")
         return
     data = _decompressed(path)
     if ".csv" in path.name:

@@ -6,6 +6,7 @@ bucket of its key. Memory is bounded by one part and a buffer, whatever the corp
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -66,12 +67,18 @@ class Dealt:
 
 def deal(parts: Sequence[Part], rules: DealRules, folder: Path) -> Dealt:
     """Return the runs, from an earlier run's record if there is one."""
-    record = folder / ORDER
-    if not record.exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        write_json(record, _deal(parts, rules, folder))
-    value = read_json(record)
+    if (folder / ORDER).exists():
+        dealt = _read(folder)
+        if all(run.is_whole for runs in dealt.runs.values() for run in runs):
+            return dealt
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_json(folder / ORDER, _deal(parts, rules, folder))
+    return _read(folder)
+
+
+def _read(folder: Path) -> Dealt:
+    value = read_json(folder / ORDER)
     runs = {
         split: [BucketRun(folder / name, tokens, documents) for name, tokens, documents in rows]
         for split, rows in value["runs"].items()
@@ -185,6 +192,7 @@ class _Dealing:
             for split in range(len(SPLITS)):
                 self._take(chosen, split)
         self._flush()
+        self._seal()
         return {
             "runs": {
                 name: [
@@ -276,10 +284,14 @@ class _Dealing:
             with (self._folder / _name(split, bucket)).open("ab") as file:
                 for array in arrays:
                     file.write(array.tobytes())
+        self._waiting, self._waiting_bytes = {}, 0
+
+    def _seal(self) -> None:
+        """See that every bucket has a file, and that it is on the disk before the record is."""
         for split, count in enumerate(self._buckets):
             for bucket in range(count):
-                (self._folder / _name(split, bucket)).touch()
-        self._waiting, self._waiting_bytes = {}, 0
+                with (self._folder / _name(split, bucket)).open("ab") as file:
+                    os.fsync(file.fileno())
 
 
 def _name(split: int, bucket: int) -> str:

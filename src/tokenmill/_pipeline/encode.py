@@ -10,10 +10,10 @@ import numpy as np
 import xxhash
 
 from tokenmill._core import FlatTexts
-from tokenmill._errors import BadRecordFound
+from tokenmill._errors import BadRecordFound, SpecialTokenInText
 from tokenmill._pack import frame
 from tokenmill._pipeline.parts import EncodedBlock
-from tokenmill._read import parse
+from tokenmill._read import lines_before, parse
 from tokenmill._read.blocks import RAW_BYTES, BadRecord
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tokenmill._pipeline.meter import Meter
     from tokenmill._pipeline.settings import Settings
-    from tokenmill._read import Block, InputFile, RawBlock, ReadRules
+    from tokenmill._read import Block, InputFile, RawBlock, ReadRules, Stream
     from tokenmill._tokenizer import Tokenizer
 
 _NO_TEXT = np.empty(0, np.uint8)
@@ -41,13 +41,13 @@ class BlockEncoder:
     fields: Sequence[str]
     meter: Meter
 
-    def __call__(self, raw: RawBlock) -> EncodedBlock:
-        """Parse and encode one block."""
+    def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
+        """Parse and encode one block; its stream is asked only where a line is to be named."""
         with self.meter.stage("parse"):
             block = parse(raw, self.rules, self.fields)
-            self._refuse(block)
+            self._refuse(block, stream)
         with self.meter.stage("tokenize"):
-            ids, lengths = self._encode(block)
+            ids, lengths = self._encode(block, stream)
             block, lengths = _without_empty(block, lengths)
         keys = _hashes(block) if self.settings.validation else None
         self.meter.add(
@@ -59,27 +59,45 @@ class BlockEncoder:
         # The text has done its work: only ids wait for the blocks before them.
         return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
 
-    def _encode(self, block: Block) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _encode(
+        self, block: Block, stream: Stream | None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         s = self.settings
-        batch = self.tokenizer.encode_batch(
-            FlatTexts(block.text, block.offsets),
-            threads=1,
-            dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
-            special_in_text=s.special_in_text,
-        )
+        try:
+            batch = self.tokenizer.encode_batch(
+                FlatTexts(block.text, block.offsets),
+                threads=1,
+                dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
+                special_in_text=s.special_in_text,
+            )
+        except SpecialTokenInText as error:
+            number = error.document or 0
+            file, line = self._place(int(block.files[number]), int(block.lines[number]), stream)
+            raise SpecialTokenInText(
+                f"{file}:{line}: the text holds the special token {error.token}",
+                token=error.token,
+                hint='special_in_text="text" keeps it text, "encode" makes it the token',
+            ) from error
         prefix = [] if s.bos_id is None else [s.bos_id]
         suffix = [] if s.eos_id is None else [s.eos_id]
         return frame(batch.ids, batch.offsets, prefix, suffix)
 
-    def _refuse(self, block: Block) -> None:
+    def _refuse(self, block: Block, stream: Stream | None) -> None:
         for record in block.bad:
             if self.settings.policy(record.reason) == "fail":
+                file, line = self._place(record.file, record.line, stream)
                 raise BadRecordFound(
                     f"{record.reason.replace('_', ' ')}: {record.message}",
-                    path=self.files[record.file].path,
-                    line=record.line,
+                    path=file,
+                    line=line,
                     hint=f"policy for {record.reason} is fail; quarantine or skip go on",
                 )
+
+    def _place(self, file: int, line: int, stream: Stream | None) -> tuple[str, int]:
+        """Return a file and the line in it, of a line that was counted in its segment."""
+        if stream is not None and len(stream.segments) == 1:
+            line += lines_before(self.files[file], stream.segments[0])
+        return self.files[file].path, line
 
 
 def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDArray[np.int64]]:
@@ -110,7 +128,7 @@ def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDA
         files=block.files[kept],
         lines=block.lines[kept],
         positions=block.positions[kept],
-        bad=block.bad + bad,
+        bad=tuple(sorted(block.bad + bad, key=lambda record: (record.file, record.line))),
     ), lengths[kept]
 
 

@@ -86,6 +86,14 @@ class BucketRun:
     tokens: int
     documents: int
 
+    @property
+    def is_whole(self) -> bool:
+        """Say whether its file is there and has its size."""
+        try:
+            return self.path.stat().st_size == self.documents * ENTRY.itemsize
+        except OSError:
+            return False
+
     def load(self) -> Documents:
         """Return its documents."""
         entries = np.fromfile(self.path, ENTRY)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from tokenmill import __version__
 from tokenmill._pipeline.books import Books, Budget
 from tokenmill._pipeline.deal import SPLITS, TRAIN, DealRules, deal
-from tokenmill._pipeline.encode import NO_TOKENS, BlockEncoder
+from tokenmill._pipeline.encode import BlockEncoder
 from tokenmill._pipeline.manifest import SCHEMA, Manifest
 from tokenmill._pipeline.order import Ordered, plan_order
 from tokenmill._pipeline.parts import Part, PartRecord
 from tokenmill._pipeline.plan import refuse_another_plan
+from tokenmill._pipeline.prefix import Prefix
 from tokenmill._pipeline.shards import Sharding, ShardRecord
 from tokenmill._pipeline.tables import LineBases, write_documents, write_quarantine
 from tokenmill._pipeline.tokenize import Tokenizing, finished_parts
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from tokenmill._pipeline.meter import Meter
     from tokenmill._pipeline.plan import Plan
     from tokenmill._tokenizer import Tokenizer
-
-_FORGIVEN = ("empty_text", NO_TOKENS)  # no fault of anybody
 
 
 @dataclass
@@ -50,7 +49,7 @@ class Run:
     def __post_init__(self) -> None:
         self._work = Work(self.output)
         self._settings = self.plan.settings
-        self._prefix = _Prefix(self.plan)
+        self._prefix = Prefix(self.plan)
 
     def finished(self) -> Manifest | None:
         """Return the manifest if an earlier run has finished this plan; refuse another plan."""
@@ -67,6 +66,8 @@ class Run:
         """Sweep away what was left unfinished, and write down the plan."""
         self._work.refuse_strangers(self._settings.formats)
         self._work.sweep(self._settings.formats)
+        if not all(stream.resumable for stream in self.plan.streams):
+            self._work.clear()  # nobody knows whether what comes now is what came then
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 
@@ -100,12 +101,12 @@ class Run:
                 open_stream=lambda n, place: open_stream(
                     plan.streams[n], plan.files, plan.rules, plan.fields, place
                 ),
-                encode=encoder,
+                encode=lambda raw, n: encoder(raw, plan.streams[n]),
                 committed=self._committed,
                 meter=self.meter,
             )
             tokenizing.run(self.workers)
-        records = self._prefix.records()
+        records = self._prefix.taken
         return [Part(self._work.parts, record, self._settings.dtype) for record in records]
 
     def _encoder(self) -> BlockEncoder:
@@ -121,11 +122,12 @@ class Run:
 
     def _check_budget(self, *, final: bool) -> None:
         """Judge a share at the end, or early where it can hardly be kept any more."""
-        records, bad = self._prefix.records_and_bad(_FORGIVEN)
+        prefix = self._prefix
+        records = prefix.records
         if not final and self.budget.share is not None:
-            read, total = self.meter.input_bytes, self.plan.total_bytes
-            records = 2 * int(records * max(1.0, total / max(read, 1)))
-        self.budget.check(bad, records)
+            total = self.plan.total_bytes / max(prefix.input_bytes, 1)
+            records = 2 * int(records * max(1.0, total))
+        self.budget.check(prefix.bad, records)
 
     def _pack(self, parts: list[Part]) -> tuple[list[ShardRecord], list[FileRecord]]:
         shardings = self._shardings(parts)
@@ -281,53 +283,3 @@ def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str,
             }
         )
     return entries
-
-
-class _Prefix:
-    """The parts without a gap from the beginning of the plan: what limits are counted on."""
-
-    def __init__(self, plan: Plan) -> None:
-        s = plan.settings
-        self._streams = len(plan.streams)
-        chosen = any(x.weight or x.max_tokens is not None for x in plan.sources)
-        simple = not (s.shuffle == "docs" or s.validation or chosen)
-        self._limit_documents = s.limit_documents
-        # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
-        self._limit_tokens = s.max_tokens if simple else None
-        self._found: dict[tuple[int, int], PartRecord] = {}
-
-    def add(self, record: PartRecord) -> None:
-        self._found[record.stream, record.part] = record
-
-    def records(self) -> list[PartRecord]:
-        """Return the parts in order, as far as the limits need them."""
-        taken: list[PartRecord] = []
-        stream = part = documents = tokens = 0
-        while stream < self._streams and not self._is_beyond(documents, tokens):
-            record = self._found.get((stream, part))
-            if record is None:
-                break
-            taken.append(record)
-            documents += record.documents
-            tokens += record.tokens
-            stream, part = (stream + 1, 0) if record.last else (stream, part + 1)
-        return taken
-
-    @property
-    def is_enough(self) -> bool:
-        """Say whether the limits are reached."""
-        if self._limit_documents is None and self._limit_tokens is None:
-            return False
-        taken = self.records()
-        documents = sum(r.documents for r in taken)
-        return self._is_beyond(documents, sum(r.tokens for r in taken))
-
-    def _is_beyond(self, documents: int, tokens: int) -> bool:
-        enough = self._limit_documents is not None and documents >= self._limit_documents
-        return enough or (self._limit_tokens is not None and tokens > self._limit_tokens)
-
-    def records_and_bad(self, forgiven: Sequence[str]) -> tuple[int, int]:
-        """Count records and bad ones among all parts that are done."""
-        found = list(self._found.values())
-        bad = sum(n for r in found for reason, n in r.bad.items() if reason not in forgiven)
-        return sum(r.records for r in found), bad

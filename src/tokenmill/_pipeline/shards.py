@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._files import FileRecord
-from tokenmill._pack import concat_rows, concat_shape, gather
+from tokenmill._pack import concat_rows, concat_shape
+from tokenmill._pipeline.collect import collect
 from tokenmill._pipeline.work import INDEX, read_json, write_json
 from tokenmill._rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, ShardFacts, find_format, index_name, write_index
@@ -269,12 +270,9 @@ class Sharding:
             row = stop
 
     def _gather(self, documents: Documents, pieces: Pieces) -> NDArray[Any]:
+        begins = documents.begin[pieces.documents] + pieces.begins
         part_of = documents.part[pieces.documents]
-        used, source = np.unique(part_of, return_inverse=True)
-        begin = documents.begin[pieces.documents] + pieces.begins
-        out = np.empty(int(pieces.lengths.sum()), self._settings.dtype)
-        gather([self._parts[i].ids() for i in used], source, begin, pieces.lengths, out)
-        return out
+        return collect(self._parts, part_of, begins, pieces.lengths, self._settings.dtype)
 
     def _commit(
         self,

@@ -48,7 +48,7 @@ class Tokenizing:
         streams: int,
         done: dict[int, list[PartRecord]],
         open_stream: Callable[[int, Place | None], StreamReader],
-        encode: Callable[[RawBlock], EncodedBlock],
+        encode: Callable[[RawBlock, int], EncodedBlock],
         committed: Callable[[PartRecord], bool],
         meter: Meter,
     ) -> None:
@@ -70,16 +70,17 @@ class Tokenizing:
         """Tokenize everything that is missing; raise the first error of any worker."""
         self._ahead = _AHEAD * workers
         threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()
             for thread in threads:
                 while thread.is_alive():
                     thread.join(0.2)  # not for ever: Ctrl-C must be heard
         except BaseException:
             self.stop()
             for thread in threads:
-                thread.join()
+                if thread.ident is not None:  # Ctrl-C may come before all have begun
+                    thread.join()
             raise
         finally:
             for feed in self._open:
@@ -113,7 +114,7 @@ class Tokenizing:
         if taken is None:
             return
         number, raw = taken
-        encoded = self._encode(raw)
+        encoded = self._encode(raw, feed.stream)
         with self._meter.stage("write"):
             written = feed.deliver(number, encoded)
         with self._changed:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 from contextlib import contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import OptionError, OutputInUse
@@ -16,7 +16,6 @@ from tokenmill._pipeline.manifest import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 WORK = "_work"
 MANIFEST = "manifest.json"
@@ -59,7 +58,7 @@ class Work:
             yield
 
     def sweep(self, formats: Sequence[str]) -> None:
-        """Remove what a killed run left unfinished; a folder may hold unfinished files of others."""
+        """Remove what a killed run left unfinished in its own folders."""
         for folder in (self.folder, *(self.output / name for name in (*formats, INDEX))):
             remove_unfinished(folder)
         for name in (MANIFEST, QUARANTINE, DOCUMENTS):
@@ -76,8 +75,10 @@ class Work:
         """Say whether a run writes, or has written, this file."""
         if not self._own_names:
             return False
-        below = os.path.relpath(os.path.realpath(path), os.path.realpath(self.output))
-        return below.split(os.sep)[0] in self._own_names
+        resolved, output = Path(path).resolve(), self.output.resolve()
+        if not resolved.is_relative_to(output):
+            return False
+        return resolved.relative_to(output).parts[0] in self._own_names
 
     @cached_property
     def _own_names(self) -> frozenset[str]:

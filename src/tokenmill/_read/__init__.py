@@ -7,6 +7,7 @@
 from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
 from tokenmill._read.fields import find_field
 from tokenmill._read.inputs import InputFile, Inputs, find_inputs
+from tokenmill._read.line_numbers import lines_before
 from tokenmill._read.parse import parse
 from tokenmill._read.rules import ReadRules
 from tokenmill._read.streams import Segment, Stream, StreamReader, deal_streams, open_stream
@@ -25,6 +26,7 @@ __all__ = [
     "deal_streams",
     "find_field",
     "find_inputs",
+    "lines_before",
     "open_stream",
     "parse",
 ]

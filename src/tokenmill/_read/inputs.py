@@ -5,12 +5,14 @@ from __future__ import annotations
 import glob
 import json
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import InputError, OptionError, SourceNotFound
 from tokenmill._read import formats
+from tokenmill._read.fingerprint import fingerprint
 from tokenmill._read.remote import changed_ns, file_system, is_remote
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ class InputFile:
     source: int
     path: str
     size: int  # in bytes; -1 where it is not known
-    modified_ns: int
+    modified_ns: int  # of an object in memory its fingerprint
     format: str  # of formats.FORMATS
     compression: str | None = None
     data: Any = field(default=None, compare=False, repr=False)
@@ -166,10 +168,14 @@ def local_input(number: int, path: str) -> InputFile:
     """Describe a file on this machine."""
     try:
         status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):  # what is read once cannot be planned, nor resumed
+            raise InputError("is no regular file", path=path, hint="pipe it in, and name it as -")
         kind = formats.by_suffix(path)
         if kind is None or kind[0] is None:
             with open(path, "rb") as file:  # noqa: PTH123
                 kind = formats.by_content(file.read(formats.HEAD_BYTES), kind)
+    except InputError:
+        raise
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from error
     return InputFile(number, path, status.st_size, status.st_mtime_ns, str(kind[0]), kind[1])
@@ -182,7 +188,8 @@ def _object_input(number: int, data: Any) -> InputFile:  # noqa: ANN401
             f"expected a path, a URL, a dataset or an iterable of rows, got {type(data).__name__}",
             where=f"source {number}",
         )
-    return InputFile(number, f"<{type(data).__name__} {number}>", -1, 0, "dataset", None, data)
+    name = f"<{type(data).__name__} {number}>"
+    return InputFile(number, name, -1, fingerprint(data), "dataset", None, data)
 
 
 def _check_unique(files: list[InputFile]) -> None:

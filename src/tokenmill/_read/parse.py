@@ -55,7 +55,7 @@ def parse(raw: RawBlock, rules: ReadRules, fields: Sequence[str]) -> Block:
         files=_joined(files, np.int32),
         lines=_joined([part.lines for part in parts], np.int64),
         positions=_joined([part.positions for part in parts], np.int64),
-        bad=(*(record for part in parts for record in part.bad), *raw.bad),
+        bad=tuple(_in_order([*(record for part in parts for record in part.bad), *raw.bad])),
         after=raw.after,
         ends_stream=raw.ends_stream,
         replaced={reason: count for reason, count in replaced.items() if count},
@@ -212,6 +212,11 @@ MESSAGES = {
     "empty_text": "the text is empty",
     "bad_row": "not as many fields as the head has",
 }
+
+
+def _in_order(bad: list[BadRecord]) -> list[BadRecord]:
+    """Sort records by place: those that were too long to be held come apart from the others."""
+    return sorted(bad, key=lambda record: (record.file, record.line))
 
 
 def _joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:  # noqa: ANN401
