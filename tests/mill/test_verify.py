@@ -19,6 +19,7 @@ from tests.mill.finished import (
     forge,
     forge_ids,
     make,
+    no_waiting,
     write_corpus,
 )
 
@@ -38,11 +39,17 @@ from tokenmill._rows import Pieces
 from tokenmill._write import read_index, write_index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 BIN = "bin/shard-00001.bin"
 ROWS = "index/shard-00001.rows"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    with no_waiting():
+        yield
 
 
 @pytest.fixture(scope="module")
