@@ -136,5 +136,6 @@ def last_cut(buffer: object, separator: bytes) -> tuple[int, int]:
     """
     The end of the last separator, or 0 if there is none; and how many there are.
     """
+
 def list_pairs(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]) -> object:
     """An array of two columns as tuples."""

@@ -61,15 +61,19 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     quiet = options.quiet or options.json
     if not quiet:
         _say(_summary.opening(task, Path(options.output)))
-    result = pack_task(
-        task,
-        output=options.output,
-        workers=options.workers,
-        memory_limit=options.memory_limit,
-        max_bad=options.max_bad,
-        force=options.force,
-        progress="none" if options.quiet else options.progress,
-    )
+    try:
+        result = pack_task(
+            task,
+            output=options.output,
+            workers=options.workers,
+            memory_limit=options.memory_limit,
+            max_bad=options.max_bad,
+            force=options.force,
+            progress="none" if options.quiet else options.progress,
+        )
+    except KeyboardInterrupt:
+        _say("\ntokenmill: stopped; the same command goes on from here")
+        raise
     seconds = time.perf_counter() - began
     if options.json:
         sys.stdout.write(json.dumps(_summary.facts(result.manifest, seconds)) + "\n")
