@@ -34,7 +34,7 @@ from tokenmill import (
 )
 from tokenmill._cli import main
 from tokenmill._pipeline import rewrite_shards
-from tokenmill._pipeline.stored import RowReader, stored_shards
+from tokenmill._pipeline.stored import IdReader, RowReader, stored_shards
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
@@ -74,6 +74,20 @@ def rows_of(output: Path) -> list[list[int]]:
             parts = np.split(some.ids, np.cumsum(some.pieces.row_lengths)[:-1])
             rows += [part.tolist() for part in parts]
     return rows
+
+
+@pytest.mark.parametrize("form", ["bin", "parquet"])
+def test_ids_are_read_from_any_place(form: str, padded: Path) -> None:
+    shard = stored_shards(Manifest.load(padded))[0]
+    ids, reader = rows_of(padded)[0], IdReader(shard, form)
+    whole = reader.read(0, 96).tolist()
+    assert whole[:48] == ids
+    for begin, end in ((50, 60), (0, 10), (10, 96), (7, 7), (5, 90)):
+        assert reader.read(begin, end).tolist() == whole[begin:end]
+    count = shard.formats[form]["tokens"]
+    assert (reader.beyond(count), reader.beyond(count - 1)) == (False, True)
+    with pytest.raises(CorruptShard, match="ends before id"):
+        reader.read(count - 1, count + 1)
 
 
 @pytest.mark.parametrize("way", WAYS)
