@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 
 from tokenmill._files import checksum
 from tokenmill._pipeline import Manifest, pack
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 TEXTS = [
@@ -36,6 +39,14 @@ WAYS: dict[str, dict[str, Any]] = {
     "none": {"pack": "none", "format": "megatron,mds,parquet,olmo"},
     "limits": {"context_length": 48, "max_tokens": 2500, "limit_documents": 50, "tail": "drop"},
 }  # fmt: skip
+
+
+@contextmanager
+def no_waiting() -> Iterator[None]:
+    """Do not wait for the disk, which changes no byte."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: None)
+        yield
 
 
 def write_corpus(path: Path, texts: list[str] | None = None) -> dict[int, int]:

@@ -7,7 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.mill.finished import BAD, TEXTS, make, write_corpus
+from tests.mill.finished import BAD, TEXTS, make, no_waiting, write_corpus
 
 from tokenmill import (
     Manifest,
@@ -22,9 +22,16 @@ from tokenmill._cli import _show, main
 from tokenmill._pipeline import DocumentView, RowView, SourceView
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 EOS = "</s>"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    with no_waiting():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,7 @@ from tests.mill.finished import (
     change_manifest,
     files_of,
     make,
+    no_waiting,
     write_corpus,
 )
 
@@ -33,13 +34,20 @@ from tokenmill import (
 )
 from tokenmill._cli import main
 from tokenmill._pipeline import rewrite_shards
-from tokenmill._pipeline.stored import RowReader, stored_shards
+from tokenmill._pipeline.stored import IdReader, RowReader, stored_shards
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PADDED = {"context_length": 48, "tail": "pad", "format": "bin,parquet"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick() -> Iterator[None]:
+    with no_waiting():
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +74,20 @@ def rows_of(output: Path) -> list[list[int]]:
             parts = np.split(some.ids, np.cumsum(some.pieces.row_lengths)[:-1])
             rows += [part.tolist() for part in parts]
     return rows
+
+
+@pytest.mark.parametrize("form", ["bin", "parquet"])
+def test_ids_are_read_from_any_place(form: str, padded: Path) -> None:
+    shard = stored_shards(Manifest.load(padded))[0]
+    ids, reader = rows_of(padded)[0], IdReader(shard, form)
+    whole = reader.read(0, 96).tolist()
+    assert whole[:48] == ids
+    for begin, end in ((50, 60), (0, 10), (10, 96), (7, 7), (5, 90)):
+        assert reader.read(begin, end).tolist() == whole[begin:end]
+    count = shard.formats[form]["tokens"]
+    assert (reader.beyond(count), reader.beyond(count - 1)) == (False, True)
+    with pytest.raises(CorruptShard, match="ends before id"):
+        reader.read(count - 1, count + 1)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -112,8 +134,7 @@ def test_reshard_writes_what_pack_writes(
     new = rewrite(
         tmp_path / "a", output=tmp_path / "c", format="bin,mds", shard_tokens=shard_tokens
     )
-    if way == "concat":  # its tail depends on the formats; there it is padded in both
-        assert packed.options["tail"] == new.options["tail"]
+    assert new.options == packed.options
     assert files_of(tmp_path / "c") == files_of(tmp_path / "b")
     assert new.shards == packed.shards
 
@@ -152,6 +173,19 @@ def test_merge_of_documents_is_what_pack_makes_of_both(
     assert verify(tmp_path / "m").problems == []
 
 
+def test_shards_without_rows_leave_gaps(corpus: Path, tmp_path: Path, small_json: Path) -> None:
+    make(corpus, tmp_path / "a", small_json, pack="none", shard_tokens=100)
+    numbers = [shard["number"] for shard in Manifest.load(tmp_path / "a").shards]
+    assert numbers != list(range(len(numbers)))
+    rewrite(tmp_path / "a", output=tmp_path / "b", format="parquet")
+    rewrite(tmp_path / "b", output=tmp_path / "c", format="bin")
+    assert files_of(tmp_path / "c") == files_of(tmp_path / "a")
+    merged = rewrite([tmp_path / "a", tmp_path / "b"], output=tmp_path / "m", format="bin")
+    again = [shard["number"] for shard in merged.shards]
+    assert again == numbers + [number + numbers[-1] + 1 for number in numbers]
+    assert verify(tmp_path / "m").problems == []
+
+
 def test_merge_keeps_shards_and_numbers_documents_on(
     padded: Path, corpus: Path, tmp_path: Path, small_json: Path
 ) -> None:
@@ -159,6 +193,8 @@ def test_merge_keeps_shards_and_numbers_documents_on(
     make(corpus, tmp_path / "b", small_json, **options, on_bad={"bad_json": "skip"})
     merged = rewrite([padded, tmp_path / "b"], output=tmp_path / "m", format="bin")
     assert verify(tmp_path / "m").problems == []
+    splits = [(shard["split"], shard["number"]) for shard in merged.shards]
+    assert splits[-1] == ("validation", 0)  # of the second alone, and numbered from 0
     first, second = Manifest.load(padded), Manifest.load(tmp_path / "b")
     assert merged.documents["in"] == first.documents["in"] + second.documents["in"]
     assert merged.documents["skipped"]["bad_json"] == 2

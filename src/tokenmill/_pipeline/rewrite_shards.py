@@ -60,12 +60,19 @@ def lay_out(shards: Sequence[tuple[StoredShard, int]], shard_tokens: int | None)
         splits.setdefault(shard.split, []).append((shard, shift))
     new: list[NewShard] = []
     for split, those in splits.items():
-        if shard_tokens is not None:
-            new += _cut(split, those, shard_tokens)
-            continue
-        for number, (shard, shift) in enumerate(those):
-            take = Take(shard, shift, 0, shard.rows)
-            new.append(NewShard(split, number, shard.documents, (take,)))
+        new += _kept(split, those) if not shard_tokens else _cut(split, those, shard_tokens)
+    return new
+
+
+def _kept(split: str, shards: Sequence[tuple[StoredShard, int]]) -> list[NewShard]:
+    """Leave shards as they are; numbers, which may have gaps, go on from output to output."""
+    new: list[NewShard] = []
+    base = 0
+    for shard, shift in shards:
+        if new and shift != new[-1].takes[0].shift:
+            base = new[-1].number + 1
+        take = Take(shard, shift, 0, shard.rows)
+        new.append(NewShard(split, base + shard.number, shard.documents, (take,)))
     return new
 
 
@@ -90,10 +97,8 @@ def _cut(
             if begin < end:
                 takes.setdefault(int(number[begin]), []).append(Take(shard, shift, begin, end))
         rows, tokens = rows + index.rows, tokens + index.tokens
-    count = max(takes, default=-1) + 1
-    if shards and shards[0][0].context_length is None:
-        count = -(-tokens // shard_tokens)
-    return [NewShard(split, number, 0, tuple(takes.get(number, ()))) for number in range(count)]
+    # A range of tokens inside one long document is no shard, and its number stays free.
+    return [NewShard(split, number, 0, tuple(takes[number])) for number in sorted(takes)]
 
 
 def count_documents(shards: Sequence[NewShard], documents: int) -> list[NewShard]:
