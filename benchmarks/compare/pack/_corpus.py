@@ -59,15 +59,15 @@ def make_clean(request: dict[str, Any], folder: Path) -> None:
 
 
 def make_dirty(request: dict[str, Any], folder: Path) -> None:
-    """Write good.jsonl, and for each kind of bad line and all of them a folder with the dirty."""
+    """Write good documents, and them with each kind of bad line and all kinds; a folder each."""
     text = read_text(request["text"])
     stream = documents(text, DIRTY_LONGEST)
     good = [as_line(next(stream)) for _ in range(request["documents"])]
-    (folder / "good.jsonl").write_bytes(b"".join(good))
     bad = bad_lines(text)
-    for kind, chosen in [*((kind, [line]) for kind, line in bad.items()), ("all", bad.values())]:
-        (folder / kind).mkdir(exist_ok=True)
-        with (folder / kind / "dirty.jsonl").open("wb") as file:
+    mixes = {"good": [], "all": list(bad.values()), **{kind: [line] for kind, line in bad.items()}}
+    for kind, chosen in mixes.items():
+        (folder / kind).mkdir()
+        with (folder / kind / "documents.jsonl").open("wb") as file:
             for number, line in enumerate(good):
                 file.write(line)
                 if number % BAD_EVERY == BAD_EVERY // 2:

@@ -35,24 +35,26 @@ SAYS = re.compile(
     re.IGNORECASE,
 )
 NUMBERS = re.compile(r"\d+")
-QUOTED = 60
+STAMP = re.compile(r"^[-\d]+ [:.\d]+ \| (\w+) +\| \S+ - ")  # time and module before a message
+QUOTED = 70
+NAME = "documents.jsonl"
 
 
 def run_dirty(runner: Runner, folder: Path, names: list[str]) -> list[Row]:
     """Return one row for each library and kind of bad line."""
     tokenizer = runner.tokenizer
-    right = count_documents(
-        [runner.reference(folder / "good.jsonl")], tokenizer.dtype, tokenizer.eos_id
-    )
+    good = folder / "good" / NAME
+    right = count_documents([runner.reference(good)], tokenizer.dtype, tokenizer.eos_id)
     rows = []
     for name in names:
         progress(f"dirty: {name}, no bad line")
-        clean = run_file(runner, name, folder / "good.jsonl", right)
+        clean = run_file(runner, name, good, right)
         quiet = {plain(line) for line in clean["log"].splitlines()}
         for kind in KINDS:
             progress(f"dirty: {name}, {kind}")
-            row = run_file(runner, name, folder / kind / "dirty.jsonl", right)
-            said = said_line(row.pop("log"), quiet)
+            row = run_file(runner, name, folder / kind / NAME, right)
+            said = said_line(row, quiet).replace(str(runner.work.resolve()) + "/", "")
+            del row["log"]
             rows.append({"task": "dirty", "library": name, "kind": kind, **row, "said": said})
     return rows
 
@@ -71,10 +73,13 @@ def run_file(runner: Runner, name: str, path: Path, right: Counter[bytes]) -> Ro
     }
 
 
-def said_line(log: str, quiet: set[str]) -> str:
-    """Return the first line that could be about bad input; empty if there is none."""
-    lines = [line.strip() for line in log.splitlines() if plain(line) not in quiet]
-    return next((line for line in reversed(lines) if SAYS.search(line)), "")
+def said_line(row: Row, quiet: set[str]) -> str:
+    """Return the line that speaks of bad input: of a failure the last, else the first; or ''."""
+    lines = [line.strip() for line in row["log"].splitlines() if plain(line) not in quiet]
+    speaking = [line for line in lines if SAYS.search(line)]
+    if not speaking:
+        return ""
+    return " ".join(STAMP.sub("", speaking[-1 if row["status"] else 0]).split())
 
 
 def plain(line: str) -> str:

@@ -73,11 +73,17 @@ def measure(
         status=process.returncode,
         seconds=seconds,
         cpu_seconds=usage.ru_utime + usage.ru_stime,
-        peak_mib=max(watch.resident, usage.ru_maxrss / 1024),
+        peak_mib=max(watch.resident, own_peak_mib(usage)),
         private_mib=watch.private,
         load=load,
         log=log.read_text(errors="replace"),
     )
+
+
+def own_peak_mib(usage: resource.struct_rusage) -> float:
+    """Return the peak of the largest process; 0 where it may be this one's, seen at the fork."""
+    floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage.ru_maxrss / 1024 if usage.ru_maxrss > floor else 0.0
 
 
 class Watch(threading.Thread):

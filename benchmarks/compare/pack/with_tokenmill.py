@@ -21,6 +21,8 @@ def pack_command(job: dict[str, Any]) -> list[str]:
     command += ["--output", job["output"], "--workers", str(job["threads"])]
     if "max_document_bytes" in job:
         command += ["--max-document-bytes", str(job["max_document_bytes"])]
+    if "memory_limit" in job:
+        command += ["--memory-limit", job["memory_limit"]]
     return command
 
 
