@@ -46,7 +46,8 @@ def make_clean(request: dict[str, Any], folder: Path) -> None:
     write_jsonl(whole, documents(text, LONGEST), request["megabytes"] * 1e6)
     lines = first_lines(whole, request["slice_megabytes"] * 1e6)
     (folder / "slice.jsonl").write_bytes(b"".join(lines))
-    (folder / "one.jsonl").write_bytes(lines[0])
+    (folder / "one").mkdir()  # by itself: datatrove reads whole folders
+    (folder / "one" / "document.jsonl").write_bytes(lines[0])
     for kind in request["formats"]:
         convert(whole, folder / f"whole{SUFFIXES[kind]}", kind)
         pieces = folder / f"pieces-{kind}"

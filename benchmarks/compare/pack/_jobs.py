@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -110,8 +111,9 @@ class Runner:
         return read_answer(self.outputs(library), self.tokenizer.dtype, self.tokenizer.eos_id)
 
     def reference(self, plain: Path) -> Path:
-        """Return the flat file that is right for a JSONL file, made once."""
-        path = plain.with_suffix(".right")
+        """Return the flat file that is right for a JSONL file, made once for a tokenizer."""
+        name = hashlib.sha256(self.tokenizer.path.read_bytes()).hexdigest()[:12]
+        path = plain.with_suffix(f".{name}-{self.tokenizer.eos_id}.right")
         if not path.exists():
             unfinished = path.with_suffix(".unfinished")
             request = {**self._request([plain]), "output": str(unfinished)}
@@ -156,10 +158,12 @@ class Runner:
 def make_files(folder: Path, request: dict[str, Any]) -> Path:
     """Make the files of a request in a folder, unless they are there from an earlier run."""
     record = folder / "made.json"
-    wanted = json.dumps({**request, "folder": str(folder)})
+    maker = HERE / "_corpus.py"
+    version = hashlib.sha256(maker.read_bytes()).hexdigest()
+    wanted = json.dumps({**request, "folder": str(folder), "maker": version})
     if not (record.exists() and record.read_text() == wanted):
         shutil.rmtree(folder, ignore_errors=True)
-        command = [sys.executable, str(HERE / "_corpus.py")]
+        command = [sys.executable, str(maker)]
         subprocess.run(command, input=wanted, text=True, check=True)  # noqa: S603
         record.write_text(wanted)
     return folder

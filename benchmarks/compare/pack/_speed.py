@@ -136,8 +136,8 @@ def show(kind: str, rows: list[Row], starts: dict[str, float]) -> None:
     if loads:
         sys.stdout.write(f"\n{kind}: times; load average {min(loads):.1f} to {max(loads):.1f}\n\n")
     base = next((rate(row) for row in timed if row["library"] == OURS), None)
-    header = ["library", "MB", "seconds", "MB/s", "start s", f"{OURS} / it", "cpu s"]
-    header += ["peak MiB", "private MiB", "answer"]
+    header = ["library", "MB", "seconds", "MB/s", f"{OURS} / it", "start s"]
+    header += ["MB/s after start", "cpu s", "peak MiB", "private MiB", "answer"]
     print_table(header, [table_row(row, base, starts) for row in timed])
 
 
@@ -151,14 +151,16 @@ def answer_line(row: Row) -> str:
 
 def table_row(row: Row, base: float | None, starts: dict[str, float]) -> list[str]:
     """Return one line of the table."""
-    start = starts.get(row["library"])
+    start = starts.get(row["library"], 0.0)
+    middle = statistics.median(row["seconds"])
     return [
         row["library"].replace("_", " "),
         f"{row['megabytes']:.0f}",
-        f"{statistics.median(row['seconds']):.2f}",
+        f"{middle:.2f}",
         median_range([row["megabytes"] / seconds for seconds in row["seconds"]]),
-        "-" if start is None else f"{start:.2f}",
         "-" if base is None else f"{base / rate(row):.2f}",
+        f"{start:.2f}" if start else "-",
+        f"{row['megabytes'] / (middle - start):.1f}" if middle > start else "-",
         f"{statistics.median(row['cpu_seconds']):.2f}",
         f"{statistics.median(row['peak_mib']):.0f}",
         f"{statistics.median(row['private_mib']):.0f}",

@@ -96,7 +96,9 @@ def run_formats(
         "pieces": arguments.threads,
     }
     corpus = open_corpus(make_files(arguments.work / "clean", request), runner)
-    starts = start_seconds(runner, corpus.folder / "one.jsonl", names, arguments.rounds)
+    starts = start_seconds(
+        runner, corpus.folder / "one" / "document.jsonl", names, arguments.rounds
+    )
     rows: list[dict[str, Any]] = []
     for kind in formats:
         all_runs = time_kind(runner, corpus, kind, names, arguments.rounds)
