@@ -39,7 +39,7 @@ def register(commands: Commands) -> None:
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FOLDER", help="where the shards go"
+        "-o", "--output", metavar="FOLDER", help="where the shards go (or `output` of the recipe)"
     )
     _pack_options.add_options(parser)
     _pack_options.add_run_options(parser)
@@ -50,6 +50,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
 
     inputs, keywords = _pack_options.read(parser, options)
+    if options.output is None:
+        parser.error("the following arguments are required: -o/--output")
     began = time.perf_counter()
     task = prepare_task(
         inputs,
@@ -68,8 +70,8 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             workers=options.workers,
             memory_limit=options.memory_limit,
             max_bad=options.max_bad,
-            force=options.force,
-            progress="none" if options.quiet else options.progress,
+            force=bool(options.force),
+            progress="none" if options.quiet else options.progress or "auto",
         )
     except KeyboardInterrupt:
         _say("\ntokenmill: stopped; the same command goes on from here")

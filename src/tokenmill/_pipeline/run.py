@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import __version__
+from tokenmill._errors import TooManyBadRecords
 from tokenmill._pipeline.books import Books, Budget
 from tokenmill._pipeline.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._pipeline.encode import BlockEncoder
@@ -73,12 +74,22 @@ class Run:
 
     def execute(self) -> Manifest:
         """Do everything that is missing, and return the manifest."""
-        parts = self._tokenize()
+        try:
+            parts = self._tokenize()
+            self._check_budget(final=True)
+        except TooManyBadRecords:
+            self._show_quarantine()
+            raise
         self.books.enter(part.record for part in parts)
-        self._check_budget(final=True)
         shards, files = self._pack(parts)
         self.books.check()
         return self._finish(shards, files)
+
+    def _show_quarantine(self) -> None:
+        """Write down what was put aside so far: it says why the run may not go on."""
+        records = self._prefix.taken
+        parts = [Part(self._work.parts, record, self._settings.dtype) for record in records]
+        self._tables(parts)[0]()
 
     def _tokenize(self) -> list[Part]:
         done = finished_parts(self._work.parts, self._settings.dtype)
