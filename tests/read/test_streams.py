@@ -293,3 +293,30 @@ def test_parsing_is_pure(tmp_path: Path) -> None:
     for block in [parse(raw, rules, ["text"]) for raw in reversed(raws)][::-1]:
         back.add(block, {})
     assert forth == back
+
+
+@pytest.mark.parametrize("compression", ["", ".gz"])
+@pytest.mark.parametrize("block_bytes", [1, 300, 4_000, 100_000])
+def test_blocks_are_cut_alike_wherever_reading_began(
+    tmp_path: Path, block_bytes: int, compression: str
+) -> None:
+    """A resumed run must make the same blocks, or it would make other parts."""
+    path = tmp_path / f"a.jsonl{compression}"
+    lines = dirty_lines(300) + b"\n" + b'{"text": "' + b"x" * 90_000 + b'"}\n' + dirty_lines(300)
+    path.write_bytes(COMPRESS[compression](lines) if compression else lines)
+    rules = ReadRules(
+        field="text", block_bytes=block_bytes, stream_bytes=70_000, max_document_bytes=40_000
+    )
+    files = find_inputs([str(path)]).files
+    for stream in deal_streams(files, rules):
+        reader = open_stream(stream, files, rules, ["text"])
+        places = []
+        while (block := reader.read()) is not None:
+            places.append(block.after)
+        reader.close()
+        for index in range(0, len(places) - 1, max(1, len(places) // 20)):
+            again = open_stream(stream, files, rules, ["text"], places[index])
+            block = again.read()
+            again.close()
+            assert block is not None
+            assert block.after == places[index + 1]

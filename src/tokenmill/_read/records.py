@@ -30,6 +30,8 @@ class RecordReader:
     """Reads one segment from a place on.
 
     `position` is the first byte that was not given out yet, `line` the number of the record there.
+    What was read beyond the last cut waits in `_ahead` and is read again, so that where blocks are
+    cut depends on the place alone, not on what was read before it.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class RecordReader:
         self._source = open_source(input_file)
         self._is_plain = input_file.compression is None
         self._buffer = bytearray()
+        self._ahead = bytearray()
         self._is_at_end = False  # of the file
         self._is_seekable = self._is_plain and input_file.path != "-"
         self._fits = False  # the record that fills the buffer was measured
@@ -98,7 +101,7 @@ class RecordReader:
             if head == _BOM:
                 self.position = len(_BOM)
             else:
-                self._buffer += head
+                self._ahead += head
         else:
             self._seek_line(begin)
 
@@ -111,7 +114,7 @@ class RecordReader:
             newline = chunk.find(b"\n")
             if newline >= 0:
                 self.position += newline + 1
-                self._buffer += chunk[newline + 1 :]
+                self._ahead += chunk[newline + 1 :]
                 break
             self.position += len(chunk)
             if not chunk:
@@ -128,7 +131,17 @@ class RecordReader:
         if self._end is not None:
             left = self._end - self.position - len(self._buffer)
             want = min(want, left) if left > 0 else _SCAN_BYTES
-        self._is_at_end = self._source.append_to(self._buffer, want) < want
+        self._is_at_end = self._append(want) < want
+
+    def _append(self, want: int) -> int:
+        """Append up to `want` bytes to the buffer, fewer only at the end; return how many."""
+        taken = min(want, len(self._ahead))
+        if not self._buffer and taken == len(self._ahead):
+            self._buffer, self._ahead = self._ahead, self._buffer
+        else:
+            self._buffer += self._ahead[:taken]
+            del self._ahead[:taken]
+        return taken + self._source.append_to(self._buffer, want - taken)
 
     def _find_cut(self, searched: int) -> tuple[int, int]:
         """Return how many bytes are whole records, and how many records that are."""
@@ -153,10 +166,10 @@ class RecordReader:
     def _take(self, cut: int, count: int) -> RawPart | None:
         part = None
         if cut or self._separator is None:
-            rest = self._buffer[cut:]
+            self._ahead[:0] = self._buffer[cut:]
             del self._buffer[cut:]
             part = RawPart(self._segment.file, self.line, self.position, self._buffer, self._kind)
-            self._buffer = rest
+            self._buffer = bytearray()
         self.position += cut
         self.line += count
         self._fits = False
@@ -166,9 +179,10 @@ class RecordReader:
         """Tell whether the record that fills the buffer is one to pass over."""
         if held > self._limit or held <= _HOLD_BYTES or self._fits or not self._is_seekable:
             return held > self._limit
-        here = self._source.position
+        here, ahead = self._source.position, self._ahead
         length, _, _ = self._find_end(self._limit)
         self._source.skip_to(here)
+        self._ahead = ahead
         self._fits = length <= self._limit
         return not self._fits
 
@@ -182,13 +196,14 @@ class RecordReader:
         length = len(self._buffer)
         tail = bytes(self._buffer[length - keep :])
         while length <= most:
-            chunk = self._source.read(_SKIP_BYTES)
+            chunk, self._ahead = bytes(self._ahead), bytearray()
+            chunk = chunk or self._source.read(_SKIP_BYTES)
             window = tail + chunk if tail else chunk
             at = window.find(separator) if separator else -1
             if at >= 0:
                 return length + at - len(tail), window[at + len(separator) :], True
             length += len(chunk)
-            if len(chunk) < _SKIP_BYTES:
+            if not chunk:
                 break
             tail = window[len(window) - keep :]
         return length, b"", False
@@ -197,7 +212,7 @@ class RecordReader:
         """Pass over a record that is too long, and keep only where it was and how it begins."""
         raw = bytes(self._buffer[:RAW_BYTES])
         length, rest, has_separator = self._find_end(math.inf)
-        self._buffer = bytearray(rest)
+        self._buffer, self._ahead = bytearray(), bytearray(rest)
         self._is_at_end = not has_separator
         message = too_long_message(self._limit)
         place = (self._segment.file, self.line, self.position, length)
