@@ -57,4 +57,29 @@ struct Adjacency {
     }
 };
 
+// Where a word may be cut inside: between characters that no token joins. Here a character counts
+// as its first byte.
+struct InsideCuts {
+    std::uint8_t joins[8] = {};         // as in Adjacency: classes that are not worth a look
+    std::uint64_t together[256][4] = {};  // [left]: bit `right` is set where no cut may be
+
+    void join(std::uint8_t left, std::uint8_t right) noexcept {
+        together[left][right >> 6] |= std::uint64_t{1} << (right & 63);
+    }
+    // 1 where the characters before and at `at` must stay together, else 0.
+    [[nodiscard]] std::uint64_t joined(const std::uint8_t* at) const noexcept {
+        const std::uint8_t* left = at - 1;
+        while ((*left & 0xC0) == 0x80) {
+            --left;
+        }
+        return together[*left][*at >> 6] >> (*at & 63) & 1;
+    }
+};
+
+// What a vocabulary says about neighbours.
+struct LearntCuts {
+    Adjacency adjacency;  // where there is no split
+    InsideCuts inside;    // where words are looked up
+};
+
 }  // namespace tokenmill

@@ -177,11 +177,11 @@ inline void answer_batch(encode::WordEncoder& e) {
 
 // A unit that must not be looked up in the 8-byte table: a NUL makes its padded key ambiguous.
 inline void append_unkeyed(encode::WordEncoder& e, const std::uint8_t* begin, std::uint64_t size,
-                           std::uint64_t piece_flag) noexcept {
+                           std::uint64_t cuts) noexcept {
     const std::uint32_t n = e.count;
     e.key[n] = 0;
     e.line[n] = 0;
-    e.unit[n] = encode::make_unit(begin, size, piece_flag);
+    e.unit[n] = encode::make_unit(begin, size, cuts);
     e.longer[e.longer_count++] = static_cast<std::uint16_t>(n);
     e.count = n + 1;
 }

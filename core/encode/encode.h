@@ -16,10 +16,12 @@
 
 namespace tokenmill::encode {
 
-// A word, or a piece of one, in the batch: address << 16 | is_piece << 15 | size.
+// A word, or a piece of one, in the batch: address << 16 | cut at its start << 15 | at its end <<
+// 14 | size.
 using Unit = std::uint64_t;
-constexpr std::uint32_t kUnitPiece = 0x8000;
-constexpr std::uint32_t kUnitSizeMask = 0x7FFF;
+constexpr std::uint32_t kCutStart = 0x8000;
+constexpr std::uint32_t kCutEnd = 0x4000;
+constexpr std::uint32_t kUnitSizeMask = 0x3FFF;
 constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
 
 [[nodiscard]] inline const std::uint8_t* unit_begin(Unit unit) noexcept {
@@ -29,11 +31,11 @@ constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
     return static_cast<std::uint32_t>(unit) & kUnitSizeMask;
 }
 [[nodiscard]] inline bool is_piece(Unit unit) noexcept {
-    return (unit & kUnitPiece) != 0;
+    return (unit & (kCutStart | kCutEnd)) != 0;
 }
 [[nodiscard]] inline Unit make_unit(const std::uint8_t* begin, std::size_t size,
-                                    std::uint64_t piece_flag) noexcept {
-    return reinterpret_cast<std::uintptr_t>(begin) << 16 | piece_flag | size;
+                                    std::uint64_t cuts) noexcept {
+    return reinterpret_cast<std::uintptr_t>(begin) << 16 | cuts | size;
 }
 
 // Ids of a batch that fit nowhere else. Unlike a vector it does not write to what it takes.
@@ -70,6 +72,10 @@ struct WordEncoder {
     [[nodiscard]] std::uint64_t resolve(Unit unit);
     // Must a text stay one word, of any length?
     [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
+    // The same for units of the batch, where words are looked up and not merged.
+    void look_up_missing(std::span<const std::uint16_t> missing);
+    // All units of the batch are answered and written.
+    void end_batch() noexcept;
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.
@@ -79,8 +85,9 @@ struct WordEncoder {
     // Internal ids of a merged word: kept in a table. Makes them external in place.
     [[nodiscard]] std::uint64_t keep_merged(Unit unit, std::uint32_t* ids, std::uint32_t count);
     [[nodiscard]] std::uint64_t side_value(const std::uint32_t* ids, std::uint32_t count);
-    // Ids of one word beyond kLongestUnit bytes, appended to `long_ids`.
-    void encode_giant(Bytes word, bool whole_word);
+    // Ids of a word, or a piece, beyond kLongestUnit bytes, to `long_ids`; `cuts` as in a unit. The
+    // batch is empty.
+    void encode_giant(Bytes word, std::uint64_t cuts);
     // The parts of a word that its ids, one at least, stand for.
     void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts);
 
@@ -99,11 +106,16 @@ struct WordEncoder {
     std::uint32_t longer_count = 0;
 
     SideIds side;
-    std::vector<std::uint32_t> long_ids;  // scratch
-    std::vector<std::uint32_t> symbols;   // scratch
+    std::vector<std::uint32_t> long_ids;      // scratch
+    std::vector<std::uint32_t> symbols;       // scratch
+    std::vector<std::uint16_t> unsure;        // units that depend on what stands before them
+    const std::uint8_t* open_word = nullptr;  // start of the word that the last batch ended within
 
 private:
     void encode_word(Bytes word);  // external ids to long_ids
+    void answer_unsure();
+    [[nodiscard]] const std::uint8_t* word_begin(std::uint32_t index) const noexcept;
+    [[nodiscard]] std::uint64_t value_within(Bytes word, Unit piece);
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
 };

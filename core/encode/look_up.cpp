@@ -1,6 +1,7 @@
 #include "encode/look_up.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/characters.h"
 
@@ -8,10 +9,56 @@ namespace tokenmill::encode {
 
 namespace {
 
+using vocab::SmallTrie;
 using vocab::Trie;
 using vocab::VocabView;
 
-constexpr TokenId kNotReached = 0xFFFFFFFEU;
+constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is no token
+constexpr std::uint32_t kClose = 0x80000000U;
+constexpr std::size_t kShort = 32;  // bytes of a word all of whose pieces are found first
+
+// The pieces of a short word, in any order.
+struct Pieces {
+    std::uint8_t begin[kShort * (kShort + 1) / 2 + 1];
+    std::uint8_t end[kShort * (kShort + 1) / 2 + 1];
+    std::uint32_t node[kShort * (kShort + 1) / 2 + 1];
+    std::uint8_t count_of[kShort] = {};  // pieces that begin there
+    std::uint32_t count = 0;
+
+    void add(std::uint8_t from, std::size_t to, std::uint32_t at, std::uint32_t is_there) {
+        begin[count] = from;
+        end[count] = static_cast<std::uint8_t>(to);
+        node[count] = at;
+        count_of[from] = static_cast<std::uint8_t>(count_of[from] + is_there);
+        count += is_there;
+    }
+};
+
+// Ways through the trie, one for each character that a piece may begin with.
+struct Walkers {
+    std::uint8_t begin[kShort];
+    std::uint8_t end[kShort];
+    std::uint32_t cell[kShort];
+    std::uint32_t count = 0;
+
+    // All go a byte further, as far as they can: their loads do not wait for each other.
+    void step(const std::uint8_t* text, const std::uint32_t* cells, Pieces& found) {
+        std::uint32_t kept = 0;
+        for (std::uint32_t k = 0; k < count; ++k) {
+            const std::uint8_t from = begin[k];
+            const std::uint8_t at = end[k];
+            const std::uint32_t node = SmallTrie::child(cell[k], text[at]);
+            const std::uint32_t there = cells[node];
+            const auto goes_on = static_cast<std::uint32_t>(SmallTrie::leads_to(there, text[at]));
+            found.add(from, at + 1U, node, goes_on & (there & SmallTrie::kToken) / SmallTrie::kToken);
+            begin[kept] = from;
+            end[kept] = static_cast<std::uint8_t>(at + 1);
+            cell[kept] = there;
+            kept += goes_on;
+        }
+        count = kept;
+    }
+};
 
 Part whole(Bytes word) noexcept {
     return {0, static_cast<std::uint32_t>(word.size())};
@@ -27,8 +74,13 @@ bool is_blank(Bytes word) noexcept {
 void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
     parts_.clear();
+    is_sure_ = true;
     if (vocab_->kind() == vocab::Kind::Unigram) {
-        best_pieces(word, ids);
+        doubt_ = vocab_->doubt * static_cast<double>(word.size());
+        steps_.assign(word.size() + 1, Step{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
+        steps_[0].score = 0;
+        word.size() <= kShort ? best_pieces_short(word) : best_pieces(word);
+        collect_pieces(word, ids);
     } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
         return;
     } else if (vocab_->kind() == vocab::Kind::WordPiece) {
@@ -70,108 +122,164 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-void WordLookUp::list_characters(Bytes word) {
-    const Trie& trie = vocab_->trie;
-    characters_.clear();
+// Behind the character at `at`, or kNoNode.
+std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t size) const {
+    const std::uint8_t* const c = word.data() + at;
+    if (size == 1) {
+        return vocab_->char_nodes[c[0]];
+    }
+    if (size == 3) {
+        return vocab_->char_nodes[(c[0] & 15U) << 12 | (c[1] & 63U) << 6 | (c[2] & 63U)];
+    }
+    if (size == 2) {
+        return vocab_->char_nodes[(c[0] & 31U) << 6 | (c[1] & 63U)];
+    }
+    std::uint32_t node = Trie::kRoot;
+    for (std::size_t i = 0; i < size && node != Trie::kNoNode; ++i) {
+        node = vocab_->trie.step(node, c[i]);
+    }
+    return node;
+}
+
+inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
+                              std::uint32_t node) {
+    Step& step = steps_[end];
+    const double more = score - step.score;
+    if (!(more <= doubt_)) {
+        step = {score, static_cast<std::uint32_t>(begin), node};
+    } else if (more > -doubt_) {
+        if (more > 0) {
+            step = {score, static_cast<std::uint32_t>(begin), node};
+        }
+        step.node |= kClose;
+    }
+}
+
+// The same, one character after the other. The trie is larger than the near caches, so that short
+// words find all of their pieces at once first, without waiting and without jumps, and then choose.
+void WordLookUp::best_pieces_short(Bytes word) {
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    std::uint8_t text[kShort + 1];
+    std::copy(word.begin(), word.end(), text);
+    text[word.size()] = Trie::kContinues;  // leads nowhere
+    Pieces found;
+    Walkers walkers;
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
-        std::uint32_t node = Trie::kRoot;
-        if (size == 1) {
-            node = vocab_->char_nodes[word[at]];
-        } else if (size == 2) {
-            node = vocab_->char_nodes[(word[at] & 31U) << 6 | (word[at + 1] & 63U)];
-        } else if (size == 3) {
-            node = vocab_->char_nodes[(word[at] & 15U) << 12 | (word[at + 1] & 63U) << 6 |
-                                      (word[at + 2] & 63U)];
-        } else {
-            for (std::size_t i = at; i < at + size && node != Trie::kNoNode; ++i) {
-                node = trie.step(node, word[i]);
-            }
-        }
-        characters_.push_back({static_cast<std::uint32_t>(at), node});
+        const std::uint32_t node = first_node(word, at, size);
+        const std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
+        const auto begin = static_cast<std::uint8_t>(at);
         at += size;
+        found.add(begin, at, (cell & SmallTrie::kToken) != 0 ? node : kUnknown, 1);
+        walkers.begin[walkers.count] = begin;
+        walkers.end[walkers.count] = static_cast<std::uint8_t>(at);
+        walkers.cell[walkers.count] = cell;
+        walkers.count += static_cast<std::uint32_t>(node != Trie::kNoNode);
     }
-    characters_.push_back({static_cast<std::uint32_t>(word.size()), Trie::kNoNode});
+    while (walkers.count != 0) {
+        walkers.step(text, cells, found);
+    }
+    double score[std::size(found.node)];
+    for (std::uint32_t i = 0; i < found.count; ++i) {
+        score[i] = vocab_->node_scores[found.node[i]];
+    }
+    std::uint16_t place[kShort];  // of the next piece that begins there
+    std::uint16_t sum = 0;
+    for (std::size_t at = 0; at < word.size(); ++at) {
+        place[at] = sum;
+        sum = static_cast<std::uint16_t>(sum + found.count_of[at]);
+    }
+    std::uint16_t order[std::size(found.node)];
+    for (std::uint32_t i = 0; i < found.count; ++i) {
+        order[place[found.begin[i]]++] = static_cast<std::uint16_t>(i);
+    }
+    for (std::uint32_t j = 0; j < found.count; ++j) {
+        const std::uint16_t i = order[j];
+        offer(found.begin[i], found.end[i], score[i] + steps_[found.begin[i]].score, found.node[i]);
+    }
 }
 
 // The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
-// The trie is larger than the caches: what the next characters need is asked for in time.
-void WordLookUp::best_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    constexpr std::size_t kNodesAhead = 6;
-    constexpr std::size_t kChildrenAhead = 3;
-    const Trie& trie = vocab_->trie;
-    list_characters(word);
-    steps_.assign(word.size() + 1, Step{0.0, 0, kNotReached});
-    const std::size_t count = characters_.size() - 1;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (i + kNodesAhead < count && characters_[i + kNodesAhead].node != Trie::kNoNode) {
-            __builtin_prefetch(&trie.nodes[characters_[i + kNodesAhead].node]);
+void WordLookUp::best_pieces(Bytes word) {
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    const double* const scores = vocab_->node_scores;
+    const double unknown_score = vocab_->scalars().unknown_score;
+    for (std::size_t at = 0; at < word.size();) {
+        const double here = steps_[at].score;
+        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        std::size_t end = at + size;
+        std::uint32_t node = first_node(word, at, size);
+        std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
+        if ((cell & SmallTrie::kToken) == 0) {
+            offer(at, end, unknown_score + here, kUnknown);
         }
-        if (i + kChildrenAhead < count) {
-            const Character& ahead = characters_[i + kChildrenAhead];
-            const std::uint32_t end = characters_[i + kChildrenAhead + 1].begin;
-            if (ahead.node != Trie::kNoNode && end < word.size()) {
-                __builtin_prefetch(&trie.nodes[trie.nodes[ahead.node].base + word[end]]);
+        while (node != Trie::kNoNode) {
+            if ((cell & SmallTrie::kToken) != 0) {
+                offer(at, end, scores[node] + here, node);
+            }
+            if (end == word.size()) {
+                break;
+            }
+            const std::uint8_t byte = word[end++];
+            node = SmallTrie::child(cell, byte);
+            cell = cells[node];
+            if (!SmallTrie::leads_to(cell, byte)) {
+                break;
             }
         }
-        offer_pieces(word, i);
+        at += size;
     }
-    collect_pieces(word, ids);
 }
 
-// All pieces that begin with character `number` offer a way to their ends.
-void WordLookUp::offer_pieces(Bytes word, std::size_t number) {
-    const Trie& trie = vocab_->trie;
-    const std::uint32_t begin = characters_[number].begin;
-    const std::uint32_t first_end = characters_[number + 1].begin;
-    const double here = steps_[begin].score;
-    const auto offer = [&](std::size_t end, double score, TokenId id) {
-        Step& step = steps_[end];
-        if (step.id == kNotReached || score > step.score) {
-            step = {score, begin, id};
-        }
-    };
-    std::uint32_t node = characters_[number].node;
-    const bool has_character = node != Trie::kNoNode && trie.nodes[node].token != 0;
-    for (std::size_t end = first_end; node != Trie::kNoNode;) {
-        if (trie.nodes[node].token != 0) {
-            const TokenId id = trie.nodes[node].token - 1;
-            offer(end, vocab_->scores[id] + here, id);
-        }
-        if (end == word.size()) {
-            break;
-        }
-        node = trie.step(node, word[end++]);
+void WordLookUp::prefetch(Bytes word) const noexcept {
+    if (vocab_->kind() != vocab::Kind::Unigram) {
+        return;
     }
-    if (!has_character) {
-        offer(first_end, vocab_->scalars().unknown_score + here, vocab_->unk_id());
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    const std::size_t size = std::min<std::size_t>(word.size(), 24);
+    for (std::size_t i = 0; i + 1 < size; ++i) {
+        const std::uint32_t node = word[i] < 0x80 ? vocab_->char_nodes[word[i]] : Trie::kNoNode;
+        if (node != Trie::kNoNode) {
+            __builtin_prefetch(&cells[SmallTrie::child(cells[node], word[i + 1])]);
+        }
     }
 }
 
 // Walks the best way back; neighbouring unknowns are one, and may even be a token together.
 void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
+    const std::uint32_t* const tokens = vocab_->node_tokens;
+    const TokenId unknown = vocab_->unk_id();
     pieces_.clear();
+    std::uint32_t close = 0;
     for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
         const Step& step = steps_[end];
-        const bool is_unknown = step.id == vocab_->unk_id();
-        if (is_unknown && !pieces_.empty() && pieces_.back().id == step.id) {
+        close |= step.node;
+        const std::uint32_t node = step.node & ~kClose;
+        const TokenId id = node == kUnknown ? unknown : tokens[node] - 1;
+        if (id == unknown && !pieces_.empty() && pieces_.back().id == id) {
             pieces_.back().begin = step.begin;
+            pieces_.back().node = node == kUnknown ? pieces_.back().node : node;
         } else {
-            pieces_.push_back({step.begin, static_cast<std::uint32_t>(end), step.id});
+            pieces_.push_back({step.begin, static_cast<std::uint32_t>(end), node, id});
         }
     }
+    is_sure_ = (close & kClose) == 0;
+    // Characters that are all unknown would be a token already: it has the greater score.
+    const bool can_win = vocab_->scalars().unknown_score >= 0;
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
         const Part part{piece->begin, piece->end};
-        if (piece->id == vocab_->unk_id()) {
-            append_unknown(word.subspan(part.begin, part.end - part.begin), part, ids);
+        if (piece->id == unknown) {
+            append_unknown(word.subspan(part.begin, part.end - part.begin), part,
+                           can_win || piece->node != kUnknown, ids);
         } else {
             append(piece->id, part, ids);
         }
     }
 }
 
-void WordLookUp::append_unknown(Bytes text, Part part, std::vector<std::uint32_t>& ids) {
-    const TokenId id = vocab_->find(text);
+void WordLookUp::append_unknown(Bytes text, Part part, bool may_be_token,
+                                std::vector<std::uint32_t>& ids) {
+    const TokenId id = may_be_token ? vocab_->find(text) : VocabView::kNoToken;
     const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
     if (id != VocabView::kNoToken) {
         append(id, part, ids);

@@ -23,34 +23,37 @@ public:
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
     // What the ids of the last word stand for.
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
+    // Asks for what looking a word up begins with.
+    void prefetch(Bytes word) const noexcept;
+    // Would the last word have the same ids behind other text that no token joins with it?
+    [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
 
 private:
     void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void best_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void list_characters(Bytes word);
-    void offer_pieces(Bytes word, std::size_t number);
+    void best_pieces(Bytes word);
+    void best_pieces_short(Bytes word);
+    [[nodiscard]] std::uint32_t first_node(Bytes word, std::size_t at, std::size_t size) const;
+    void offer(std::size_t begin, std::size_t end, double score, std::uint32_t node);
     void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void append_unknown(Bytes text, Part part, std::vector<std::uint32_t>& ids);
+    void append_unknown(Bytes text, Part part, bool may_be_token, std::vector<std::uint32_t>& ids);
     void append(TokenId id, Part part, std::vector<std::uint32_t>& ids);
 
     // The best way to the end of a prefix of the word.
     struct Step {
-        double score;
+        double score;         // not a number: no way yet
         std::uint32_t begin;  // of its last piece
-        TokenId id;           // kNotReached: no way yet
-    };
-    struct Character {
-        std::uint32_t begin;
-        std::uint32_t node;  // where the trie is behind it
+        std::uint32_t node;   // where the trie is behind it; the root: unknown; kClose: see doubt_
     };
     struct Piece {
         std::uint32_t begin;
         std::uint32_t end;
+        std::uint32_t node;  // the root, if all of it is unknown
         TokenId id;
     };
     const vocab::VocabView* vocab_;
+    double doubt_ = 0;  // ways whose scores differ by less are close
+    bool is_sure_ = true;
     std::vector<Step> steps_;
-    std::vector<Character> characters_;  // and one behind the last
     std::vector<Piece> pieces_;
     std::vector<Part> parts_;
 };

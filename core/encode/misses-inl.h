@@ -62,6 +62,10 @@ inline void resolve_wide(encode::WordEncoder& e, const std::uint16_t* wide, std:
 
 inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing,
                             std::uint32_t count) {
+    if (!e.vocab.is_merged()) {
+        e.look_up_missing({missing, count});
+        return;
+    }
     StepList<1> up_to_16;
     StepList<2> up_to_32;
     StepList<4> up_to_62;

@@ -64,10 +64,11 @@ void WordEncoder::encode_word(Bytes word) {
 
 bool WordEncoder::start_known(Unit what) {
     constexpr std::uint32_t kMostBytes = 256;
-    if (unit_size(what) > kMostBytes) {
+    const Bytes word(unit_begin(what), unit_size(what));
+    if (word.size() > kMostBytes || vocab.maybe_tied(word)) {
         return false;
     }
-    start_symbols(vocab, {unit_begin(what), unit_size(what)}, symbols);
+    start_symbols(vocab, word, symbols);
     return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
@@ -145,6 +146,77 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
     }
 }
 
+void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
+    unsure.clear();
+    for (std::size_t j = 0; j < missing.size(); ++j) {
+        const std::uint16_t index = missing[j];
+        if (j + 1 < missing.size()) {
+            const Unit next = unit[missing[j + 1]];
+            words.prefetch({unit_begin(next), unit_size(next)});
+        }
+        const Bytes word(unit_begin(unit[index]), unit_size(unit[index]));
+        if (answer_unmerged(unit[index], value[index])) {
+            continue;
+        }
+        words.look_up(word, long_ids);
+        if (words.is_sure()) {
+            remember(word, long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
+        } else if ((unit[index] & kCutStart) != 0) {
+            unsure.push_back(index);
+        }
+        value[index] = side_value(long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
+    }
+    if (!unsure.empty()) {
+        answer_unsure();
+    }
+}
+
+// Where the word of a unit begins, which may be in a batch before.
+const std::uint8_t* WordEncoder::word_begin(std::uint32_t index) const noexcept {
+    while (index != 0 && (unit[index] & kCutStart) != 0) {
+        --index;
+    }
+    return (unit[index] & kCutStart) != 0 ? open_word : unit_begin(unit[index]);
+}
+
+// Looks their words up from the start, once for all of a word.
+void WordEncoder::answer_unsure() {
+    std::sort(unsure.begin(), unsure.end());
+    for (std::size_t i = 0; i < unsure.size();) {
+        const std::uint8_t* const begin = word_begin(unsure[i]);
+        std::size_t next = i + 1;
+        while (next < unsure.size() && word_begin(unsure[next]) == begin) {
+            ++next;
+        }
+        const Unit last = unit[unsure[next - 1]];
+        const Bytes word(begin, unit_begin(last) + unit_size(last));
+        words.look_up(word, long_ids);
+        for (; i < next; ++i) {
+            value[unsure[i]] = value_within(word, unit[unsure[i]]);
+        }
+    }
+}
+
+// The ids of a piece out of those of the word that was looked up last.
+std::uint64_t WordEncoder::value_within(Bytes word, Unit piece) {
+    const auto begin = static_cast<std::uint32_t>(unit_begin(piece) - word.data());
+    const std::vector<Part>& parts = words.parts();
+    const auto before = [&](std::uint32_t place) {
+        return std::partition_point(parts.begin(), parts.end(),
+                                    [&](const Part& part) { return part.begin < place; }) -
+               parts.begin();
+    };
+    const std::ptrdiff_t first = before(begin);
+    const std::ptrdiff_t last = before(begin + unit_size(piece));
+    return side_value(long_ids.data() + first, static_cast<std::uint32_t>(last - first));
+}
+
+void WordEncoder::end_batch() noexcept {
+    if (!vocab.is_merged() && count != 0) {
+        open_word = (unit[count - 1] & kCutEnd) != 0 ? word_begin(count - 1) : nullptr;
+    }
+}
+
 void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {
     if (vocab.is_merged()) {
         measure_parts(vocab, word, ids, parts);
@@ -158,9 +230,26 @@ void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vect
     parts = words.parts();
 }
 
-void WordEncoder::encode_giant(Bytes word, bool whole_word) {
+void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
     long_ids.clear();
-    if (whole_word && vocab.ignore_merges()) {
+    if (is_whole_text()) {
+        sentences.look_up(word, long_ids);
+        return;
+    }
+    if (!vocab.is_merged()) {
+        const std::uint8_t* const begin = (cuts & kCutStart) != 0 ? open_word : word.data();
+        const std::uint8_t* const end = word.data() + word.size();
+        words.look_up({begin, end}, long_ids);
+        const auto before = static_cast<std::uint32_t>(word.data() - begin);
+        std::size_t first = 0;
+        while (words.parts()[first].begin < before) {
+            ++first;
+        }
+        long_ids.erase(long_ids.begin(), long_ids.begin() + static_cast<std::ptrdiff_t>(first));
+        open_word = begin;
+        return;
+    }
+    if (cuts == 0 && vocab.ignore_merges()) {
         const TokenId whole = vocab.find(word);
         if (whole != vocab::VocabView::kNoToken) {
             long_ids.push_back(whole);

@@ -15,7 +15,7 @@ struct UnitWriter {
     UnitWriter(const UnitWriter&) = delete;
     UnitWriter& operator=(const UnitWriter&) = delete;
 
-    void append(const std::uint8_t* begin, std::uint64_t size, std::uint64_t piece_flag,
+    void append(const std::uint8_t* begin, std::uint64_t size, std::uint64_t cuts,
                 std::uint64_t first8) noexcept {
         // The compiler would make a jump of this, and one word in ten is longer.
         std::uint64_t is_short = std::uint64_t{0} - std::uint64_t{size <= 8};
@@ -23,7 +23,7 @@ struct UnitWriter {
         const std::uint64_t key = keep_bytes(first8, static_cast<unsigned>(size)) & is_short;
         e.key[n] = key;
         e.line[n] = static_cast<std::uint32_t>(hash_word(key) >> shift);
-        e.unit[n] = encode::make_unit(begin, size, piece_flag);
+        e.unit[n] = encode::make_unit(begin, size, cuts);
         e.longer[n_longer] = static_cast<std::uint16_t>(n);
         n_longer += 1U + static_cast<std::uint32_t>(is_short);
         ++n;

@@ -16,7 +16,7 @@ inline __m512i widen_eight(const std::uint8_t* eight) noexcept {
 
 inline void append_eight(UnitWriter& to, const std::uint8_t* at, __m512i text, __m512i starts,
                          __m512i sizes, const std::uint8_t* start, const std::uint8_t* size,
-                         unsigned g, __mmask8 pieces) noexcept {
+                         unsigned g, std::uint64_t cut_at) noexcept {
     constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
     const __m512i iota = _mm512_load_si512(kIota);
     const __m512i in_word = _mm512_and_si512(iota, _mm512_set1_epi8(7));
@@ -37,9 +37,11 @@ inline void append_eight(UnitWriter& to, const std::uint8_t* at, __m512i text, _
         _mm512_set1_epi64(static_cast<long long>(reinterpret_cast<std::uintptr_t>(at))));
     const __m512i unit =
         _mm512_or_si512(_mm512_maskz_slli_epi64(255, begin, 16), widen_eight(size));
-    const __m512i flag = _mm512_maskz_set1_epi64(pieces, encode::kUnitPiece);
+    const __m512i flags = _mm512_or_si512(
+        _mm512_maskz_set1_epi64(static_cast<__mmask8>(cut_at), encode::kCutStart),
+        _mm512_maskz_set1_epi64(static_cast<__mmask8>(cut_at >> 1), encode::kCutEnd));
     _mm512_storeu_si512(to.e.key + to.n + g, key);
-    _mm512_storeu_si512(to.e.unit + to.n + g, _mm512_or_si512(unit, flag));
+    _mm512_storeu_si512(to.e.unit + to.n + g, _mm512_or_si512(unit, flags));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.e.line + to.n + g),
                         _mm512_maskz_cvtepi64_epi32(255, line));
 }
@@ -58,10 +60,8 @@ inline void append_inner(UnitWriter& to, const std::uint8_t* at, std::uint64_t e
     alignas(64) std::uint8_t size[64];
     _mm512_store_si512(start, starts);
     _mm512_store_si512(size, sizes);
-    const std::uint64_t pieces = cut_at | cut_at >> 1;  // cut at its start, or at its end
     for (unsigned g = 0; g < count; g += 8) {
-        append_eight(to, at, text, starts, sizes, start + g, size + g, g,
-                     static_cast<__mmask8>(pieces >> g));
+        append_eight(to, at, text, starts, sizes, start + g, size + g, g, cut_at >> g);
     }
     std::uint64_t longer = _mm512_cmpgt_epu8_mask(sizes, _mm512_set1_epi8(8)) & low_bits(count);
     for (; longer != 0; longer &= longer - 1) {
@@ -75,17 +75,16 @@ inline void append_inner(UnitWriter& to, const std::uint8_t* at, std::uint64_t e
 // See units_scalar-inl.h.
 inline void append_block(encode::WordEncoder& e, const std::uint8_t* at, std::uint64_t ends,
                          std::uint64_t cuts, const std::uint8_t*& unit,
-                         std::uint64_t& piece) noexcept {
+                         std::uint64_t& cut_start) noexcept {
     if (ends == 0) {
         return;
     }
     UnitWriter to(e);
     const unsigned first = trailing_zeros(ends);
-    const std::uint64_t is_cut = (cuts >> first & 1) * encode::kUnitPiece;
-    to.append(unit, static_cast<std::uint64_t>(at + first - unit), piece | is_cut,
-              load<std::uint64_t>(unit));
+    to.append(unit, static_cast<std::uint64_t>(at + first - unit),
+              cut_start | (cuts >> first & 1) * encode::kCutEnd, load<std::uint64_t>(unit));
     const unsigned last = top_bit(ends);
     append_inner(to, at, ends, _pext_u64(cuts, ends));
-    piece = (cuts >> last & 1) * encode::kUnitPiece;
+    cut_start = (cuts >> last & 1) * encode::kCutStart;
     unit = at + last;
 }

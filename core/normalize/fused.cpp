@@ -110,6 +110,19 @@ private:
     // Characters that are not ASCII, up to one that is, or is slow, or reaches beyond `stop`.
     const std::uint8_t* write_wide(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
         while (at < stop && *at >= 0x80) {
+            if ((*at & 0xF0) == 0xE0) {
+                const char32_t point = (*at & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
+                if (memo_.is_same(point)) {
+                    tip.write_three(at);
+                    at += 3;
+                    continue;
+                }
+                if (memo_.is_spaced(point)) {
+                    tip.write_spaced_three(at);
+                    at += 3;
+                    continue;
+                }
+            }
             const unicode::Character character = unicode::read_character(at);
             const Entry& entry = memo_.entry(character.point);
             if (entry.is_slow != 0) {

@@ -27,7 +27,10 @@ bool depends_on_neighbours(const Step& step, const Buffer& text) {
 }  // namespace
 
 Memo::Memo(std::span<const Step> steps)
-    : steps_(steps.begin(), steps.end()), pages_(new std::atomic<const Page*>[kPages]()) {
+    : steps_(steps.begin(), steps.end()),
+      pages_(new std::atomic<const Page*>[kPages]()),
+      same_(new Bits[kBasicPages]()),
+      spaced_(new Bits[kBasicPages]()) {
     may_lag_ = std::any_of(steps_.begin(), steps_.end(),
                            [](const Step& step) { return step.kind == Kind::CharsMap; });
     for (char32_t point = 0; point < ascii_.size(); ++point) {
@@ -47,11 +50,32 @@ const Memo::Page& Memo::fill(std::size_t page) const {
     for (std::size_t index = 0; index < made->size(); ++index) {
         (*made)[index] = make_entry(static_cast<char32_t>(page << 6 | index));
     }
+    if (page < kBasicPages) {
+        note_bits(page, *made);
+    }
     const Page* expected = nullptr;
     if (pages_[page].compare_exchange_strong(expected, made.get(), std::memory_order_acq_rel)) {
         return *made.release();
     }
     return *expected;  // another thread was quicker, with the same answer
+}
+
+void Memo::note_bits(std::size_t page, const Page& made) const {
+    std::uint64_t same = 0;
+    std::uint64_t spaced = 0;
+    for (std::size_t index = 0; index < made.size(); ++index) {
+        const Entry& entry = made[index];
+        std::uint8_t bytes[4];
+        const std::uint32_t size =
+            unicode::write_character(static_cast<char32_t>(page << 6 | index), bytes);
+        const bool is_spaced = entry.is_slow == 0 && entry.size == size + 2 &&
+                               entry.bytes[0] == ' ' && entry.bytes[size + 1] == ' ' &&
+                               std::equal(bytes, bytes + size, entry.bytes + 1);
+        same |= std::uint64_t{entry.is_slow == 0 && entry.is_same != 0} << index;
+        spaced |= std::uint64_t{is_spaced} << index;
+    }
+    same_[page].store(same, std::memory_order_relaxed);
+    spaced_[page].store(spaced, std::memory_order_relaxed);
 }
 
 Entry Memo::make_entry(char32_t point) const {

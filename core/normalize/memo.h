@@ -46,6 +46,15 @@ public:
         return (page != nullptr ? *page : fill(point >> 6))[point & 0x3F];
     }
 
+    // Of characters that stay, or get a blank on both sides, a bit each says so: the bits of a
+    // script fit into the nearest cache, its entries do not. No bit while its page is not filled.
+    [[nodiscard]] bool is_same(char32_t point) const {
+        return (same_[point >> 6].load(std::memory_order_relaxed) >> (point & 0x3F) & 1) != 0;
+    }
+    [[nodiscard]] bool is_spaced(char32_t point) const {
+        return (spaced_[point >> 6].load(std::memory_order_relaxed) >> (point & 0x3F) & 1) != 0;
+    }
+
     [[nodiscard]] const Entry& ascii(std::uint8_t byte) const { return ascii_[byte]; }
     [[nodiscard]] const AsciiShape& shape() const { return shape_; }
     [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
@@ -58,6 +67,7 @@ private:
     static constexpr std::size_t kPages = 0x110000 >> 6;
 
     const Page& fill(std::size_t page) const;
+    void note_bits(std::size_t page, const Page& made) const;
     [[nodiscard]] Entry make_entry(char32_t point) const;
     void find_shape();
 
@@ -66,6 +76,10 @@ private:
     AsciiShape shape_;
     std::array<Entry, 128> ascii_;
     std::unique_ptr<std::atomic<const Page*>[]> pages_;
+    using Bits = std::atomic<std::uint64_t>;
+    static constexpr std::size_t kBasicPages = 0x10000 >> 6;  // bits only of these
+    std::unique_ptr<Bits[]> same_;
+    std::unique_ptr<Bits[]> spaced_;
 };
 
 }  // namespace tokenmill::normalize

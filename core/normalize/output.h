@@ -37,6 +37,18 @@ public:
             std::memcpy(to, &entry, sizeof entry);
             to += entry.size;
         }
+
+        // A character of three bytes, as it is or between blanks.
+        void write_three(const std::uint8_t* at) {
+            std::memcpy(to, at, 3);
+            to += 3;
+        }
+        void write_spaced_three(const std::uint8_t* at) {
+            to[0] = ' ';
+            std::memcpy(to + 1, at, 3);
+            to[4] = ' ';
+            to += 5;
+        }
     };
 
     explicit TextOutput(std::vector<std::uint8_t>& out) : out_(out) {}
@@ -116,6 +128,21 @@ public:
             std::fill_n(span_to, sizeof entry, span_at(at));
             to += entry.size;
             span_to += entry.size;
+        }
+
+        void write_three(const std::uint8_t* at) {
+            std::memcpy(to, at, 3);
+            std::fill_n(span_to, 3, span_at(at));
+            to += 3;
+            span_to += 3;
+        }
+        void write_spaced_three(const std::uint8_t* at) {
+            to[0] = ' ';
+            std::memcpy(to + 1, at, 3);
+            to[4] = ' ';
+            std::fill_n(span_to, 5, span_at(at));
+            to += 5;
+            span_to += 5;
         }
     };
 

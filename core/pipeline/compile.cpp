@@ -5,10 +5,13 @@ namespace tokenmill::pipeline {
 std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     BlobWriter out;
     out.add_bytes(kMeta, input.meta.data(), input.meta.size());
-    const Adjacency learnt = vocab::compile_vocab(input.vocab, out);
+    const LearntCuts learnt = vocab::compile_vocab(input.vocab, out);
     split::SplitInput split = input.split;
     if (input.cut_by_tokens) {
-        split.adjacency = learnt;
+        split.adjacency = learnt.adjacency;
+    } else if (input.vocab.kind == vocab::Kind::Unigram && !input.vocab.whole_text) {
+        split.inside = learnt.inside;
+        split.cuts_inside = true;
     }
     split::compile_split(split, out);
     const normalize::Program program = normalize::parse_program(input.normalizer);

@@ -30,6 +30,7 @@ inline void flush_batch(pipeline::Worker& worker) {
     }
     worker.fixed.clear();
     worker.marks.clear();
+    e.end_batch();
     e.side.clear();
     e.count = 0;
     e.longer_count = 0;
@@ -43,7 +44,8 @@ public:
           e_(worker.encoder),
           junctions_(worker.encoder.vocab.junctions),
           readable_(readable),
-          cuts_(worker.spans.keeps_whole() ? 0 : ~std::uint64_t{0}),
+          cuts_(may_cut(worker) ? ~std::uint64_t{0} : 0),
+          longest_cut_(e_.vocab.is_merged() ? ~std::size_t{0} : vocab::kLongestCutWord),
           knows_lone_(!worker.encoder.vocab.char_values.empty() &&
                       !worker.encoder.vocab.has_ends() &&
                       worker.spans.unit == pipeline::SpanUnit::None) {}
@@ -51,21 +53,23 @@ public:
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
     // Words that are looked up whole are never cut.
-    [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.is_merged(); }
+    [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.can_cut(); }
     // Do the facts say which neighbours a token holds a character with?
     [[nodiscard]] bool has_sides() const noexcept { return !e_.vocab.char_sides.empty(); }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
         unit_ = at;
-        piece_ = 0;
+        cut_start_ = 0;
     }
     [[nodiscard]] const std::uint8_t* open_word() const noexcept { return word_; }
 
     // The open word ends here; what of it is not gathered yet is cut and gathered.
     void close_word(const std::uint8_t* end) {
-        if (unit_ < end) {
-            add_pieces(unit_, end, piece_);
+        if (static_cast<std::size_t>(end - word_) > longest_cut_) {
+            add_unit(unit_, end, cut_start_);
+        } else if (unit_ < end) {
+            add_pieces(unit_, end, cut_start_);
         }
         open(end);
     }
@@ -79,6 +83,9 @@ public:
     // A block's word starts and, apart from them, cuts inside words.
     void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
         cuts &= cuts_;
+        if (__builtin_expect(static_cast<std::size_t>(at - word_) > longest_cut_ - 64, 0)) {
+            cuts = 0;
+        }
         std::uint64_t ends = starts | cuts;
         if (unit_ == at) {
             ends &= ~std::uint64_t{1};
@@ -88,7 +95,7 @@ public:
         if (__builtin_expect(careful, 0)) {
             gather_carefully(at, ends, cuts);
         } else {
-            append_block(e_, at, ends, cuts, unit_, piece_);
+            append_block(e_, at, ends, cuts, unit_, cut_start_);
         }
         end_block(at, starts);
     }
@@ -104,7 +111,7 @@ public:
             add_block(at, starts, cuts, has_nul);
             return;
         }
-        append_lone(worker_, at, {ends, cuts, lone}, unit_, piece_);
+        append_lone(worker_, at, {ends, cuts, lone}, unit_, cut_start_);
         end_block(at, starts);
     }
 
@@ -124,19 +131,26 @@ private:
         }
     }
 
+    // Not where parts are found again word by word, for spans.
+    static bool may_cut(const pipeline::Worker& worker) noexcept {
+        const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
+        return !worker.spans.keeps_whole() && (worker.encoder.vocab.is_merged() || !has_spans);
+    }
+
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
-            const std::uint64_t is_cut = (cuts >> i & 1) * encode::kUnitPiece;
-            add_unit(unit_, at + i, piece_ | is_cut);
+            const std::uint64_t is_cut = cuts >> i & 1;
+            add_unit(unit_, at + i, cut_start_ | is_cut * encode::kCutEnd);
             unit_ = at + i;
-            piece_ = is_cut;
+            cut_start_ = is_cut * encode::kCutStart;
         }
     }
 
-    void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
-        if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0) {
-            add_unit(begin, end, piece);
+    void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t cut_start) {
+        if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0 ||
+            static_cast<std::size_t>(end - begin) > longest_cut_) {
+            add_unit(begin, end, cut_start);
             return;
         }
         const std::uint8_t* from = begin;
@@ -145,21 +159,21 @@ private:
             const unsigned size = split::char_size(*at);
             const std::uint32_t code = size == 3 ? split::decode_char(at, 3) : 0;
             if (code != 0 && previous != 0 && !junctions_.joined(previous, code)) {
-                add_unit(from, at, encode::kUnitPiece);
+                add_unit(from, at, cut_start | encode::kCutEnd);
                 from = at;
-                piece = encode::kUnitPiece;
+                cut_start = encode::kCutStart;
             }
             previous = code;
             at += size;
         }
-        add_unit(from, end, piece);
+        add_unit(from, end, cut_start);
     }
 
-    void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t piece) {
+    void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t cuts) {
         const auto size = static_cast<std::size_t>(end - begin);
         if (size > encode::kLongestUnit || e_.is_whole_text()) {
             flush_batch(worker_);
-            e_.encode_giant({begin, size}, piece == 0);
+            e_.encode_giant({begin, size}, cuts);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
             const std::size_t count = e_.long_ids.size();
             if (worker_.spans.unit != pipeline::SpanUnit::None) {
@@ -170,9 +184,9 @@ private:
         }
         const std::uint64_t first8 = load_short(begin, size < 8 ? size : 8);
         if (size <= 8 && begin[size - 1] == 0) {
-            append_unkeyed(e_, begin, size, piece);
+            append_unkeyed(e_, begin, size, cuts);
         } else {
-            UnitWriter(e_).append(begin, size, piece, first8);
+            UnitWriter(e_).append(begin, size, cuts, first8);
         }
         if (e_.count >= encode::WordEncoder::kBatch + 64) {
             flush_batch(worker_);
@@ -184,10 +198,11 @@ private:
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
     const std::uint64_t cuts_;            // which cuts inside words count: all, or none
+    const std::size_t longest_cut_;       // words are not cut behind this
     const bool knows_lone_;               // characters alone need no look-up
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
-    std::uint64_t piece_ = 0;             // kUnitPiece when that start is a cut
+    std::uint64_t cut_start_ = 0;         // kCutStart when that start is a cut
     bool had_nul_ = false;
 };
 

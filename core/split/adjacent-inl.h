@@ -25,21 +25,28 @@ TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMa
 // Wide characters that are of another class than Wide: white space, or punctuation.
 inline void sort_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
                       NeighbourMasks& masks) noexcept {
-    for (; leads != 0; leads &= leads - 1) {
-        const unsigned i = trailing_zeros(leads);
-        const unsigned size = split::char_size(block.bytes[i]);
-        const std::uint32_t found =
-            split.rule_classes.of(split::decode_char(block.bytes + i, size));
-        const std::uint64_t mask = low_bits(size) << i;
-        mask_of(masks, ByteClass::Wide) &= ~mask;
-        masks.of[found] |= mask;
+    while (leads != 0) {
+        const std::uint8_t lead = block.bytes[trailing_zeros(leads)];
+        std::uint64_t same = leads & equal_mask(block.bytes, lead);
+        leads &= ~same;
+        if (lead >= 0xE0 && lead < 0xF0 && (split.plain_leads >> (lead & 15U) & 1U) != 0) {
+            continue;
+        }
+        const unsigned size = split::char_size(lead);
+        for (; same != 0; same &= same - 1) {
+            const unsigned i = trailing_zeros(same);
+            const std::uint32_t found =
+                split.rule_classes.of(split::decode_char(block.bytes + i, size));
+            const std::uint64_t mask = low_bits(size) << i;
+            mask_of(masks, ByteClass::Wide) &= ~mask;
+            masks.of[found] |= mask;
+        }
     }
 }
 
 // Where the classes of a block's bytes are joined to those before them.
-TOKENMILL_INLINE std::uint64_t joined_mask(const split::SplitView& split,
-                                           const NeighbourMasks& masks,
-                                           NeighbourMasks& carry) noexcept {
+TOKENMILL_INLINE std::uint64_t joined_mask(const split::Joins& joins, const NeighbourMasks& masks,
+                                           const NeighbourMasks& carry) noexcept {
     NeighbourMasks before;
     for (std::size_t k = 0; k < kByteClasses; ++k) {
         before.of[k] = masks.of[k] << 1 | carry.of[k];
@@ -48,18 +55,18 @@ TOKENMILL_INLINE std::uint64_t joined_mask(const split::SplitView& split,
     for (std::size_t right = 0; right < kByteClasses; ++right) {
         std::uint64_t lefts = 0;
         for (std::size_t left = 0; left < kByteClasses; ++left) {
-            lefts |= before.of[left] & split.joins[right][left];
+            lefts |= before.of[left] & joins.of[right][left];
         }
         joined |= lefts & masks.of[right];
     }
     return joined;
 }
 
-inline std::uint64_t exceptions_mask(const split::SplitView& split, const Block& block,
+inline std::uint64_t exceptions_mask(const Adjacency& adjacency, const Block& block,
                                      bool has_before) noexcept {
     std::uint64_t joined = 0;
-    for (std::uint32_t i = 0; i < split.adjacency.exception_count; ++i) {
-        const std::uint8_t* pair = split.adjacency.exceptions[i];
+    for (std::uint32_t i = 0; i < adjacency.exception_count; ++i) {
+        const std::uint8_t* pair = adjacency.exceptions[i];
         const std::uint64_t carry = has_before && block.at[-1] == pair[0] ? 1U : 0U;
         joined |=
             (equal_mask(block.bytes, pair[0]) << 1 | carry) & equal_mask(block.bytes, pair[1]);
@@ -92,6 +99,17 @@ inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads,
     }
     const bool was_free = previous3 != 0 && (facts[previous3] & split::kFactBeforeOther) == 0;
     return cuts | (std::uint64_t{was_free} & ~leads);
+}
+
+// Which of the cuts inside words hold.
+inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* at,
+                                 std::uint64_t cuts) noexcept {
+    std::uint64_t held = 0;
+    for (; cuts != 0; cuts &= cuts - 1) {
+        const unsigned i = trailing_zeros(cuts);
+        held |= (inside.joined(at + i) ^ 1) << i;
+    }
+    return held;
 }
 
 // Words of [begin, stop), of which both ends are cut.
@@ -134,9 +152,13 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
             wide_carry.previous3 = 0;
         }
         const std::uint64_t valid = low_bits(block.size);
-        std::uint64_t joined = joined_mask(split, masks, carry);
+        std::uint64_t joined = joined_mask(split.joins, masks, carry);
         if (split.adjacency.exception_count != 0) {
-            joined |= exceptions_mask(split, block, at != begin);
+            joined |= exceptions_mask(split.adjacency, block, at != begin);
+        }
+        if (split.cuts_inside) {
+            const std::uint64_t together = joined_mask(split.joins_inside, masks, carry) | inside;
+            cuts |= cuts_inside(split.inside, block.at, ~together & joined & valid);
         }
         for (std::size_t k = 0; k < kByteClasses; ++k) {
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -99,6 +100,16 @@ void check_classes(const ClassTable& table, std::size_t page_bytes, std::uint32_
     }
 }
 
+Joins spread_joins(const std::uint8_t* by_right) {
+    Joins joins;
+    for (std::size_t right = 0; right < kByteClasses; ++right) {
+        for (std::size_t left = 0; left < kByteClasses; ++left) {
+            joins.of[right][left] = std::uint64_t{0} - (by_right[right] >> left & 1U);
+        }
+    }
+    return joins;
+}
+
 }  // namespace
 
 void write_classes(std::span<const std::uint32_t> ranges, std::uint32_t basic_id,
@@ -155,6 +166,9 @@ void compile_split(const SplitInput& input, BlobWriter& out) {
     out.add(kStages, scalars);
     out.add_value(kRule, input.rule);
     out.add_value(kAdjacency, input.adjacency);
+    if (input.cuts_inside) {
+        out.add_value(kInside, input.inside);
+    }
     if (input.rule.family != Family::None) {
         write_classes(input.rule_ranges, kRuleBasic, kRulePageOf, kRulePages, out);
     }
@@ -211,10 +225,18 @@ void SplitView::read_adjacency(const BlobReader& blob) {
     if (adjacency.exception_count > Adjacency::kMaxExceptions) {
         fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
     }
-    for (std::size_t right = 0; right < kByteClasses; ++right) {
-        for (std::size_t left = 0; left < kByteClasses; ++left) {
-            joins[right][left] = std::uint64_t{0} - (adjacency.joins[right] >> left & 1U);
-        }
+    joins = spread_joins(adjacency.joins);
+    for (std::uint32_t lead = 0; lead < 16; ++lead) {
+        const std::uint8_t* const first = rule_classes.basic + (lead << 12);
+        const bool is_plain = std::all_of(first, first + 4096, [](std::uint8_t found) {
+            return found == static_cast<std::uint8_t>(ByteClass::Wide);
+        });
+        plain_leads |= is_plain ? 1U << lead : 0U;
+    }
+    cuts_inside = blob.has(kInside) && rule.wide_classes == 0;
+    if (cuts_inside) {
+        inside = blob.need<InsideCuts>(kInside, 1)[0];
+        joins_inside = spread_joins(inside.joins);
     }
 }
 

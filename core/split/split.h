@@ -23,6 +23,7 @@ enum Section : std::uint32_t {
     kRulePageOf = 203,
     kRulePages = 204,
     kAdjacency = 205,
+    kInside = 206,
     kStageFirst = 210,  // per stage ten numbers: basic, page_of, pages, next, sync, separates
 };
 
@@ -79,6 +80,13 @@ struct SplitInput {
     Rule rule;
     std::span<const std::uint32_t> rule_ranges;  // begin, end, bits; Adjacent: ByteClass
     Adjacency adjacency;
+    InsideCuts inside;
+    bool cuts_inside = false;
+};
+
+// [right][left]: all ones or zero.
+struct Joins {
+    std::uint64_t of[kByteClasses][kByteClasses] = {};
 };
 
 class SplitView {
@@ -96,7 +104,11 @@ public:
     ClassTable rule_classes{};
     std::uint32_t letter_leads = 0;  // bit k: under lead byte C0 + k all 64 characters are letters
     Adjacency adjacency;
-    std::uint64_t joins[kByteClasses][kByteClasses] = {};  // [right][left]: all ones or zero
+    std::uint32_t plain_leads = 0;  // Adjacent, bit k: under lead byte E0 + k all are Wide
+    Joins joins;
+    bool cuts_inside = false;  // Adjacent: words may also be cut, as `inside` says
+    InsideCuts inside;
+    Joins joins_inside;
 
 private:
     void read_adjacency(const BlobReader& blob);

@@ -3,6 +3,7 @@
 
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "base/adjacency.h"
 #include "base/types.h"
@@ -13,6 +14,8 @@ class AdjacencyBuilder {
 public:
     void add_token(Bytes token);
     [[nodiscard]] Adjacency finish() const;
+    // Neighbours of which neither is a token are joined too.
+    [[nodiscard]] InsideCuts finish_inside(const std::vector<bool>& is_token) const;
 
 private:
     static std::size_t number_of(std::uint8_t byte) {
@@ -20,6 +23,7 @@ private:
     }
 
     std::set<std::pair<std::uint8_t, std::uint8_t>> pairs_;
+    std::set<std::pair<std::uint8_t, std::uint8_t>> characters_;  // the same of first bytes alone
 };
 
 }  // namespace tokenmill::vocab

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <unordered_set>
 
@@ -298,8 +300,121 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
     return walk.adjacency.finish();
 }
 
+// Scores of which sums of so many are exact: all are multiples of a power of two.
+bool adds_up_exactly(std::span<const double> scores, double largest) {
+    constexpr double kMost = 0x1p53;
+    double unit = 1;
+    for (const double score : scores) {
+        while (score / unit != std::floor(score / unit)) {
+            unit /= 2;
+            if (largest / unit * kLongestCutWord * 2 > kMost) {
+                return false;
+            }
+        }
+    }
+    return largest / unit * kLongestCutWord * 2 <= kMost;
+}
+
+// Is a token surely what it becomes when it is looked up: better than all pieces of it together?
+class SelfTest {
+public:
+    SelfTest(const std::vector<TrieNode>& nodes, std::span<const double> scores, double unknown,
+             double doubt)
+        : trie_{nodes.data(), static_cast<std::uint32_t>(nodes.size())},
+          scores_(scores),
+          unknown_(unknown),
+          margin_(kMargin + static_cast<double>(kLongestSeed) * doubt) {}
+
+    static constexpr std::size_t kLongestSeed = 16;
+
+    [[nodiscard]] bool stands_alone(Bytes token, double score) {
+        constexpr double kNone = -std::numeric_limits<double>::infinity();
+        best_.assign(token.size() + 1, kNone);
+        best_[0] = 0;
+        for (std::size_t at = 0; at < token.size(); ++at) {
+            if (best_[at] == kNone) {
+                continue;
+            }
+            const std::size_t behind = std::min(at + char_bytes(token[at]), token.size());
+            best_[behind] = std::max(best_[behind], best_[at] + unknown_);
+            std::uint32_t node = Trie::kRoot;
+            for (std::size_t end = at; end < token.size(); ++end) {
+                node = trie_.step(node, token[end]);
+                if (node == Trie::kNoNode) {
+                    break;
+                }
+                const bool is_whole = at == 0 && end + 1 == token.size();
+                if (trie_.nodes[node].token != 0 && !is_whole) {
+                    const double piece = scores_[trie_.nodes[node].token - 1];
+                    best_[end + 1] = std::max(best_[end + 1], best_[at] + piece);
+                }
+            }
+        }
+        return score > best_.back() + margin_;
+    }
+
+private:
+    static constexpr double kMargin = 1e-6;
+
+    Trie trie_;
+    std::span<const double> scores_;
+    double unknown_;
+    double margin_;  // more than what rounding can do, wherever the token stands
+    std::vector<double> best_;
+};
+
+void seed_pieces(const VocabInput& input, SelfTest test, Walk& walk) {
+    for (TokenId id = 0; id < walk.flags.size(); ++id) {
+        const std::uint64_t begin = input.token_offsets[id];
+        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
+        if (walk.flags[id] != 0 && id != input.unk_id && token.size() <= SelfTest::kLongestSeed &&
+            test.stands_alone(token, input.scores[id])) {
+            add_seed(token, id, {id}, false, walk);
+        }
+    }
+}
+
+// See VocabView::doubt. What stands before a piece adds the same to all ways through it, but is
+// rounded with them: every sum by half a unit of its last place at the most. That is an error for
+// each way, with and without what stands before, so that four times as much decides.
+double doubt_of(std::span<const double> scores, double unknown_score) {
+    double largest = std::abs(unknown_score);
+    for (const double score : scores) {
+        largest = std::max(largest, std::abs(score));
+    }
+    std::vector<double> all(scores.begin(), scores.end());
+    all.push_back(unknown_score);
+    if (adds_up_exactly(all, largest)) {
+        return 0;
+    }
+    constexpr double kHalfUnit = 0x1p-53;
+    return 4 * kHalfUnit * (2 * kLongestCutWord) * largest;
+}
+
+// A word may be cut between characters that no token holds side by side, unless neither is a token:
+// neighbouring unknown characters become one.
+InsideCuts learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
+    for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
+        if (!is_token[code]) {
+            walk.junctions.add_unknown(code);
+        }
+    }
+    return walk.adjacency.finish_inside(is_token);
+}
+
+void note_character(Bytes token, std::vector<bool>& is_token) {
+    if (token.size() == 1 && token[0] < 0x80) {
+        is_token[token[0]] = true;
+    } else if (token.size() == 3 && (token[0] & 0xF0) == 0xE0) {
+        is_token[(token[0] & 15U) << 12 | (token[1] & 63U) << 6 | (token[2] & 63U)] = true;
+    }
+}
+
 // Words are looked up: in the trie, from their first byte on.
-void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, BlobWriter& out) {
+InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk,
+                         BlobWriter& out) {
+    const bool can_cut = input.kind == Kind::Unigram;
+    std::vector<bool> is_token(0x10000);
     std::vector<std::pair<std::string, std::uint32_t>> keys;
     for (TokenId id = 0; id < walk.flags.size(); ++id) {
         const std::uint64_t begin = input.token_offsets[id];
@@ -315,13 +430,23 @@ void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, 
             text.compare(0, prefix.size(), prefix) == 0) {
             keys.emplace_back(static_cast<char>(Trie::kContinues) + text.substr(prefix.size()), id);
         }
+        if (can_cut) {
+            walk.junctions.add_token(token);
+            walk.adjacency.add_token(token);
+            note_character(token, is_token);
+        }
         if (input.kind != Kind::Unigram && count_characters(token) <= input.max_characters) {
             add_seed(token, id, {id}, false, walk);
         }
     }
-    out.add(kTrie, build_trie(std::move(keys)));
+    const std::vector<TrieNode> nodes = build_trie(std::move(keys));
+    out.add(kTrie, nodes);
     out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
-    walk.junctions.write(false, out);
+    const InsideCuts inside = learn_cuts(is_token, walk);
+    // Where next to all wide characters are unknown, cuts are not worth their search.
+    constexpr std::ptrdiff_t kFewWide = 2000;
+    const auto n_wide = std::count(is_token.begin() + 0x800, is_token.end(), true);
+    walk.junctions.write(can_cut && n_wide > kFewWide, out);
     Numbering numbers;
     numbers.external.assign(256, VocabView::kNoToken);
     for (std::size_t byte = 0; byte < input.byte_ids.size(); ++byte) {
@@ -337,26 +462,32 @@ void compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk, 
     }
     scalars.unknown_score = least - kUnknownPenalty;
     out.add_value(kScalars, scalars);
+    if (can_cut) {
+        const double doubt = doubt_of(input.scores, scalars.unknown_score);
+        out.add_value(kDoubt, doubt);
+        seed_pieces(input, SelfTest(nodes, input.scores, scalars.unknown_score, doubt), walk);
+    }
+    return inside;
 }
 
 }  // namespace
 
-Adjacency compile_vocab(const VocabInput& input, BlobWriter& out) {
+LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out) {
     const Deriver deriver(input);
     Walk walk;
     walk.flags.assign(input.token_offsets.size() - 1, 0);
-    Adjacency adjacency;
+    LearntCuts learnt;
     if (input.kind <= Kind::Characters) {
-        adjacency = compile_merges(input, deriver, walk, out);
+        learnt.adjacency = compile_merges(input, deriver, walk, out);
     } else {
-        compile_words(input, deriver, walk, out);
+        learnt.inside = compile_words(input, deriver, walk, out);
     }
     write_seeds(walk, out);
     write_texts(input, out);
     out.add(kTokenFlags, walk.flags);
     out.add(kTokenIndex, deriver.index());
     out.add(kUnreachableFilter, walk.unreachable);
-    return adjacency;
+    return learnt;
 }
 
 }  // namespace tokenmill::vocab

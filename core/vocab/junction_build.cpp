@@ -80,6 +80,19 @@ void JunctionBuilder::add_part(Bytes left, Bytes right) {
                                            right.data(), static_cast<TmU32>(right.size())));
 }
 
+// As if tokens held the last byte of one and the first byte of another.
+void JunctionBuilder::add_unknown(std::uint32_t code) {
+    if (unknown_.empty()) {
+        unknown_.resize(0x10000);
+        for (unsigned last = 0x80; last < 0xC0; ++last) {
+            for (unsigned first = 0xE0; first < 0xF0; ++first) {
+                parts_.insert(std::uint64_t{last} << 32 | first);
+            }
+        }
+    }
+    unknown_[code] = true;
+}
+
 void JunctionBuilder::write(bool can_cut, BlobWriter& out) const {
     std::vector<std::uint32_t> words(std::size_t{1} << JunctionFilter::kWordBits,
                                      can_cut ? 0 : 0xFFFFFFFFU);
@@ -114,6 +127,10 @@ void JunctionBuilder::write(bool can_cut, BlobWriter& out) const {
             as_left |= left_[2].count(suffix) != 0 ? 4U : 0U;
             as_right |= right_[0].count(prefix) != 0 ? 1U : 0U;
             as_right |= right_[2].count(prefix) != 0 ? 4U : 0U;
+        }
+        if (!unknown_.empty() && unknown_[code]) {
+            as_left |= 4U;
+            as_right |= 4U;
         }
         flags[code] = static_cast<std::uint8_t>(as_left | as_right << 4);
     }

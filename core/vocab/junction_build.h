@@ -13,6 +13,8 @@ namespace tokenmill::vocab {
 class JunctionBuilder {
 public:
     void add_token(Bytes token);
+    // A character of three bytes that is joined with every other such character.
+    void add_unknown(std::uint32_t code);
     // Without `can_cut` the filter calls everything joined.
     void write(bool can_cut, BlobWriter& out) const;
     // What add_token saw on the sides of whole characters, for a vocabulary over characters.
@@ -28,6 +30,7 @@ private:
     std::unordered_set<std::uint32_t> left_[3];
     std::unordered_set<std::uint32_t> right_[3];
     std::vector<std::uint8_t> sides_ = std::vector<std::uint8_t>(65536, 0);  // CharSide
+    std::vector<bool> unknown_;  // by code; empty for none
 };
 
 }  // namespace tokenmill::vocab

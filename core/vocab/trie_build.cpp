@@ -60,6 +60,8 @@ private:
             return;
         }
         const TmU32 base = find_base(bytes);
+        taken_bases_.resize(std::max<std::size_t>(taken_bases_.size(), nodes_.size()));
+        taken_bases_[base] = true;
         nodes_[range.node].base = base;
         for (std::size_t i = 0; i < children.size(); ++i) {
             const TmU32 place = base + bytes[i];
@@ -88,6 +90,9 @@ private:
                 continue;
             }
             const std::size_t base = place - bytes[0];
+            if (base < taken_bases_.size() && taken_bases_[base]) {
+                continue;
+            }
             const bool fits = std::all_of(bytes.begin(), bytes.end(), [&](TmU8 byte) {
                 return nodes_[base + byte].parent == Trie::kNoNode;
             });
@@ -107,6 +112,7 @@ private:
 
     const Keys& keys_;
     std::vector<TrieNode> nodes_;
+    std::vector<bool> taken_bases_;  // no two nodes have the same one
     std::size_t used_ = 1;
     std::size_t first_free_ = 257;  // below it, base would be negative for some byte
     std::size_t search_from_ = 257;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/bytes.h"
 #include "base/characters.h"
 #include "base/hash.h"
@@ -196,13 +198,53 @@ void VocabView::view_words(const BlobReader& blob) {
         corrupt("the trie is empty");
     }
     if (kind() == Kind::Unigram) {
-        scores = blob.need<double>(kScores, scalars_.token_count);
-        char_nodes.resize(0x10000, Trie::kNoNode);
-        walk_characters(Trie::kRoot, 0, 0);
-        if (scalars_.whole_text != 0) {
-            text_scores.assign(scores.begin(), scores.end());
+        view_scores(blob);
+    }
+}
+
+// The trie is walked all over, and a mapped file has small pages: what a walk needs is copied to a
+// large one, or several.
+void VocabView::view_scores(const BlobReader& blob) {
+    const auto scores = blob.need<double>(kScores, scalars_.token_count);
+    if (trie.size > SmallTrie::kMostNodes) {
+        corrupt("the trie has too many nodes");
+    }
+    constexpr std::size_t kLargePage = std::size_t{2} << 20;
+    constexpr std::size_t kCharacters = 0x10000;
+    const std::size_t node_bytes = sizeof(double) + 2 * sizeof(std::uint32_t);
+    const std::size_t wanted = trie.size * node_bytes + kCharacters * sizeof(std::uint32_t);
+    walk_memory_ = PageBuffer(std::max(wanted, kLargePage));
+    auto* const values = walk_memory_.as<double>();
+    auto* const cells = reinterpret_cast<std::uint32_t*>(values + trie.size);
+    auto* const tokens = cells + trie.size;
+    for (std::uint32_t i = 0; i < trie.size; ++i) {
+        const TrieNode& node = trie.nodes[i];
+        const bool is_child = node.parent < trie.size;
+        // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
+        const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;
+        const bool has_token = is_child && node.token != 0;
+        cells[i] = SmallTrie::make_cell(node.base, has_token, static_cast<std::uint8_t>(byte));
+        tokens[i] = node.token;
+        if (has_token) {
+            values[i] = scores[node.token - 1];
         }
     }
+    values[Trie::kRoot] = scalars_.unknown_score;
+    small_trie = {cells};
+    node_scores = values;
+    node_tokens = tokens;
+    char_nodes = {tokens + trie.size, kCharacters};
+    std::fill(char_nodes.begin(), char_nodes.end(), Trie::kNoNode);
+    walk_characters(Trie::kRoot, 0, 0);
+    const auto doubts = blob.get<double>(kDoubt);
+    doubt = doubts.empty() ? 0 : doubts[0];
+    if (scalars_.whole_text != 0) {  // one word, whatever its length
+        text_scores.assign(scores.begin(), scores.end());
+        return;
+    }
+    can_cut_wide_ =
+        std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
+                    [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
 }
 
 // Fills char_nodes below a node: `more` bytes of a character are missing.

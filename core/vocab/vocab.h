@@ -8,6 +8,7 @@
 
 #include "base/adjacency.h"
 #include "base/blob.h"
+#include "base/buffer.h"
 #include "base/types.h"
 #include "vocab/junction.h"
 #include "vocab/pairs.h"
@@ -41,6 +42,7 @@ enum Section : std::uint32_t {
     kTiedRanks,
     kTiedPairs,
     kCharSides,
+    kDoubt,
 };
 
 // Kind::Characters: how a token holds a character of three bytes. Without any of these bits it is
@@ -103,6 +105,10 @@ struct Scalars {
     double unknown_score;  // Unigram: of a character that no token covers
 };
 
+// A word that is looked up may be cut inside where no token reaches over, but not behind this many
+// bytes; and no piece that is answered for itself has more.
+constexpr std::size_t kLongestCutWord = std::size_t{1} << 14;
+
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
 struct Seed8 {
     std::uint64_t key;
@@ -123,6 +129,8 @@ public:
     [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
     [[nodiscard]] bool has_ends() const noexcept { return scalars_.has_ends != 0; }
     [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
+    // May a word be cut between characters of three bytes where no token reaches over?
+    [[nodiscard]] bool can_cut() const noexcept { return is_merged() || can_cut_wide_; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
     [[nodiscard]] TokenId unk_id() const noexcept { return scalars_.unk_id; }
     [[nodiscard]] Bytes token_bytes(TokenId id) const noexcept;
@@ -163,9 +171,15 @@ public:
     std::vector<std::uint64_t> char_values;
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
     Trie trie{};                               // kinds that look words up
-    std::vector<std::uint32_t> char_nodes;     // Unigram: node of every basic character, or kNoNode
-    std::span<const double> scores;            // Unigram: by id
-    std::vector<float> text_scores;            // the same, for sums over a whole text
+    std::span<std::uint32_t> char_nodes;       // Unigram: node of every basic character, or kNoNode
+    SmallTrie small_trie{};                    // Unigram: the same
+    const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
+    const std::uint32_t* node_tokens = nullptr;  // Unigram: by node, as in the trie
+    // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
+    // its bytes may stand in another order when the word has more before it. 0: scores add up
+    // exactly, so that their order never changes.
+    double doubt = 0;
+    std::vector<float> text_scores;             // Unigram: by id, for sums over a whole text
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
@@ -178,10 +192,13 @@ private:
     void view_ties(const BlobReader& blob);
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
     void list_characters();
+    void view_scores(const BlobReader& blob);
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
+    bool can_cut_wide_ = false;
+    PageBuffer walk_memory_;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;
@@ -193,8 +210,8 @@ private:
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
-// beyond 2^20). Returns what may be cut when there is no split: only for Kind::Characters.
-Adjacency compile_vocab(const VocabInput& input, BlobWriter& out);
+// beyond 2^20). Returns what may be cut: when there is no split, or inside words (Kind::Unigram).
+LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;
 

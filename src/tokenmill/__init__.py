@@ -42,7 +42,17 @@ if TYPE_CHECKING:
     )
     from tokenmill._pack import Packer
     from tokenmill._patch import patch_transformers
-    from tokenmill._pipeline import Manifest, Source, TokenStream, pack, stream
+    from tokenmill._pipeline import (
+        Manifest,
+        Source,
+        TokenStream,
+        VerifyReport,
+        inspect,
+        pack,
+        rewrite,
+        stream,
+        verify,
+    )
     from tokenmill._rows import Pieces
     from tokenmill._tokenizer import Tokenizer
 
@@ -86,10 +96,14 @@ __all__ = [
     "TooManyBadRecords",
     "UnknownId",
     "UnsupportedTokenizer",
+    "VerifyReport",
     "__version__",
+    "inspect",
     "pack",
     "patch_transformers",
+    "rewrite",
     "stream",
+    "verify",
 ]
 
 _HOMES = {
@@ -105,9 +119,13 @@ _HOMES = {
     "TokenBatch": "tokenmill._batch",
     "TokenStream": "tokenmill._pipeline",
     "Tokenizer": "tokenmill._tokenizer",
+    "VerifyReport": "tokenmill._pipeline",
+    "inspect": "tokenmill._pipeline",
     "pack": "tokenmill._pipeline",
     "patch_transformers": "tokenmill._patch",
+    "rewrite": "tokenmill._pipeline",
     "stream": "tokenmill._pipeline",
+    "verify": "tokenmill._pipeline",
 }
 
 

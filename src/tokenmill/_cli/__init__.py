@@ -1,4 +1,4 @@
-"""The command line: `tokenmill pack|plan|status|encode|decode|count|info|compile`.
+"""The command line: `tokenmill pack|plan|status|verify|inspect|convert|reshard|merge|encode|...`.
 
 Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is,
 3 there are more bad records than the command allows.
@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING
 
 from tokenmill import __version__
 from tokenmill._cli import compile as compile_command
-from tokenmill._cli import count, decode, encode, info, pack, plan, status
+from tokenmill._cli import (
+    count,
+    decode,
+    encode,
+    info,
+    inspect,
+    pack,
+    plan,
+    rewrite,
+    status,
+    verify,
+)
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -31,10 +42,11 @@ _ARGUMENT = re.compile(r"""\b(dtype|errors|pattern|special_in_text)=(?:(["'])(\w
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    found_wrong = None
     try:
         with _warnings_on_one_line():
             options = _parser().parse_args(arguments)
-            options.run(options)
+            found_wrong = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough, as `head` does. Python would complain once more at exit.
@@ -44,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (TokenmillError, OSError) as error:
         print(f"tokenmill: {_for_a_shell(str(error))}", file=sys.stderr)  # noqa: T201
         return _status(error)
-    return 0
+    return found_wrong or 0
 
 
 def _status(error: Exception) -> int:
@@ -61,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (pack, plan, status, encode, decode, count, info, compile_command):
+    on_outputs = (pack, plan, status, verify, inspect, rewrite)
+    for command in (*on_outputs, encode, decode, count, info, compile_command):
         command.register(commands)
     return parser
 

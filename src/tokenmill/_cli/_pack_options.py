@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._cli._options import add_tokenizer
+from tokenmill._cli._options import add_tokenizer, load
 
 if TYPE_CHECKING:
     import argparse
@@ -144,15 +144,20 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--workers", type=int, metavar="N", help="threads (default: what this process may use)"
     )
-    group.add_argument("--memory-limit", metavar="SIZE", help="of the whole run, as 2GB")
+    group.add_argument(
+        "--memory-limit",
+        metavar="SIZE",
+        help="of the whole run, as 2GB; makes longer documents than an eighth of it too_long",
+    )
     group.add_argument(
         "--max-bad", metavar="N|SHARE%", help="stop with exit status 3 past so many bad records"
     )
-    group.add_argument("--force", action="store_true", help="start over, whatever the output holds")
+    group.add_argument(
+        "--force", action="store_true", default=None, help="start over, whatever the output holds"
+    )
     group.add_argument(
         "--progress",
         choices=["auto", "bar", "plain", "json", "none"],
-        default="auto",
         help="a bar on a terminal, plain lines elsewhere (auto), or as named",
     )
     group.add_argument("--quiet", action="store_true", help="say nothing but errors")
@@ -187,6 +192,12 @@ def read(
     if options.on_bad:
         keywords["on_bad"] = dict(_policies(parser, options.on_bad))
     return inputs, keywords
+
+
+def tokenizer_of(options: argparse.Namespace) -> object:
+    """Return what `tokenmill.pack` loads, or the tokenizer itself where it takes a pattern."""
+    # A path says more than what was loaded from it: the files beside it name EOS and BOS.
+    return options.tokenizer if options.pattern is None else load(options)
 
 
 def _policies(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:

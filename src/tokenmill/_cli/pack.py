@@ -7,7 +7,7 @@ import json
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
 
@@ -39,7 +39,7 @@ def register(commands: Commands) -> None:
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(
-        "-o", "--output", required=True, metavar="FOLDER", help="where the shards go"
+        "-o", "--output", metavar="FOLDER", help="where the shards go (or `output` of the recipe)"
     )
     _pack_options.add_options(parser)
     _pack_options.add_run_options(parser)
@@ -50,10 +50,12 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
 
     inputs, keywords = _pack_options.read(parser, options)
+    if options.output is None:
+        parser.error("the following arguments are required: -o/--output")
     began = time.perf_counter()
     task = prepare_task(
         inputs,
-        tokenizer=options.tokenizer,
+        tokenizer=_pack_options.tokenizer_of(options),
         memory_limit=options.memory_limit,
         output=options.output,
         **keywords,
@@ -68,29 +70,18 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             workers=options.workers,
             memory_limit=options.memory_limit,
             max_bad=options.max_bad,
-            force=options.force,
-            progress="none" if options.quiet else options.progress,
+            force=bool(options.force),
+            progress="none" if options.quiet else options.progress or "auto",
         )
     except KeyboardInterrupt:
         _say("\ntokenmill: stopped; the same command goes on from here")
         raise
     seconds = time.perf_counter() - began
     if options.json:
-        sys.stdout.write(json.dumps(_facts(result.manifest, seconds)) + "\n")
+        sys.stdout.write(json.dumps(_summary.facts(result.manifest, seconds)) + "\n")
     elif not quiet:
         _say(_summary.closing(result, seconds))
 
 
 def _say(text: str) -> None:
     sys.stderr.write(text + "\n")
-
-
-def _facts(manifest: Any, seconds: float) -> dict[str, Any]:  # noqa: ANN401
-    return {
-        "output": str(manifest.folder),
-        "plan_id": manifest.plan_id,
-        "documents": manifest.documents,
-        "tokens": manifest.tokens,
-        "shards": len(manifest.shards),
-        "seconds": round(seconds, 3),
-    }

@@ -38,7 +38,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     inputs, keywords = _pack_options.read(parser, options)
     task = prepare_task(
         inputs,
-        tokenizer=options.tokenizer,
+        tokenizer=_pack_options.tokenizer_of(options),
         memory_limit=options.memory_limit,
         output=options.output,
         **keywords,

@@ -46,7 +46,8 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         if is_sentencepiece
         else serialize_normalizer(spelled.spec.normalizer)
     )
-    reasons = (*spelled.reasons, *model_reasons(spelled), *_vanishing(spec, normalizer))
+    vanishing = [] if is_sentencepiece else _vanishing(spec, normalizer)
+    reasons = (*spelled.reasons, *model_reasons(spelled), *vanishing)
     if reasons:
         raise _refusal(spec, reasons)
     split = compile_split(spelled)

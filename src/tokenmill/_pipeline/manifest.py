@@ -12,6 +12,8 @@ from tokenmill._errors import CorruptShard, SourceNotFound
 if TYPE_CHECKING:
     import os
 
+    from tokenmill._pipeline.verifying import VerifyReport
+
 SCHEMA = 1
 NAME = "manifest.json"
 
@@ -72,6 +74,14 @@ class Manifest:
     def plan_id(self) -> str:
         """The hash of inputs, tokenizer and options."""
         return str(self.data["plan_id"])
+
+    def verify(
+        self, *, full: bool = False, tokenizer: object = None, workers: int | None = None
+    ) -> VerifyReport:
+        """Check the output against the manifest, as `tokenmill.verify` does."""
+        from tokenmill._pipeline.verifying import verify  # noqa: PLC0415 -- it needs this class
+
+        return verify(self.folder, full=full, tokenizer=tokenizer, workers=workers)
 
     def __repr__(self) -> str:
         return (

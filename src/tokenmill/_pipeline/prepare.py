@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,7 +31,6 @@ from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Sequence
 
     from typing_extensions import Unpack
@@ -81,6 +81,7 @@ class Task:
     plan: Plan
     tokenizer: Tokenizer
     notes: tuple[str, ...]
+    tokenizer_source: str | None = None  # where it was loaded from, where that has a name
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,15 @@ def pack_task(
     """Carry out a plan, or what is missing of it."""
     count = affordable_workers(workers, memory_limit, task.tokenizer)
     meter = Meter(total_bytes=task.plan.total_bytes)
-    run = Run(task.plan, task.tokenizer, Path(output), count, parse_budget(max_bad), meter)
+    run = Run(
+        task.plan,
+        task.tokenizer,
+        Path(output),
+        count,
+        parse_budget(max_bad),
+        meter,
+        tokenizer_source=task.tokenizer_source,
+    )
     work = Work(Path(output))
     with work.locked():
         if force:
@@ -143,9 +152,9 @@ def prepare_task(
         replace=frozenset(r for r, policy in settings.policies if policy == "replace"),
         delimiter=options.get("delimiter"),
     )
-    files, left_out = _files(sources, None if output is None else Work(Path(output)))
+    files, left_out = list_files(sources, None if output is None else Work(Path(output)))
     if left_out:
-        notes.append(f"{left_out} files of other kinds were left out of folders")
+        notes.append(f"left out    {left_out:,} files of other kinds in folders")
     fields = _fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
@@ -156,10 +165,12 @@ def prepare_task(
     )
     streams = tuple(deal_streams(files, rules))
     plan = Plan(settings, rules, sources, tuple(files), fields, streams, facts, plan_id(facts))
-    return Task(plan, loaded, tuple(notes))
+    source = os.fspath(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else None
+    return Task(plan, loaded, tuple(notes), source)
 
 
-def _files(sources: Sequence[Source], work: Work | None) -> tuple[list[InputFile], int]:
+def list_files(sources: Sequence[Source], work: Work | None = None) -> tuple[list[InputFile], int]:
+    """List the files of sources, and count those of other kinds that were left out of folders."""
     owners = [number for number, source in enumerate(sources) for _ in source.paths]
     found = find_inputs([path for source in sources for path in source.paths])
     files = [dataclasses.replace(file, source=owners[file.source]) for file in found.files]

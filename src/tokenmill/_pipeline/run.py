@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import __version__
+from tokenmill._errors import TooManyBadRecords
 from tokenmill._pipeline.books import Books, Budget
 from tokenmill._pipeline.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._pipeline.encode import BlockEncoder
@@ -44,6 +45,7 @@ class Run:
     budget: Budget
     meter: Meter
     books: Books = field(default_factory=Books)
+    tokenizer_source: str | None = None
 
     def __post_init__(self) -> None:
         self._work = Work(self.output)
@@ -72,12 +74,22 @@ class Run:
 
     def execute(self) -> Manifest:
         """Do everything that is missing, and return the manifest."""
-        parts = self._tokenize()
+        try:
+            parts = self._tokenize()
+            self._check_budget(final=True)
+        except TooManyBadRecords:
+            self._show_quarantine()
+            raise
         self.books.enter(part.record for part in parts)
-        self._check_budget(final=True)
         shards, files = self._pack(parts)
         self.books.check()
         return self._finish(shards, files)
+
+    def _show_quarantine(self) -> None:
+        """Write down what was put aside so far: it says why the run may not go on."""
+        records = self._prefix.taken
+        parts = [Part(self._work.parts, record, self._settings.dtype) for record in records]
+        self._tables(parts)[0]()
 
     def _tokenize(self) -> list[Part]:
         done = finished_parts(self._work.parts, self._settings.dtype)
@@ -237,13 +249,16 @@ class Run:
             "tokenmill": __version__,
             "plan_id": self.plan.id,
             "tokenizer": self.plan.facts["tokenizer"],
+            "tokenizer_source": self.tokenizer_source,
             "context_length": settings.context_length,
             "dtype": settings.dtype,
             "eos_id": settings.eos_id,
             "bos_id": settings.bos_id,
             "pad_id": settings.pad_id,
             **self.books.as_json(),
-            "shards": [entry for name in settings.formats for entry in _entries(shards, name)],
+            "shards": [
+                entry for name in settings.formats for entry in manifest_entries(shards, name)
+            ],
             "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
             "options": self.plan.facts["options"],
             "plan": self.plan.facts,
@@ -253,7 +268,7 @@ class Run:
         return Manifest(self.output, data)
 
 
-def _entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
+def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
     """Return the manifest's lines for the shards of a format."""
     entries = []
     for shard in (shard for shard in shards if shard.rows):

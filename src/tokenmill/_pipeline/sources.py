@@ -27,6 +27,12 @@ class Source:
     field: str | None = None
     name: str = ""
 
+    def __post_init__(self) -> None:
+        if _is_single(self.paths):
+            object.__setattr__(self, "paths", (self.paths,))
+        if self.weight is not None:
+            object.__setattr__(self, "weight", check_weight(self.weight))
+
     def as_json(self) -> dict[str, Any]:
         """Return what a record says of the source."""
         return {

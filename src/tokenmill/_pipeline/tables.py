@@ -105,7 +105,7 @@ def write_documents(
                     place = pa.DictionaryArray.from_arrays(pa.array(columns[0]), names)
                     rest = [pa.array(column) for column in columns[1:]]
                     writer.write_table(pa.Table.from_arrays([place, *rest], schema=schema))
-        return _commit(unfinished, path)
+        return commit_written(unfinished, path)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
@@ -118,7 +118,7 @@ def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any
         yield [np.ascontiguousarray(c[begin : begin + _GROUP_ROWS]) for c in columns]
 
 
-def _commit(unfinished: Path, path: Path) -> FileRecord:
+def commit_written(unfinished: Path, path: Path) -> FileRecord:
     """Sync and name a file that a library has written."""
     with writing(path):
         with unfinished.open("rb") as file:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WORK = "_work"
 MANIFEST = "manifest.json"
+LOCK = ".lock"
 INDEX = "index"
 ORDER = "order.json"
 DOCUMENTS = "documents.parquet"
@@ -44,7 +45,7 @@ class Work:
             raise OptionError("expected a folder, got a file", where=str(self.output))
         with writing(self.output):
             self.output.mkdir(parents=True, exist_ok=True)
-            lock = (self.output / ".lock").open("a")
+            lock = (self.output / LOCK).open("a")
         with lock as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
