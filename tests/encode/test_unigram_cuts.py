@@ -68,9 +68,7 @@ def texts_of(generator: random.Random) -> list[str]:
 
 @pytest.mark.parametrize("has_bytes", [False, True])
 @pytest.mark.parametrize("scores", SCORES)
-def test_cut_words_have_the_ids_of_whole_ones(
-    tmp_path: Path, scores: str, has_bytes: bool
-) -> None:
+def test_cut_words_have_the_ids_of_whole_ones(tmp_path: Path, scores: str, has_bytes: bool) -> None:
     generator = random.Random(f"{scores} {has_bytes}")  # noqa: S311
     setting = "words" if scores == "alike" else "metaspace"
     file = write_json(tmp_path, tokenizer_of(model_of(generator, scores, has_bytes), setting))
