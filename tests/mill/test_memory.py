@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MB = 10**6
 # Large enough to be worth something, small enough that a few megabytes are many of each.
-SIZES = Sizes(256_000, 4 * MB, 2 * MB, 400_000, MB, 30_000, 2 * MB)
+SIZES = Sizes(256_000, 4 * MB, 2 * MB, 400_000, MB, 30_000, MB, 2 * MB)
 WAYS: list[dict[str, Any]] = [
     {},
     {"pack": "bestfit"},
@@ -87,7 +87,7 @@ def test_flat_and_under_600_mb(way: dict[str, Any], small_json: Path, tmp_path: 
     small = run_on(repeat(tmp_path / "small.jsonl", 250 * MB), small_json, **options)
     large = run_on(repeat(tmp_path / "large.jsonl", 1000 * MB), small_json, **options)
     assert large.peak_mb < 1.15 * small.peak_mb
-    assert large.peak_mb < 600
+    assert max(small.peak_mb, large.peak_mb) < 600
 
 
 @pytest.mark.slow

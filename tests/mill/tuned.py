@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tokenmill._pipeline import deal, feed, prepare, shards
+from tokenmill._pipeline import collect, deal, feed, prepare, shards
 from tokenmill._read import ReadRules, rules
 
 
@@ -20,6 +20,7 @@ class Sizes:
     bucket_tokens: int = 5_000
     buffer_bytes: int = 10_000
     batch_tokens: int = 3_000
+    mapped_bytes: int = 9_000
     line_slack: int = 4_000  # with a document more than the quarantine shows of a record
 
 
@@ -35,3 +36,4 @@ def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:  # noqa: ANN401
     put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)
     put(deal, "_BUFFER_BYTES", sizes.buffer_bytes)
     put(shards, "_BATCH_TOKENS", sizes.batch_tokens)
+    put(collect, "_MAPPED_BYTES", sizes.mapped_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokenmill._pipeline.parts import Part
 
-_MAPPED_PARTS = 4
+_MAPPED_BYTES = 32 << 20
 
 
 def collect(
@@ -29,22 +30,27 @@ def collect(
 ) -> NDArray[Any]:
     """Return `lengths[i]` ids from `begins[i]` of part `part_of[i]`, for all i, one after another.
 
-    In the order of the plan a few parts are mapped. Shuffled pieces come from all parts, and each
-    is read by itself: mapping as many files for each batch takes longer than the work.
+    Pieces that stand close together, as in the order of the plan, are copied out of maps. Others
+    are read one by one: they would map many parts for each batch, which takes longer than the
+    work, and touch most of their pages, which count as memory.
     """
     used, source = np.unique(part_of, return_inverse=True)
+    order = np.argsort(source, kind="stable")
+    borders = np.searchsorted(source[order], np.arange(len(used) + 1)).tolist()
+    groups = [order[a:b] for a, b in pairwise(borders)]
     out = np.empty(int(lengths.sum()), dtype)
-    if len(used) <= _MAPPED_PARTS:
+    if sum(_span(begins[some], lengths[some]) for some in groups) * out.itemsize <= _MAPPED_BYTES:
         gather([parts[i].ids() for i in used], source, begins, lengths, out)
         return out
     view, size = out.data.cast("B"), out.itemsize
     ends = np.cumsum(lengths) * size
-    order = np.argsort(source, kind="stable")
-    borders = np.searchsorted(source[order], np.arange(len(used) + 1))
-    for part, first, last in zip(used, borders[:-1], borders[1:], strict=True):
-        some = order[first:last]
+    for part, some in zip(used, groups, strict=True):
         _read_pieces(parts[part], view, ends[some], begins[some] * size, lengths[some] * size)
     return out
+
+
+def _span(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> int:
+    return int((begins + lengths).max() - begins.min())
 
 
 def _read_pieces(
