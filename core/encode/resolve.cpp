@@ -241,11 +241,9 @@ void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
         const std::uint8_t* const end = word.data() + word.size();
         words.look_up({begin, end}, long_ids);
         const auto before = static_cast<std::uint32_t>(word.data() - begin);
-        std::size_t first = 0;
-        while (words.parts()[first].begin < before) {
-            ++first;
-        }
-        long_ids.erase(long_ids.begin(), long_ids.begin() + static_cast<std::ptrdiff_t>(first));
+        const auto first = std::find_if(words.parts().begin(), words.parts().end(),
+                                        [&](const Part& part) { return part.begin >= before; });
+        long_ids.erase(long_ids.begin(), long_ids.begin() + (first - words.parts().begin()));
         open_word = begin;
         return;
     }

@@ -113,20 +113,44 @@ InsideCuts learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
     return walk.adjacency.finish_inside(is_token);
 }
 
-void note_character(Bytes token, std::vector<bool>& is_token) {
-    if (token.size() == 1 && token[0] < 0x80) {
-        is_token[token[0]] = true;
-    } else if (token.size() == 3 && (token[0] & 0xF0) == 0xE0) {
-        is_token[(token[0] & 15U) << 12 | (token[1] & 63U) << 6 | (token[2] & 63U)] = true;
+// Which characters of one and of three bytes are tokens. Those at the ends of the unknown token do
+// not count: it becomes one with unknown neighbours, too.
+class CharacterTokens {
+public:
+    void add(Bytes token) {
+        if (const std::size_t size = char_bytes(token[0]); size == token.size()) {
+            mark(token, true);
+        }
     }
-}
+    void remove_ends(Bytes token) {
+        std::size_t last = token.size() - 1;
+        while (last > 0 && (token[last] & 0xC0) == 0x80) {
+            --last;
+        }
+        mark(token, false);
+        mark(token.subspan(last), false);
+    }
+    [[nodiscard]] const std::vector<bool>& flags() const noexcept { return flags_; }
+
+private:
+    void mark(Bytes text, bool value) {
+        const std::size_t size = char_bytes(text[0]);
+        if (size == 1 && text[0] < 0x80) {
+            flags_[text[0]] = value;
+        } else if (size == 3 && text.size() >= 3) {
+            flags_[(text[0] & 15U) << 12 | (text[1] & 63U) << 6 | (text[2] & 63U)] = value;
+        }
+    }
+
+    std::vector<bool> flags_ = std::vector<bool>(0x10000);
+};
 
 }  // namespace
 
 InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk,
                          BlobWriter& out) {
     const bool can_cut = input.kind == Kind::Unigram && !input.whole_text;
-    std::vector<bool> is_token(0x10000);
+    CharacterTokens characters;
     std::vector<std::pair<std::string, std::uint32_t>> keys;
     for (TokenId id = 0; id < walk.flags.size(); ++id) {
         const std::uint64_t begin = input.token_offsets[id];
@@ -145,7 +169,7 @@ InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& 
         if (can_cut) {
             walk.junctions.add_token(token);
             walk.adjacency.add_token(token);
-            note_character(token, is_token);
+            characters.add(token);
         }
         if (input.kind != Kind::Unigram && count_characters(token) <= input.max_characters) {
             add_seed(token, id, {id}, false, walk);
@@ -154,6 +178,14 @@ InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& 
     const std::vector<TrieNode> nodes = build_trie(std::move(keys));
     out.add(kTrie, nodes);
     out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
+    if (can_cut && input.unk_id < walk.flags.size()) {
+        const std::uint64_t begin = input.token_offsets[input.unk_id];
+        const std::uint64_t end = input.token_offsets[input.unk_id + 1];
+        if (begin != end) {
+            characters.remove_ends(input.token_bytes.subspan(begin, end - begin));
+        }
+    }
+    const std::vector<bool>& is_token = characters.flags();
     const InsideCuts inside = learn_cuts(is_token, walk);
     // Where next to all wide characters are unknown, cuts are not worth their search.
     constexpr std::ptrdiff_t kFewWide = 2000;

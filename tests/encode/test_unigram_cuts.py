@@ -42,6 +42,7 @@ def model_of(generator: random.Random, scores: str, has_bytes: bool) -> dict[str
         for _ in range(count):
             length = generator.randint(2, longest)
             tokens["".join(generator.choices(alphabet, k=length))] = None
+    tokens |= dict.fromkeys(generator.choice(["<>unk", "<>", ""]))
     for mixed in (f"{BAR}a.", "a,", f"{WIDE[0]}.", f"b{WIDE[1]}", f".{WIDE[2]}", "~~"):
         if generator.random() < 0.3:
             tokens[mixed] = None
@@ -50,7 +51,8 @@ def model_of(generator: random.Random, scores: str, has_bytes: bool) -> dict[str
         tokens |= dict.fromkeys(f"<0x{byte:02X}>" for byte in range(256))
     score = SCORES[scores]
     vocab = [[token, score(generator, token)] for token in tokens]
-    return {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": has_bytes}
+    unk_id = generator.choice([0, 0, 1])  # it may be a token like others
+    return {"type": "Unigram", "unk_id": unk_id, "vocab": vocab, "byte_fallback": has_bytes}
 
 
 def texts_of(generator: random.Random) -> list[str]:
