@@ -85,6 +85,12 @@ void seed_pieces(const VocabInput& input, SelfTest test, Walk& walk) {
     }
 }
 
+// Of a character that no token covers: less than that of any token.
+double unknown_score_of(std::span<const double> scores) {
+    constexpr double kPenalty = 10.0;
+    return (scores.empty() ? 0.0 : *std::min_element(scores.begin(), scores.end())) - kPenalty;
+}
+
 // See VocabView::doubt. What stands before a piece adds the same to all ways through it, but is
 // rounded with them: every sum by half a unit of its last place at the most. That is an error for
 // each way, with and without what stands before, so that four times as much decides.
@@ -199,12 +205,7 @@ InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& 
     numbers.first_byte_id = 256;
     out.add(kExternalIds, numbers.external);
     Scalars scalars = scalars_of(input, walk, numbers);
-    constexpr double kUnknownPenalty = 10.0;
-    double least = 0.0;
-    for (std::size_t i = 0; i < input.scores.size(); ++i) {
-        least = i == 0 ? input.scores[0] : std::min(least, input.scores[i]);
-    }
-    scalars.unknown_score = least - kUnknownPenalty;
+    scalars.unknown_score = unknown_score_of(input.scores);
     out.add_value(kScalars, scalars);
     if (can_cut) {
         const double doubt = doubt_of(input.scores, scalars.unknown_score);
