@@ -18,6 +18,9 @@ void register_errors(nb::module_& m);
 void register_model(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
+void register_texts(nb::module_& m);
+void register_pack(nb::module_& m);
+void register_read(nb::module_& m);
 void register_pairs(nb::module_& m);
 
 // A numpy array of `count` numbers, not initialised; for results that fit a page or two.
@@ -51,6 +54,22 @@ private:
     Py_buffer buffer_;
 };
 
+// Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]. What readers of files make.
+class FlatTexts {
+public:
+    using Data = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+    // Throws unless the offsets rise from 0 or more to at most the size of the data.
+    FlatTexts(Data data, Offsets offsets);
+    [[nodiscard]] std::size_t size() const noexcept { return offsets_.size() - 1; }
+    [[nodiscard]] pipeline::Text at(std::size_t i) const noexcept;
+
+private:
+    Data data_;
+    Offsets offsets_;
+};
+
 // Texts of a caller, borrowed: holds what keeps their memory alive.
 class Texts {
 public:
@@ -60,7 +79,7 @@ public:
     Texts& operator=(const Texts&) = delete;
 
     void add(nb::handle text);
-    // A list, a tuple, or an object of the Arrow PyCapsule interface.
+    // A list, a tuple, a FlatTexts, or an object of the Arrow PyCapsule interface.
     void add_all(nb::handle texts);
 
     [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }

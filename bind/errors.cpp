@@ -74,6 +74,9 @@ void set_python_error(const Error& error) {
             raise("EncodeError", "offsets need texts below 4 GiB, got " + text + " bytes",
                   place_of(error, "cut the text, or encode it without offsets"));
             return;
+        case ErrorCode::BadArgument:
+            raise("OptionError", text, nb::dict());
+            return;
     }
     PyErr_SetString(PyExc_SystemError, text.c_str());
 }
@@ -95,7 +98,7 @@ void register_errors(nb::module_& m) {
             throw Error(static_cast<ErrorCode>(code), text, 3, 1);
         },
         nb::arg("code"), nb::arg("text"), "Raise the exception of an ErrorCode.");
-    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::TooLongForSpans);
+    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::BadArgument);
 }
 
 }  // namespace tokenmill::bind

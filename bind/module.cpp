@@ -5,7 +5,10 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled core of tokenmill. Private: use tokenmill.Tokenizer.";
     tokenmill::bind::register_errors(m);
     tokenmill::bind::register_compile(m);
+    tokenmill::bind::register_texts(m);
     tokenmill::bind::register_model(m);
     tokenmill::bind::register_normalize(m);
+    tokenmill::bind::register_pack(m);
+    tokenmill::bind::register_read(m);
     tokenmill::bind::register_pairs(m);
 }

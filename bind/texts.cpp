@@ -59,7 +59,35 @@ void Texts::add(nb::handle text) {
     one.move_to(buffers_);
 }
 
+FlatTexts::FlatTexts(Data data, Offsets offsets)
+    : data_(std::move(data)), offsets_(std::move(offsets)) {
+    const std::int64_t* at = offsets_.data();
+    const std::size_t count = offsets_.size();
+    bool rises = count > 0 && at[0] >= 0 &&
+                 static_cast<std::uint64_t>(at[count - 1]) <= data_.size();
+    for (std::size_t i = 1; i < count; ++i) {
+        rises &= at[i - 1] <= at[i];
+    }
+    if (!rises) {
+        throw nb::value_error("offsets: expected numbers that rise from 0 to the size of the data");
+    }
+}
+
+pipeline::Text FlatTexts::at(std::size_t i) const noexcept {
+    const std::int64_t* at = offsets_.data() + i;
+    return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Kind::Utf8};
+}
+
 void Texts::add_all(nb::handle texts) {
+    if (nb::isinstance<FlatTexts>(texts)) {
+        const auto& flat = *nb::inst_ptr<FlatTexts>(texts);
+        texts_.reserve(flat.size());
+        for (std::size_t i = 0; i < flat.size(); ++i) {
+            texts_.push_back(flat.at(i));
+        }
+        owners_.push_back(nb::borrow(texts));
+        return;
+    }
     if (nb::hasattr(texts, "__arrow_c_stream__")) {
         add_arrow_stream(texts);
         return;
@@ -123,6 +151,20 @@ void Texts::add_arrow_stream(nb::handle texts) {
         released_.push_back(kept);
         append_arrow(schema, *kept, texts_);
     }
+}
+
+void register_texts(nb::module_& m) {
+    nb::class_<FlatTexts>(m, "FlatTexts",
+                          "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
+        .def(nb::init<FlatTexts::Data, FlatTexts::Offsets>(), nb::arg("data"), nb::arg("offsets"))
+        .def("__len__", &FlatTexts::size)
+        .def("__getitem__", [](const FlatTexts& self, std::int64_t i) {
+            if (i < 0 || static_cast<std::size_t>(i) >= self.size()) {
+                throw nb::index_error("no such text");
+            }
+            const Text text = self.at(static_cast<std::size_t>(i));
+            return nb::bytes(static_cast<const char*>(text.data), text.size);
+        });
 }
 
 }  // namespace tokenmill::bind

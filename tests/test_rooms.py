@@ -22,6 +22,8 @@ ROOMS = {  # row order = data flow
     "split": ["base", "simd", "unicode"],
     "encode": ["base", "simd", "vocab"],
     "decode": ["base", "vocab"],
+    "pack": ["base"],
+    "read": ["base", "simd", "unicode"],
     "pipeline": [
         "base", "simd", "unicode", "vocab", "normalize", "split", "encode", "decode",
     ],

@@ -15,6 +15,10 @@ RESULTS = {
     "encode_batch": "tuple[NDArray, NDArray[numpy.int64]]",
     "encode_into": "NDArray[numpy.int64]",
     "count_batch": "NDArray[numpy.int64]",
+    "read_jsonl": f"tuple[NDArray[numpy.uint8]{5 * ', NDArray[numpy.int64]'}]",
+    "check_texts": "NDArray[numpy.int64]",
+    "join_texts": "tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]",
+    "split_text": "tuple[NDArray[numpy.int64], NDArray[numpy.int64]]",
 }
 STUB = Path(__file__).resolve().parent.parent / "src" / "tokenmill" / "_core.pyi"
 
@@ -27,8 +31,8 @@ def generate() -> str:
     generator.put(core)
     text = str(generator.get())
     for method, result in RESULTS.items():
-        signature = rf"(def {method}\(.*\)) -> .*?: \.\.\."
-        text, count = re.subn(signature, rf"\1 -> {result}: ...", text)
+        signature = rf"(def {method}\(.*\)) -> .*?:( \.\.\.)?$"
+        text, count = re.subn(signature, rf"\1 -> {result}:\2", text, flags=re.MULTILINE)
         if count != 1:
             raise ValueError(f"{method}: expected one method of this name, got {count}")
     return text

@@ -19,6 +19,7 @@ enum class ErrorCode : std::uint8_t {
     CorruptModel,      // a compiled model whose sections contradict each other
     BadSpec,           // a tokenizer definition that cannot be compiled
     TooLongForSpans,   // a document whose places do not fit 32 bits
+    BadArgument,       // lengths, places or options that contradict each other
 };
 
 // Thrown on cold paths only. `document` and `offset` say where, when they are known.

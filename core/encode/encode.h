@@ -70,12 +70,12 @@ struct WordEncoder {
 
     // Answers of the rare kind, as values for the batch.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
+    // Must a text stay one word, of any length?
+    [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
     // The same for units of the batch, where words are looked up and not merged.
     void look_up_missing(std::span<const std::uint16_t> missing);
     // All units of the batch are answered and written.
     void end_batch() noexcept;
-    // Must a text stay one word, of any length?
-    [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.

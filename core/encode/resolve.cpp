@@ -64,10 +64,11 @@ void WordEncoder::encode_word(Bytes word) {
 
 bool WordEncoder::start_known(Unit what) {
     constexpr std::uint32_t kMostBytes = 256;
-    if (unit_size(what) > kMostBytes) {
+    const Bytes word(unit_begin(what), unit_size(what));
+    if (word.size() > kMostBytes || vocab.maybe_tied(word)) {
         return false;
     }
-    start_symbols(vocab, {unit_begin(what), unit_size(what)}, symbols);
+    start_symbols(vocab, word, symbols);
     return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 

@@ -48,17 +48,17 @@ struct LoneWriter {
     LoneWriter ids(worker, e.side.room(kMostIds));
     UnitWriter to(e);
     const std::uint8_t* begin = unit;
-    std::uint64_t flag = cut_start;
+    std::uint64_t started = cut_start;
     for (; block.ends != 0; block.ends &= block.ends - 1) {
         unsigned i = trailing_zeros(block.ends);
-        const std::uint64_t cut_end = (block.cuts >> i & 1) * encode::kCutEnd;
+        const std::uint64_t ended = (block.cuts >> i & 1) * encode::kCutEnd;
         const bool is_lone = (block.lone >> i & 1) != 0;
         const bool is_carried = i == 0 && begin == at - 3 && (*begin & 0xF0) == 0xE0;
         std::uint32_t* const run = ids.out;
         if (is_carried) {
             ids.write(begin);
         } else if (begin != at + i) {
-            to.append(begin, static_cast<std::uint64_t>(at + i - begin), flag | cut_end,
+            to.append(begin, static_cast<std::uint64_t>(at + i - begin), started | ended,
                       load<std::uint64_t>(begin));
         }
         for (; (block.lone >> i & 1) != 0; i += 3) {
@@ -69,10 +69,10 @@ struct LoneWriter {
             to.append_known();
             block.ends &= ~low_bits(i);
         }
-        flag = (block.cuts >> i & 1) * encode::kCutStart;
+        started = (block.cuts >> i & 1) * encode::kCutStart;
         begin = at + i;
     }
     e.side.take(ids.stored - before);
     unit = begin;
-    cut_start = flag;
+    cut_start = started;
 }

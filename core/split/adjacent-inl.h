@@ -74,17 +74,6 @@ inline std::uint64_t exceptions_mask(const Adjacency& adjacency, const Block& bl
     return joined;
 }
 
-// Which of the cuts inside words hold.
-inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* at,
-                                 std::uint64_t cuts) noexcept {
-    std::uint64_t held = 0;
-    for (; cuts != 0; cuts &= cuts - 1) {
-        const unsigned i = trailing_zeros(cuts);
-        held |= (inside.joined(at + i) ^ 1) << i;
-    }
-    return held;
-}
-
 // The last character of a block if it has three bytes, or 0.
 inline std::uint32_t ends_in_char3(const Block& block, std::uint64_t leads) noexcept {
     const bool is_last = leads != 0 && top_bit(leads) + 3 == block.size;
@@ -110,6 +99,17 @@ inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads,
     }
     const bool was_free = previous3 != 0 && (facts[previous3] & split::kFactBeforeOther) == 0;
     return cuts | (std::uint64_t{was_free} & ~leads);
+}
+
+// Which of the cuts inside words hold.
+inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* at,
+                                 std::uint64_t cuts) noexcept {
+    std::uint64_t held = 0;
+    for (; cuts != 0; cuts &= cuts - 1) {
+        const unsigned i = trailing_zeros(cuts);
+        held |= (inside.joined(at + i) ^ 1) << i;
+    }
+    return held;
 }
 
 // Words of [begin, stop), of which both ends are cut.

@@ -29,8 +29,8 @@ private:
     // Left and right sides of partial contexts by kind: full|prefix, suffix|full, suffix|prefix.
     std::unordered_set<std::uint32_t> left_[3];
     std::unordered_set<std::uint32_t> right_[3];
-    std::vector<bool> unknown_;  // by code; empty for none
     std::vector<std::uint8_t> sides_ = std::vector<std::uint8_t>(65536, 0);  // CharSide
+    std::vector<bool> unknown_;  // by code; empty for none
 };
 
 }  // namespace tokenmill::vocab

@@ -236,11 +236,12 @@ void VocabView::view_scores(const BlobReader& blob) {
     char_nodes = {tokens + trie.size, kCharacters};
     std::fill(char_nodes.begin(), char_nodes.end(), Trie::kNoNode);
     walk_characters(Trie::kRoot, 0, 0);
-    if (scalars_.whole_text != 0) {
-        text_scores.assign(scores.begin(), scores.end());
-    }
     const auto doubts = blob.get<double>(kDoubt);
     doubt = doubts.empty() ? 0 : doubts[0];
+    if (scalars_.whole_text != 0) {  // one word, whatever its length
+        text_scores.assign(scores.begin(), scores.end());
+        return;
+    }
     can_cut_wide_ =
         std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
                     [](std::uint32_t word) { return word != 0xFFFFFFFFU; });

@@ -189,10 +189,10 @@ private:
     void check_numbers() const;
     void view_merges(const BlobReader& blob);
     void view_words(const BlobReader& blob);
-    void view_scores(const BlobReader& blob);
     void view_ties(const BlobReader& blob);
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
     void list_characters();
+    void view_scores(const BlobReader& blob);
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};

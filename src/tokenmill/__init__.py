@@ -11,63 +11,121 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokenmill._batch import EncodedBatch, EncodedRow, TokenBatch
+    from tokenmill._dataset import PackedDataset, PackedIterable
     from tokenmill._describe import Description
     from tokenmill._errors import (
+        BadRecordFound,
+        BooksDiffer,
         CorruptModel,
+        CorruptShard,
         DtypeError,
         EncodeError,
+        InputError,
         InvalidUtf8,
         LoadError,
         MissingDependency,
         OptionError,
+        OutputError,
+        OutputInUse,
         OutputTooSmall,
         PatternError,
+        PlanDiffers,
         ReferencePathWarning,
+        ShardTooLarge,
         SourceNotFound,
         SpecialTokenInText,
         TextTypeError,
         TokenmillError,
+        TooManyBadRecords,
         UnknownId,
         UnsupportedTokenizer,
     )
+    from tokenmill._pack import Packer
     from tokenmill._patch import patch_transformers
+    from tokenmill._pipeline import (
+        Manifest,
+        Source,
+        TokenStream,
+        VerifyReport,
+        inspect,
+        pack,
+        rewrite,
+        stream,
+        verify,
+    )
+    from tokenmill._rows import Pieces
     from tokenmill._tokenizer import Tokenizer
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BadRecordFound",
+    "BooksDiffer",
     "CorruptModel",
+    "CorruptShard",
     "Description",
     "DtypeError",
     "EncodeError",
     "EncodedBatch",
     "EncodedRow",
+    "InputError",
     "InvalidUtf8",
     "LoadError",
+    "Manifest",
     "MissingDependency",
     "OptionError",
+    "OutputError",
+    "OutputInUse",
     "OutputTooSmall",
+    "PackedDataset",
+    "PackedIterable",
+    "Packer",
     "PatternError",
+    "Pieces",
+    "PlanDiffers",
     "ReferencePathWarning",
+    "ShardTooLarge",
+    "Source",
     "SourceNotFound",
     "SpecialTokenInText",
     "TextTypeError",
     "TokenBatch",
+    "TokenStream",
     "Tokenizer",
     "TokenmillError",
+    "TooManyBadRecords",
     "UnknownId",
     "UnsupportedTokenizer",
+    "VerifyReport",
     "__version__",
+    "inspect",
+    "pack",
     "patch_transformers",
+    "rewrite",
+    "stream",
+    "verify",
 ]
 
 _HOMES = {
     "Description": "tokenmill._describe",
     "EncodedBatch": "tokenmill._batch",
     "EncodedRow": "tokenmill._batch",
+    "Manifest": "tokenmill._pipeline",
+    "PackedDataset": "tokenmill._dataset",
+    "PackedIterable": "tokenmill._dataset",
+    "Packer": "tokenmill._pack",
+    "Pieces": "tokenmill._rows",
+    "Source": "tokenmill._pipeline",
     "TokenBatch": "tokenmill._batch",
+    "TokenStream": "tokenmill._pipeline",
     "Tokenizer": "tokenmill._tokenizer",
+    "VerifyReport": "tokenmill._pipeline",
+    "inspect": "tokenmill._pipeline",
+    "pack": "tokenmill._pipeline",
     "patch_transformers": "tokenmill._patch",
+    "rewrite": "tokenmill._pipeline",
+    "stream": "tokenmill._pipeline",
+    "verify": "tokenmill._pipeline",
 }
 
 

@@ -1,7 +1,7 @@
 """The compiled core of tokenmill. Private: use tokenmill.Tokenizer."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -10,10 +10,19 @@ from numpy.typing import NDArray
 def raise_error(code: int, text: str) -> None:
     """Raise the exception of an ErrorCode."""
 
-ERROR_CODES: int = 9
+ERROR_CODES: int = 10
 
 def compile_model(*, token_bytes: bytes, token_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], matchable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], decode_bytes: bytes, decode_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], merges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ignore_merges: bool, model: dict, cut_by_tokens: bool, stages: Sequence[tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bool, bool, bool]], native_rule: dict | None, added_tokens: Sequence[tuple[bytes, int, bool, bool, bool, bool, bool]], normalizer: bytes, prefix_space: int, trim: int, prefix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], suffix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], whitespace_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], word_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], meta: bytes) -> bytes:
     """Compile a tokenizer definition."""
+
+class FlatTexts:
+    """Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]."""
+
+    def __init__(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, arg: int, /) -> bytes: ...
 
 class Model:
     """A compiled model over a buffer that it keeps alive."""
@@ -70,6 +79,63 @@ def normalize_aligned(program: bytes, text: bytes) -> tuple:
 
 def is_normalized(program: bytes, text: bytes) -> bool:
     """True only if the normalizer certainly leaves the text alone."""
+
+def pack_concat(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], context_length: int, overlap: int, drop_tail: bool) -> tuple:
+    """Cut the stream of all documents into rows."""
+
+def pack_concat_rows(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], stream_begin: int, row_begin: int, row_end: int, context_length: int, overlap: int) -> tuple:
+    """Cut some rows out of a longer stream."""
+
+def pack_best_fit(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], context_length: int, longer: int) -> tuple:
+    """Best-fit decreasing; longer: 0 splits, 1 truncates, 2 drops."""
+
+def pack_best_fit_crop(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], context_length: int, drop_tail: bool) -> tuple:
+    """
+    Fill each row with the longest documents that fit and crop one where none does.
+    """
+
+def pack_one_per_row(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], context_length: int, longer: int) -> tuple:
+    """One document a row."""
+
+def pack_documents(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """One document a row, whatever its length."""
+
+@overload
+def frame(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple: ...
+
+@overload
+def frame(ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple:
+    """Put ids around each document: (ids, lengths)."""
+
+@overload
+def gather(sources: Sequence[Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)]], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> int: ...
+
+@overload
+def gather(sources: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    """
+    Copy pieces of the sources to out, back to back; return how many ids that were.
+    """
+
+def read_jsonl(buffer: object, field: str, max_document_bytes: int, max_line_bytes: int, replace_bad_utf8: bool = False, replace_lone_surrogate: bool = False, target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """
+    Take a field from each line: text, offsets, lines, begins, bad lines (five numbers each), and the counts of lines, blank lines and mended documents.
+    """
+
+def check_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_document_bytes: int, skip_blank: bool = False, target: str | None = None) -> NDArray[numpy.int64]:
+    """
+    For each text the number of what is wrong with it; 255 for nothing, 254 for a blank.
+    """
+
+def join_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]:
+    """Copy texts back to back, mended: text, offsets."""
+
+def split_text(buffer: object, separator: bytes | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Begins and ends of the lines, or of what stands between separators."""
+
+def last_cut(buffer: object, separator: bytes) -> tuple[int, int]:
+    """
+    The end of the last separator, or 0 if there is none; and how many there are.
+    """
 
 def list_pairs(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]) -> object:
     """An array of two columns as tuples."""

@@ -15,7 +15,16 @@
       |    +- OutputTooSmall               the caller's buffer cannot hold the ids
       +- OptionError(ValueError)           an option with a value that it does not have
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
+      +- ShardTooLarge(ValueError)         a shard that its file format cannot hold
+      +- CorruptShard(ValueError)          a shard whose files contradict themselves: path
+      +- BadRecordFound(ValueError)        an input record that is no document, where that is fatal
+      +- TooManyBadRecords(ValueError)     more of them than the error budget allows: bad, records
+      +- OutputInUse(OSError)              another run is writing to the same output
+      +- OutputError(OSError)              an output that cannot be written: path
+      +- PlanDiffers(ValueError)           an output that another command has begun: differences
+      +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
+      +- InputError(OSError)               an input that vanished, changed or is damaged: path
       +- MissingDependency(ImportError)    an optional package that is not installed: name
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
@@ -153,6 +162,66 @@ class DtypeError(TokenmillError, ValueError):
     """Ids that do not fit the number type asked for."""
 
 
+class ShardTooLarge(TokenmillError, ValueError):
+    """A shard that its file format cannot hold: too many tokens, or too many bytes."""
+
+
+class CorruptShard(TokenmillError, ValueError):
+    """A shard whose files contradict themselves: damaged, cut short or of another format."""
+
+    def __init__(
+        self, problem: str, *, path: str | os.PathLike[str] | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=_place(path, None, None), hint=hint)
+        self.path = path
+
+
+class BadRecordFound(TokenmillError, ValueError):
+    """An input record that gives no document, found where the policy for its kind is to fail."""
+
+    def __init__(
+        self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=_place(path or None, line, None), hint=hint)
+        self.path = path
+        self.line = line
+
+
+class TooManyBadRecords(TokenmillError, ValueError):
+    """More records without a document than the error budget allows."""
+
+    def __init__(self, problem: str, *, bad: int = 0, records: int = 0, hint: str = "") -> None:
+        super().__init__(problem, hint=hint)
+        self.bad = bad
+        self.records = records
+
+
+class OutputInUse(TokenmillError, OSError):
+    """Another run is writing to the same output."""
+
+
+class OutputError(TokenmillError, OSError):
+    """A file of an output that cannot be written: the disk is full, or writing is forbidden."""
+
+    def __init__(self, problem: str, *, path: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=path, hint=hint)
+        self.path = path
+
+
+class PlanDiffers(TokenmillError, ValueError):
+    """An output that a command with other options or inputs has begun; `differences` says which."""
+
+    def __init__(
+        self, problem: str, *, where: str = "", differences: tuple[str, ...] = (), hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.differences = differences
+
+
+class BooksDiffer(TokenmillError, RuntimeError):
+    """What came in is not what went out: a fault of tokenmill, never of the input."""
+
+
 class UnknownId(TokenmillError, LookupError):
     """An id that the vocabulary does not have."""
 
@@ -166,6 +235,20 @@ class UnknownId(TokenmillError, LookupError):
     ) -> None:
         super().__init__(problem, where=where, hint=hint)
         self.id = id
+
+
+class InputError(TokenmillError, OSError):
+    """An input that cannot be read to its end: vanished, changed, cut short or damaged.
+
+    `offset` is a byte position in the file as it lies on the disk, or None when unknown.
+    """
+
+    def __init__(
+        self, problem: str, *, path: str = "", offset: int | None = None, hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=_place(path or None, None, offset), hint=hint)
+        self.path = path
+        self.offset = offset
 
 
 class MissingDependency(TokenmillError, ImportError):

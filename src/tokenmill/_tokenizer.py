@@ -364,8 +364,7 @@ class Tokenizer:
 
     def memory(self) -> dict[str, int]:
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
-        memory: dict[str, int] = self._model.memory()
-        return memory
+        return dict(self._model.memory())
 
     def describe(self) -> Description:
         """Say which split, normalizer and path this tokenizer uses, and why."""

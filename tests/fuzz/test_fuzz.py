@@ -1,4 +1,4 @@
-"""Build the fuzz target with sanitizers and let it run for a while."""
+"""Build the fuzz targets with sanitizers and let them run for a while."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz"
 SECONDS = int(os.environ.get("TOKENMILL_FUZZ_SECONDS", "15"))
 SANITIZERS = "address,undefined"
+PROGRAMS = ("fuzz_encode", "fuzz_read")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
@@ -44,7 +45,7 @@ def run(*command: str | Path, seconds: int = 600) -> subprocess.CompletedProcess
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """The fuzz target; what is built already is not built again."""
+    """The fuzz target of encoding, others beside it; what is built already is not built again."""
     cmake = shutil.which("cmake", path=ENVIRONMENT["PATH"])
     assert cmake is not None, "cmake is missing; it comes with the environment of `make test`"
     if not has_sanitizers():
@@ -56,7 +57,7 @@ def program() -> Path:
         "-DCMAKE_CXX_FLAGS=-O1",
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
-    built = run(cmake, "--build", BUILD, "--target", "fuzz_encode", "--parallel", "2")
+    built = run(cmake, "--build", BUILD, "--target", *PROGRAMS, "--parallel", "2")
     assert built.returncode == 0, built.stdout[-5000:] + built.stderr
     return BUILD / "fuzz_encode"
 
@@ -129,3 +130,8 @@ def test_kept_inputs_are_replayed(program: Path, models: Path, tmp_path: Path) -
         path.write_bytes(text)
     ran = run(program, "--models", models, *paths)
     assert ran.returncode == 0, ran.stderr[-8000:]
+
+
+def test_damaged_lines_of_json_read_alike_on_every_target(program: Path) -> None:
+    ran = run(program.with_name("fuzz_read"), "20000")
+    assert (ran.returncode, ran.stdout) == (0, "20000 inputs\n"), ran.stderr[-8000:]

@@ -34,6 +34,7 @@ EXAMPLES: list[tuple[TokenmillError, type[Exception], str]] = [
     (_errors.OutputTooSmall("bad"), ValueError, "bad"),
     (_errors.DtypeError("bad"), ValueError, "bad"),
     (_errors.UnknownId("no id 5", id=5), LookupError, "no id 5"),
+    (_errors.InputError("cut", path="a.gz", offset=4), OSError, "a.gz at byte 4: cut"),
     (_errors.MissingDependency("absent", name="torch"), ImportError, "torch: absent"),
 ]
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokenmill import Tokenizer, _cache, _resolve
+from tokenmill import Tokenizer, _cache
+from tokenmill._load import source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,7 +42,7 @@ def test_the_second_load_parses_nothing(
     cache: Path, small_json: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = Tokenizer.load(small_json)
-    monkeypatch.setattr(_resolve, "load_source", None)
+    monkeypatch.setattr(source, "load_source", None)
     second = Tokenizer.load(small_json)
     assert second.encode("hello").tolist() == first.encode("hello").tolist()
     assert len(list(cache.glob("*.mill"))) == 1

@@ -1,6 +1,7 @@
-"""The command line: `tokenmill encode|decode|count|info|compile`.
+"""The command line: `tokenmill pack|plan|status|verify|inspect|convert|reshard|merge|encode|...`.
 
-Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is.
+Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is,
+3 there are more bad records than the command allows.
 Nothing here imports numpy before a command runs: `--help` must answer at once.
 """
 
@@ -15,23 +16,37 @@ from typing import TYPE_CHECKING
 
 from tokenmill import __version__
 from tokenmill._cli import compile as compile_command
-from tokenmill._cli import count, decode, encode, info
-from tokenmill._errors import TokenmillError
+from tokenmill._cli import (
+    count,
+    decode,
+    encode,
+    info,
+    inspect,
+    pack,
+    plan,
+    rewrite,
+    status,
+    verify,
+)
+from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
+_USAGE = 2
+_TOO_MANY_BAD = 3
 # What hints for Python spell `errors="replace"` or `pattern=` is an option here.
 _ARGUMENT = re.compile(r"""\b(dtype|errors|pattern|special_in_text)=(?:(["'])(\w+)\2|(?=\s))""")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    found_wrong = None
     try:
         with _warnings_on_one_line():
             options = _parser().parse_args(arguments)
-            options.run(options)
+            found_wrong = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:
         # The reader has seen enough, as `head` does. Python would complain once more at exit.
@@ -40,8 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except (TokenmillError, OSError) as error:
         print(f"tokenmill: {_for_a_shell(str(error))}", file=sys.stderr)  # noqa: T201
-        return 1
-    return 0
+        return _status(error)
+    return found_wrong or 0
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, TooManyBadRecords):
+        return _TOO_MANY_BAD
+    return _USAGE if isinstance(error, OptionError) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,7 +73,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (encode, decode, count, info, compile_command):
+    on_outputs = (pack, plan, status, verify, inspect, rewrite)
+    for command in (*on_outputs, encode, decode, count, info, compile_command):
         command.register(commands)
     return parser
 

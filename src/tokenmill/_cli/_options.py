@@ -35,6 +35,16 @@ def add_tokenizer(parser: argparse.ArgumentParser) -> None:
     add_pattern(parser)
 
 
+def add_tokenizer_source(parser: argparse.ArgumentParser) -> None:
+    """Add -t for commands on outputs, whose manifest knows the tokenizer."""
+    parser.add_argument(
+        "-t",
+        "--tokenizer",
+        metavar="SOURCE",
+        help="where the tokenizer is now (default: where it was when the output was packed)",
+    )
+
+
 def add_pattern(parser: argparse.ArgumentParser) -> None:
     """Add --pattern."""
     parser.add_argument(

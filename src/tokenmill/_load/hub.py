@@ -70,3 +70,17 @@ def _unreachable(repository: str, error: Exception) -> SourceNotFound:
     problem = f"expected a file, a directory or a hub repository, got: {reason}"
     hint = "check the spelling, the network and, for a gated repository, `hf auth login`"
     return SourceNotFound(problem, source=repository, hint=hint)
+
+
+def fetch_beside(repository: str, names: tuple[str, ...]) -> Path | None:
+    """Fetch what a repository has of these files; return the folder that they lie in, or None."""
+    try:
+        import huggingface_hub  # noqa: PLC0415
+        from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+    except ImportError:
+        return None
+    folder = None
+    for name in names:
+        with suppress(EntryNotFoundError, OSError, ValueError):
+            folder = Path(huggingface_hub.hf_hub_download(repository, name)).parent
+    return folder

@@ -1,0 +1,171 @@
+#include "pack/pack.h"
+
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <utility>
+
+#include "bind.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+template <typename T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = Array<const std::int64_t>;
+
+template <typename T>
+std::span<const T> view_of(const Array<const T>& array) {
+    return {array.data(), array.shape(0)};
+}
+
+template <typename Array>
+pack::Ids ids_of(const Array& array) {
+    return {reinterpret_cast<const std::uint8_t*>(array.data()),
+            static_cast<std::int64_t>(array.shape(0))};
+}
+
+// A numpy array that owns the numbers, without a copy.
+nb::object array_of(std::vector<std::int64_t>&& numbers) {
+    auto owned = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
+    auto* vector = owned.release();
+    const nb::capsule owner(
+        vector, [](void* data) noexcept { delete static_cast<std::vector<std::int64_t>*>(data); });
+    return nb::cast(
+        nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(vector->data(), {vector->size()}, owner));
+}
+
+// (documents, begins, lengths, row_pieces, dropped, repeated)
+template <typename Pack>
+nb::tuple pieces_by(Pack pack) {
+    pack::Pieces pieces = [&] {
+        const nb::gil_scoped_release release;
+        return pack();
+    }();
+    return nb::make_tuple(array_of(std::move(pieces.documents)), array_of(std::move(pieces.begins)),
+                          array_of(std::move(pieces.lengths)),
+                          array_of(std::move(pieces.row_pieces)), pieces.dropped, pieces.repeated);
+}
+
+template <typename Id>
+nb::tuple frame(const Array<const Id>& ids, const Numbers& offsets, const std::vector<Id>& prefix,
+                const std::vector<Id>& suffix, Number number) {
+    const pack::Ids before{reinterpret_cast<const std::uint8_t*>(prefix.data()),
+                           static_cast<std::int64_t>(prefix.size())};
+    const pack::Ids after{reinterpret_cast<const std::uint8_t*>(suffix.data()),
+                          static_cast<std::int64_t>(suffix.size())};
+    const std::int64_t count = pack::framed_count(ids_of(ids), view_of(offsets), before, after);
+    void* framed = nullptr;
+    void* lengths = nullptr;
+    nb::object framed_array = empty_array(number, static_cast<std::size_t>(count), framed);
+    nb::object lengths_array = empty_array(Number::I64, offsets.shape(0) - 1, lengths);
+    {
+        const nb::gil_scoped_release release;
+        pack::frame(ids_of(ids), view_of(offsets), before, after, sizeof(Id),
+                    static_cast<std::uint8_t*>(framed), static_cast<std::int64_t*>(lengths));
+    }
+    return nb::make_tuple(std::move(framed_array), std::move(lengths_array));
+}
+
+template <typename Id>
+std::int64_t gather(const std::vector<Array<const Id>>& sources,
+                    const Array<const std::int32_t>& source, const Numbers& begin,
+                    const Numbers& length, const Array<Id>& out) {
+    std::vector<pack::Ids> ids;
+    ids.reserve(sources.size());
+    for (const auto& array : sources) {
+        ids.push_back(ids_of(array));
+    }
+    const pack::Places places{view_of(source), view_of(begin), view_of(length)};
+    const nb::gil_scoped_release release;
+    return pack::gather(ids, places, sizeof(Id), reinterpret_cast<std::uint8_t*>(out.data()),
+                        static_cast<std::int64_t>(out.shape(0)));
+}
+
+void register_rows(nb::module_& m) {
+    m.def(
+        "pack_concat",
+        [](const Numbers& lengths, std::int64_t context_length, std::int64_t overlap,
+           bool drop_tail) {
+            const auto tail = drop_tail ? pack::Tail::Drop : pack::Tail::Keep;
+            return pieces_by(
+                [&] { return pack::concat(view_of(lengths), context_length, overlap, tail); });
+        },
+        nb::arg("lengths"), nb::arg("context_length"), nb::arg("overlap"), nb::arg("drop_tail"),
+        "Cut the stream of all documents into rows.");
+    m.def(
+        "pack_concat_rows",
+        [](const Numbers& lengths, std::int64_t stream_begin, std::int64_t row_begin,
+           std::int64_t row_end, std::int64_t context_length, std::int64_t overlap) {
+            return pieces_by([&] {
+                return pack::concat_rows(view_of(lengths), stream_begin, row_begin, row_end,
+                                         context_length, overlap);
+            });
+        },
+        nb::arg("lengths"), nb::arg("stream_begin"), nb::arg("row_begin"), nb::arg("row_end"),
+        nb::arg("context_length"), nb::arg("overlap"), "Cut some rows out of a longer stream.");
+}
+
+void register_fits(nb::module_& m) {
+    m.def(
+        "pack_best_fit",
+        [](const Numbers& lengths, std::int64_t context_length, int longer) {
+            return pieces_by([&] {
+                return pack::best_fit(view_of(lengths), context_length,
+                                      static_cast<pack::LongDocuments>(longer));
+            });
+        },
+        nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"),
+        "Best-fit decreasing; longer: 0 splits, 1 truncates, 2 drops.");
+    m.def(
+        "pack_best_fit_crop",
+        [](const Numbers& lengths, std::int64_t context_length, bool drop_tail) {
+            const auto tail = drop_tail ? pack::Tail::Drop : pack::Tail::Keep;
+            return pieces_by(
+                [&] { return pack::best_fit_crop(view_of(lengths), context_length, tail); });
+        },
+        nb::arg("lengths"), nb::arg("context_length"), nb::arg("drop_tail"),
+        "Fill each row with the longest documents that fit and crop one where none does.");
+    m.def(
+        "pack_one_per_row",
+        [](const Numbers& lengths, std::int64_t context_length, int longer) {
+            return pieces_by([&] {
+                return pack::one_per_row(view_of(lengths), context_length,
+                                         static_cast<pack::LongDocuments>(longer));
+            });
+        },
+        nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"), "One document a row.");
+    m.def(
+        "pack_documents",
+        [](const Numbers& lengths) {
+            return pieces_by([&] { return pack::documents_as_rows(view_of(lengths)); });
+        },
+        nb::arg("lengths"), "One document a row, whatever its length.");
+}
+
+template <typename Id>
+void register_copies(nb::module_& m, Number number) {
+    m.def(
+        "frame",
+        [number](const Array<const Id>& ids, const Numbers& offsets, const std::vector<Id>& prefix,
+                 const std::vector<Id>& suffix) {
+            return frame<Id>(ids, offsets, prefix, suffix, number);
+        },
+        nb::arg("ids").noconvert(), nb::arg("offsets"), nb::arg("prefix"), nb::arg("suffix"),
+        "Put ids around each document: (ids, lengths).");
+    m.def("gather", &gather<Id>, nb::arg("sources").noconvert(), nb::arg("source"),
+          nb::arg("begin"), nb::arg("length"), nb::arg("out").noconvert(),
+          "Copy pieces of the sources to out, back to back; return how many ids that were.");
+}
+
+}  // namespace
+
+void register_pack(nb::module_& m) {
+    register_rows(m);
+    register_fits(m);
+    register_copies<std::uint16_t>(m, Number::U16);
+    register_copies<std::uint32_t>(m, Number::U32);
+}
+
+}  // namespace tokenmill::bind

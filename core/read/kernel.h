@@ -1,0 +1,68 @@
+// What is compiled once per target of reading. Indoors of read.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "read/read.h"
+
+namespace tokenmill::read {
+
+// A value as it stands in its line: the bytes between the quotes if it is a string.
+struct Value {
+    enum class Kind : std::uint8_t { None, String, Null, Other };
+    Kind kind = Kind::None;
+    bool has_escapes = false;
+    const std::uint8_t* begin = nullptr;
+    const std::uint8_t* end = nullptr;
+};
+
+struct Unescaped {
+    std::size_t size;
+    const std::uint8_t* lone_surrogate;  // the first one, or nullptr
+};
+
+// The wanted field. At level i, inside the objects of the keys before, `keys[i]` leads one level
+// down and `rests[i]`, all keys from there on with their dots, is the field itself.
+struct FieldPath {
+    explicit FieldPath(const std::string& field);
+    std::vector<std::string> keys;
+    std::vector<std::string> rests;
+    std::vector<Value> found;            // by level, for one line
+    std::vector<std::uint8_t> key_text;  // of a key with escapes
+    const Value* written = nullptr;      // the value whose text was written on the way
+    Unescaped text = {};                 // and what was written
+};
+
+struct Scan {
+    const std::uint8_t* fault = nullptr;  // where it stops to be JSON
+    bool is_object = false;
+};
+
+struct Kernel {
+    // Checks one line and leaves the field's value in `path.found`. Memory may be read up to
+    // `readable`; a byte that no string may hold stands at `end` if that is further. `out` has room
+    // for the line and 64 bytes: the text is written there, which costs less than coming back.
+    Scan (*scan_line)(const std::uint8_t* begin, const std::uint8_t* end,
+                      const std::uint8_t* readable, FieldPath& path, std::uint8_t* out);
+    // Writes a string that was scanned, U+FFFD for lone surrogates. `out` has room for its length
+    // and 64 bytes.
+    Unescaped (*unescape)(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out);
+    bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
+};
+
+extern const Kernel kScalarKernel;
+extern const Kernel kAvx2Kernel;
+extern const Kernel kAvx512Kernel;
+[[nodiscard]] const Kernel& kernel_of(simd::Target target) noexcept;
+
+inline constexpr unsigned kMaxDepth = 1024;
+
+using ByteTable = std::array<std::uint8_t, 256>;
+// What `\c` stands for; 0 where it is no escape, 'u' for the one that four digits follow.
+extern const ByteTable kEscapes;
+// The value of a hexadecimal digit; 255 for other bytes.
+extern const ByteTable kHexDigits;
+
+}  // namespace tokenmill::read

@@ -1,0 +1,27 @@
+#include <immintrin.h>
+
+#include <cstring>
+
+#include "base/bytes.h"
+#include "read/kernel.h"
+#include "simd/masks.h"
+#include "unicode/unicode.h"
+
+#include "simd/begin_avx512.h"
+namespace tokenmill::avx512 {
+namespace {
+using namespace tokenmill::read;
+#include "simd/block_avx512.h"
+#include "simd/block_bmi2.h"
+#include "simd/utf8-inl.h"
+#include "read/scan_vector-inl.h"
+#include "read/json-inl.h"
+}  // namespace
+}  // namespace tokenmill::avx512
+#include "simd/end.h"
+
+namespace tokenmill::read {
+
+const Kernel kAvx512Kernel = {avx512::scan_line, avx512::unescape, avx512::is_utf8};
+
+}  // namespace tokenmill::read

@@ -1,0 +1,22 @@
+#include <cstring>
+
+#include "base/bytes.h"
+#include "read/kernel.h"
+#include "simd/masks.h"
+#include "unicode/unicode.h"
+
+namespace tokenmill::scalar {
+namespace {
+using namespace tokenmill::read;
+#include "simd/block_scalar.h"
+#include "simd/utf8-inl.h"
+#include "read/scan_scalar-inl.h"
+#include "read/json-inl.h"
+}  // namespace
+}  // namespace tokenmill::scalar
+
+namespace tokenmill::read {
+
+const Kernel kScalarKernel = {scalar::scan_line, scalar::unescape, scalar::is_utf8};
+
+}  // namespace tokenmill::read

@@ -1,0 +1,21 @@
+// The search loops of reading in plain C++; text inside a target's namespace. The same names stand
+// in scan_vector-inl.h.
+
+// The first byte that ends a plain run of a string: a quote, a backslash, a control, or `end`.
+inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t* end,
+                                      const std::uint8_t* /*readable*/) noexcept {
+    while (at != end && *at != '"' && *at != '\\' && *at >= 0x20) {
+        ++at;
+    }
+    return at;
+}
+
+// The same, and the run is copied; `out` has room for 64 bytes more than that.
+inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t* end,
+                                      const std::uint8_t* readable, std::uint8_t*& out) noexcept {
+    const std::uint8_t* stop = skip_plain(at, end, readable);
+    const auto size = static_cast<std::size_t>(stop - at);
+    std::memcpy(out, at, size);
+    out += size;
+    return stop;
+}

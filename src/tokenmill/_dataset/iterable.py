@@ -1,0 +1,193 @@
+"""PackedIterable: rows in an order, shared out to ranks and workers, that can be resumed."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._dataset.order import REMAINDERS, Mixture, Permutation, Share
+from tokenmill._errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._dataset.dataset import PackedDataset
+    from tokenmill._dataset.order import Remainder
+
+    Order = Callable[[NDArray[np.int64]], NDArray[np.int64]]
+
+_RESOLVED_AT_ONCE = 64  # units: resolving one place costs as much as resolving a thousand
+
+
+class PackedIterable:
+    """Rows of a PackedDataset in a deterministic order, one epoch for each `iter()`.
+
+    It yields rows, or with `batch_size` tables of that many rows; both are called *units* here.
+    With a DataLoader, give it `batch_size` here and `DataLoader(..., batch_size=None)`: the units
+    then arrive in the same order for every number of workers.
+
+    `shuffle` orders each epoch anew, by `seed` and the epoch's number. `rank` and `ranks` default
+    to those of `torch.distributed` if it runs, else of the variables RANK and WORLD_SIZE, else 0
+    of 1. Over all ranks and workers every row is read exactly once in an epoch; `remainder` says
+    what becomes of the rows that are too few for one unit on every rank:
+    "uneven" divides them (a rank may have one unit more than another, or a smaller one), "drop"
+    leaves them out of this epoch, "repeat" fills up with the first rows of the epoch.
+
+    `weights`, one for each output, mix the outputs: an epoch is `epoch_rows` rows (by default as
+    many as there are), of each output in proportion to its weight. An output is read in full
+    before any of its rows comes again, also over the ends of epochs.
+
+    After its last unit an iterable goes on to the next epoch by itself. Workers of a DataLoader
+    that are not persistent begin with a copy each time: call `set_epoch` before each epoch.
+    """
+
+    def __init__(
+        self,
+        dataset: PackedDataset,
+        *,
+        batch_size: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        rank: int | None = None,
+        ranks: int | None = None,
+        remainder: Remainder = "uneven",
+        weights: Sequence[float] | None = None,
+        epoch_rows: int | None = None,
+    ) -> None:
+        rank, ranks = _place(rank, ranks)
+        if remainder not in REMAINDERS:
+            expected = ", ".join(map(repr, REMAINDERS))
+            raise OptionError(f"expected one of {expected}, got {remainder!r}", where="remainder")
+        if epoch_rows is not None and weights is None:
+            raise OptionError("has a meaning only with weights", where="epoch_rows")
+        rows = len(dataset) if epoch_rows is None else _count("epoch_rows", epoch_rows)
+        batch = 1 if batch_size is None else _count("batch_size", batch_size)
+        self.dataset = dataset
+        self.epoch = 0
+        self._share = Share(rows, batch, rank, ranks, remainder)
+        self._yields_rows = batch_size is None
+        self._seed, self._shuffle = operator.index(seed), shuffle
+        self._mixture: Mixture | None = None
+        if weights is not None:
+            self._mixture = Mixture(dataset.output_rows, weights, self._seed, shuffle=shuffle)
+        self._weights = None if weights is None else list(map(float, weights))
+        # Units before `start` are done; of those from it on, this worker has given `given`.
+        self._start, self._given = 0, 0
+        self._worker = (0, 1)
+        self._is_resumed = False
+
+    def __len__(self) -> int:
+        return self._share.units
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        worker, workers = self._take_up()
+        first = self._start + self._given * workers + worker
+        order = self._order()
+        units = range(first, self._share.units, workers)
+        for begin in range(0, len(units), _RESOLVED_AT_ONCE):
+            places = [self._share.places(u) for u in units[begin : begin + _RESOLVED_AT_ONCE]]
+            rows = order(np.concatenate(places))
+            for some in np.split(rows, np.cumsum([len(place) for place in places])[:-1]):
+                self._given += 1
+                yield self.dataset[int(some[0])] if self._yields_rows else self.dataset.batch(some)
+        self.set_epoch(self.epoch + 1)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin with this epoch the next time; forgets a place that was to be resumed at."""
+        self.epoch = operator.index(epoch)
+        self._start, self._given, self._is_resumed = 0, 0, False
+
+    def state_dict(self, delivered: int | None = None) -> dict[str, Any]:
+        """Return the place that `load_state_dict` resumes at.
+
+        Iterated here, or in the workers of a loader that keeps the states of its workers, it knows
+        what it has given. A plain DataLoader with workers does not tell: give the number of units
+        `delivered` in this epoch since it began or was resumed. Such a state, and one from an
+        iterable without workers, can be resumed with any number of workers.
+        """
+        state = {"epoch": self.epoch, "start": self._start, "given": self._given,
+                 "worker": list(self._worker), "order": self._identity()}  # fmt: skip
+        if delivered is not None:
+            state |= {"start": self._start + delivered, "given": 0, "worker": [0, 1]}
+        return state
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Resume at a place: the next `iter()` goes on with the unit behind it."""
+        mine = self._identity()
+        for name, value in state["order"].items():
+            if mine.get(name) != value:
+                problem = f"expected the {name} of the state, {value!r}, got {mine.get(name)!r}"
+                raise OptionError(problem, hint="a place means something in one order only")
+        self.epoch, self._start = state["epoch"], state["start"]
+        self._given, self._worker = state["given"], (state["worker"][0], state["worker"][1])
+        if self._worker[1] == 1:
+            self._start, self._given = self._start + self._given, 0
+        self._is_resumed = True
+
+    def _take_up(self) -> tuple[int, int]:
+        """Begin the epoch, or go on where it was resumed; return the worker and how many."""
+        here = _worker_of_loader()
+        if not self._is_resumed:
+            self._start, self._given = 0, 0
+        elif self._given and self._worker != here:
+            problem = f"expected worker {self._worker[0]} of {self._worker[1]}"
+            hint = "resume with as many workers, or from a state made with `delivered`"
+            raise OptionError(f"{problem}, got {here[0]} of {here[1]}", where="state", hint=hint)
+        self._worker, self._is_resumed = here, False
+        return here
+
+    def _order(self) -> Order:
+        rows, epoch = self._share.rows, self.epoch
+        if self._mixture is not None:
+            mixture = self._mixture
+            return lambda places: mixture(places + epoch * rows)
+        if self._shuffle:
+            return Permutation(rows, self._seed, epoch)
+        return lambda places: places
+
+    def _identity(self) -> dict[str, Any]:
+        """Return what places depend on. Ranks may change if the rows of a step stay as many."""
+        share = self._share
+        return {
+            "rows": share.rows,
+            "rows a step": share.batch * share.ranks,
+            "remainder": share.remainder,
+            "seed": self._seed,
+            "shuffle": self._shuffle,
+            "weights": self._weights,
+        }
+
+
+def _worker_of_loader() -> tuple[int, int]:
+    loading = sys.modules.get("torch.utils.data")
+    info = loading.get_worker_info() if loading is not None else None
+    return (0, 1) if info is None else (info.id, info.num_workers)
+
+
+def _place(rank: int | None, ranks: int | None) -> tuple[int, int]:
+    if (rank is None) != (ranks is None):
+        raise OptionError("expected rank and ranks, or neither, got one of them", where="rank")
+    if rank is None or ranks is None:
+        rank, ranks = _place_of_process()
+    if not 0 <= rank < ranks:
+        raise OptionError(f"expected a rank from 0 to below {ranks}, got {rank}", where="rank")
+    return rank, ranks
+
+
+def _place_of_process() -> tuple[int, int]:
+    distributed = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return distributed.get_rank(), distributed.get_world_size()
+    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+
+
+def _count(name: str, value: int) -> int:
+    if operator.index(value) < 1:
+        raise OptionError(f"expected a whole number from 1, got {value}", where=name)
+    return operator.index(value)

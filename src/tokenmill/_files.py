@@ -1,0 +1,142 @@
+"""Files that are whole or not there: written beside their name, checksummed, synced, renamed.
+
+A name is only taken when every byte behind it is on the disk. What a killed run leaves has the
+suffix UNFINISHED and is swept away by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from tokenmill._errors import OutputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+UNFINISHED = ".tokenmill-part"  # a name that no file of a user has
+
+
+@dataclass(frozen=True)
+class FileRecord:
+    """A finished file: its path below the folder, its size, and its checksum `xxh3-128:<hex>`."""
+
+    path: str
+    bytes: int
+    checksum: str
+
+
+class NewFile:
+    """A file in the making. Use it as a context: leaving it well commits, an error removes it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._unfinished = path.with_name(path.name + UNFINISHED)
+        self._hash = xxhash.xxh3_128()
+        self.size = 0
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._unfinished.open("wb", buffering=0)
+
+    def write(self, data: Any) -> None:  # noqa: ANN401 -- anything with a contiguous buffer
+        """Append the bytes of a buffer."""
+        view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
+        self._hash.update(view)
+        self.size += len(view)
+        with writing(self._path):
+            while view:  # an unbuffered file may take less than it is given
+                view = view[self._file.write(view) :]
+
+    def commit(self) -> FileRecord:
+        """Sync, close, and give the file its name."""
+        with writing(self._path):
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._unfinished.replace(self._path)
+            sync_folder(self._path.parent)
+        return FileRecord(self._path.name, self.size, "xxh3-128:" + self._hash.hexdigest())
+
+    def discard(self) -> None:
+        """Close and remove what was written."""
+        self._file.close()
+        with contextlib.suppress(FileNotFoundError):
+            self._unfinished.unlink()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.commit()
+        else:
+            self.discard()
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what the system says into an OutputError with its place."""
+    try:
+        yield
+    except OutputError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            f"cannot be written: {error.strerror or error}",
+            path=str(path),
+            hint="make room or choose another output; the same call goes on where this one stopped",
+        ) from error
+
+
+def write_file(path: Path, data: bytes) -> FileRecord:
+    """Write a whole small file at once."""
+    file = NewFile(path)
+    try:
+        file.write(data)
+        return file.commit()
+    except BaseException:
+        file.discard()
+        raise
+
+
+def checksum(path: Path) -> str:
+    """Return the checksum of a file, as its FileRecord has it."""
+    digest = xxhash.xxh3_128()
+    with path.open("rb") as file:
+        for block in _blocks(file):
+            digest.update(block)
+    return "xxh3-128:" + digest.hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder last."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def remove_unfinished(folder: Path) -> int:
+    """Remove what killed runs left below a folder, and return how many files that were."""
+    left = list(folder.rglob("*" + UNFINISHED)) if folder.is_dir() else []
+    for path in left:
+        path.unlink(missing_ok=True)
+    return len(left)
+
+
+def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401
+    while block := file.read(1 << 22):
+        yield block

@@ -1,0 +1,37 @@
+"""The options of `pack` that decide its bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Policy = Literal["quarantine", "skip", "replace", "fail"]
+
+
+class PackOptions(TypedDict, total=False):
+    """What `pack` may be told about reading, packing and writing."""
+
+    context_length: int | None  # tokens of a row; None only where documents stay as they are
+    pack: Literal["concat", "bestfit", "bos-bestfit-crop", "pad", "none"] | None
+    format: str | Sequence[str]  # one or more of the formats, "bin" by default
+    field: str | None  # the text field, with dots for nested ones; None finds it
+    text_mode: str  # plain text: "file", "line", or the separator between documents
+    delimiter: str | None  # of CSV
+    overlap: int  # tokens that neighbouring rows of concat share
+    long_documents: Literal["split", "truncate", "drop"]  # for bestfit and pad
+    tail: Literal["carry", "pad", "drop"] | None  # the last, short row
+    eos: bool | int | str | None  # None: the tokenizer's own; False: none
+    bos: bool | int | str | None  # False by default; True: the tokenizer's own
+    pad: bool | int | str | None
+    special_in_text: Literal["text", "encode", "raise"]
+    shard_tokens: int
+    shuffle: Literal["none", "docs"] | None
+    seed: int
+    validation: float | str  # share of documents, chosen by the hash of their text
+    max_tokens: int | None
+    max_sequences: int | None
+    limit_documents: int | None
+    on_bad: Mapping[str, Policy] | None  # reason -> policy
+    max_document_bytes: int | None

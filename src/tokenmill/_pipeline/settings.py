@@ -1,0 +1,131 @@
+"""Settings: everything that decides the bytes of a run, checked, resolved, and comparable."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from tokenmill._errors import OptionError
+from tokenmill._pack import STRATEGIES, Packer
+from tokenmill._read.blocks import REASONS
+from tokenmill._write import FORMATS, find_format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+POLICIES = ("quarantine", "skip", "replace", "fail")
+MENDABLE = ("bad_utf8", "lone_surrogate")
+DEFAULT_POLICIES = dict.fromkeys(REASONS, "quarantine") | {"empty_text": "skip"}
+SHARD_TOKENS = 1 << 25
+TAILS = ("carry", "pad", "drop")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the bytes of a run, apart from its inputs and its tokenizer."""
+
+    formats: tuple[str, ...]
+    pack: str
+    context_length: int | None
+    overlap: int
+    long_documents: str
+    tail: str
+    eos_id: int | None
+    bos_id: int | None
+    pad_id: int | None
+    max_id: int
+    dtype: str
+    special_in_text: Literal["text", "encode", "raise"]
+    shard_tokens: int
+    shuffle: str
+    seed: int
+    validation: float
+    max_tokens: int | None
+    max_sequences: int | None
+    limit_documents: int | None
+    policies: tuple[tuple[str, str], ...]
+
+    def packer(self) -> Packer:
+        """Return the packer of documents, for every way but concat."""
+        # The settings were checked by making one; its types are the choices that passed there.
+        return Packer(
+            self.pack,  # type: ignore[arg-type]
+            self.context_length,
+            overlap=self.overlap,
+            long=self.long_documents,  # type: ignore[arg-type]
+            tail=self.tail,  # type: ignore[arg-type]
+        )
+
+    def file_split(self, split: str) -> str:
+        """Return what names of files say of a split: nothing where there is only one."""
+        return split if self.validation else ""
+
+    def policy(self, reason: str) -> str:
+        """Return what becomes of records that are bad for a reason."""
+        return dict(self.policies).get(reason, "skip")
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as a record has them."""
+        value = asdict(self)
+        return {**value, "formats": list(self.formats), "policies": dict(self.policies)}
+
+
+def resolve_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
+    """Check the names of formats, as a list or with commas between them."""
+    names = formats.split(",") if isinstance(formats, str) else list(formats)
+    names = [name.strip() for name in names]
+    for name in names:
+        find_format(name)
+    if not names or len(set(names)) != len(names):
+        raise OptionError(
+            f"expected one or more formats, each once, got {formats!r}", where="format"
+        )
+    return tuple(names)
+
+
+def resolve_pack(
+    pack: str | None, context_length: int | None, formats: Sequence[str]
+) -> tuple[str, int | None]:
+    """Choose the way to pack: what was asked for, or what the first format is made for."""
+    chosen = pack or FORMATS[formats[0]].default_pack
+    if pack is None and context_length is None:
+        chosen = "none" if not any(FORMATS[name].fixed_rows for name in formats) else chosen
+    if chosen not in STRATEGIES:
+        raise OptionError(f"expected one of {', '.join(STRATEGIES)}, got {pack!r}", where="pack")
+    if chosen == "none":
+        return chosen, None
+    if context_length is None:
+        raise OptionError(
+            f"{chosen} needs the length of a row",
+            where="context_length",
+            hint="give a context length, as 4096, or pack='none' to keep documents as they are",
+        )
+    return chosen, context_length
+
+
+def resolve_tail(tail: str | None, pack: str, formats: Sequence[str]) -> str:
+    """Choose what becomes of the last, short row: kept as it is where every format can."""
+    if tail is not None:
+        if tail not in TAILS:
+            raise OptionError(f"expected one of {', '.join(TAILS)}, got {tail!r}", where="tail")
+        return tail
+    if pack == "concat" and any(FORMATS[name].fixed_rows for name in formats):
+        return "pad"
+    return "carry"
+
+
+def resolve_policies(policies: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    """Fill in the policies that are not given; refuse reasons and policies that there are not."""
+    chosen = dict(DEFAULT_POLICIES)
+    for reason, policy in (policies or {}).items():
+        if reason not in chosen:
+            raise OptionError(
+                f"unknown reason {reason!r}", where="policies", hint="one of " + ", ".join(REASONS)
+            )
+        if policy not in POLICIES or (policy == "replace" and reason not in MENDABLE):
+            able = [p for p in POLICIES if p != "replace" or reason in MENDABLE]
+            raise OptionError(
+                f"{reason}: expected one of {', '.join(able)}, got {policy!r}", where="policies"
+            )
+        chosen[reason] = policy
+    return tuple(sorted(chosen.items()))

@@ -1,0 +1,32 @@
+"""Inputs -> blocks of documents, with their places and the records that are none.
+
+`find_inputs` lists files, `find_field` finds their text field, `deal_streams` cuts them, and
+`open_stream` reads a stream in raw blocks, which `parse` turns into blocks of documents.
+"""
+
+from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
+from tokenmill._read.fields import find_field
+from tokenmill._read.inputs import InputFile, Inputs, find_inputs
+from tokenmill._read.line_numbers import lines_before
+from tokenmill._read.parse import parse
+from tokenmill._read.rules import ReadRules
+from tokenmill._read.streams import Segment, Stream, StreamReader, deal_streams, open_stream
+
+__all__ = [
+    "BadRecord",
+    "Block",
+    "InputFile",
+    "Inputs",
+    "Place",
+    "RawBlock",
+    "ReadRules",
+    "Segment",
+    "Stream",
+    "StreamReader",
+    "deal_streams",
+    "find_field",
+    "find_inputs",
+    "lines_before",
+    "open_stream",
+    "parse",
+]

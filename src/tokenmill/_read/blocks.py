@@ -1,0 +1,111 @@
+"""What readers give: blocks of documents with their places, and the records that are none.
+
+Positions are absolute: bytes of the (decompressed) file. Line numbers count from 1 within the
+*segment* (see `streams.py`), because a byte range that begins in the middle of a file cannot know
+how many lines stand before it. A segment that begins a file, and so every file that is not cut, has
+the file's own numbers. For the others, add the `segment_lines` of the last block of each earlier
+segment of the same file; blank and bad lines are in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+# Why a record is no document. The order is that of the numbers that the core gives them.
+REASONS = (
+    "bad_json",  # not JSON, or more than one value on a line
+    "missing_field",
+    "null_field",
+    "wrong_type",  # the field is no string, or the line no object
+    "bad_utf8",
+    "lone_surrogate",  # \ud800 without its other half: no text can hold it
+    "empty_text",
+    "too_long",  # longer than `max_document_bytes`: never held in memory
+    "bad_row",  # a row of a table with another number of fields than its head
+)
+
+
+@dataclass(frozen=True)
+class BadRecord:
+    """A record that gave no document: why, where, and how it begins."""
+
+    reason: str
+    file: int  # number of the input file
+    line: int  # from 1 within the segment: the line, or the row of a table
+    offset: int  # of the line's first byte in the (decompressed) file; -1 in tables
+    length: int  # in bytes, without the line's end; -1 if unknown
+    message: str  # what is wrong, for people
+    raw: bytes  # its first bytes, at most RAW_BYTES
+
+
+RAW_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position in a stream at which reading can go on: before the next record."""
+
+    segment: int = 0
+    offset: int = 0  # bytes of the (decompressed) file, or row groups of a Parquet file
+    line: int = 1  # the number that the next line or row has within the segment
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive documents of a stream.
+
+    Document `i` is `text[offsets[i]:offsets[i + 1]]`, valid UTF-8; it stands in input file
+    `files[i]` at `lines[i]` (from 1 within its segment), `positions[i]` bytes into the
+    (decompressed) file, -1 in tables. A block may be empty, also the last one of a stream.
+    """
+
+    text: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    files: NDArray[np.int32]
+    lines: NDArray[np.int64]
+    positions: NDArray[np.int64]
+    bad: tuple[BadRecord, ...]
+    after: Place
+    ends_stream: bool
+    replaced: dict[str, int] = field(default_factory=dict)  # documents mended, by reason
+    blank_lines: int = 0
+    input_bytes: int = 0  # of the file as it lies on the disk
+    text_bytes: int = 0  # decompressed
+    # Lines or rows up to the end of this block, blank and bad ones included, of the segment that it
+    # ends in: the segment of its last record, or the last one it saw the end of.
+    segment_lines: int = 0
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+
+@dataclass(frozen=True)
+class RawPart:
+    """Consecutive whole records of one file, not looked into yet.
+
+    `data` is a buffer of bytes; a column of a table as an Arrow array; or a list of objects.
+    """
+
+    file: int
+    line: int  # of the first record, from 1 within its segment
+    offset: int  # of the first byte in the (decompressed) file; -1 in tables
+    data: Any
+    kind: str  # "jsonl", "text" or "rows"
+
+
+@dataclass(frozen=True)
+class RawBlock:
+    """What `StreamReader.read` fetches; `parse` makes a Block of it."""
+
+    parts: tuple[RawPart, ...]
+    bad: tuple[BadRecord, ...]  # found while reading: too long to be held
+    after: Place
+    ends_stream: bool
+    input_bytes: int
+    text_bytes: int
+    segment_lines: int

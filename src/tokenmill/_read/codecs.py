@@ -1,0 +1,86 @@
+"""Decompressors. All have the interface of `bz2.BZ2Decompressor`: bounded output, a known end."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._errors import MissingDependency
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUFFIXES = {
+    ".gz": "gz", ".gzip": "gz", ".zst": "zst", ".zstd": "zst", ".lz4": "lz4", ".bz2": "bz2",
+    ".xz": "xz",
+}  # fmt: skip
+MAGIC = {
+    b"\x1f\x8b": "gz",
+    b"\x28\xb5\x2f\xfd": "zst",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\0": "xz",
+}
+# Dumps of large sites are made with `zstd --long=31`: two gigabytes of window.
+_WINDOW_LOG_MAX = 31
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How one kind of compressed data is undone, and what its library raises."""
+
+    new_decoder: Callable[[], Any]
+    errors: tuple[type[Exception], ...]
+
+
+def open_codec(compression: str) -> Codec:
+    """Return the codec of a compression; libraries are imported here."""
+    return _OPENERS[compression]()
+
+
+def _gz() -> Codec:
+    from isal import igzip_lib  # noqa: PLC0415
+
+    damaged: Any = igzip_lib.error  # its stub says that it is an instance
+    return Codec(
+        lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
+        (damaged, OSError, EOFError, ValueError),
+    )
+
+
+def _zst() -> Codec:
+    if sys.version_info >= (3, 14):
+        from compression import zstd  # noqa: PLC0415
+    else:
+        from backports import zstd  # noqa: PLC0415
+
+    options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_MAX}
+    return Codec(lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError, EOFError))
+
+
+def _lz4() -> Codec:
+    try:
+        from lz4 import frame  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingDependency(
+            "needed to read .lz4 files", name="lz4", hint="pip install 'tokenmill[lz4]'"
+        ) from error
+    return Codec(frame.LZ4FrameDecompressor, (RuntimeError, EOFError, ValueError))
+
+
+def _bz2() -> Codec:
+    import bz2  # noqa: PLC0415
+
+    return Codec(bz2.BZ2Decompressor, (OSError, EOFError, ValueError))
+
+
+def _xz() -> Codec:
+    import lzma  # noqa: PLC0415
+
+    return Codec(
+        lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ), (lzma.LZMAError, EOFError, ValueError)
+    )
+
+
+_OPENERS = {"gz": _gz, "zst": _zst, "lz4": _lz4, "bz2": _bz2, "xz": _xz}

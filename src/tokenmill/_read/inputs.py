@@ -1,0 +1,214 @@
+"""Sources -> the list of input files, in an order that depends on nothing but their names."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._errors import InputError, OptionError, SourceNotFound
+from tokenmill._read import formats
+from tokenmill._read.fingerprint import fingerprint
+from tokenmill._read.remote import changed_ns, file_system, is_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+STDIN = "-"
+_SHOWN = 8  # names in a hint
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """One input: a file, a URL, stdin ("-"), or an object in memory, which is then `data`."""
+
+    source: int
+    path: str
+    size: int  # in bytes; -1 where it is not known
+    modified_ns: int  # of an object in memory its fingerprint
+    format: str  # of formats.FORMATS
+    compression: str | None = None
+    data: Any = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether reading can begin in its middle, or again."""
+        return self.path != STDIN and (self.data is None or hasattr(self.data, "__getitem__"))
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The files that were found, and how many of other kinds were left out of folders."""
+
+    files: list[InputFile]
+    left_out: int = 0
+
+
+def find_inputs(sources: Sequence[Any]) -> Inputs:
+    """List the inputs of sources: paths, globs, folders, "-", URLs, datasets."""
+    files: list[InputFile] = []
+    left_out = 0
+    for number, source in enumerate(sources):
+        if isinstance(source, (str, os.PathLike)):
+            found, left = _find(number, os.fspath(source))
+            files += sorted(found, key=lambda file: os.fsencode(file.path))
+            left_out += left
+        else:
+            files.append(_object_input(number, source))
+    if not sources:
+        raise OptionError("expected at least one input, got none", where="sources")
+    _check_unique(files)
+    return Inputs(files, left_out)
+
+
+def _find(number: int, source: str) -> tuple[list[InputFile], int]:
+    if source == STDIN:
+        return [formats.stdin_input(InputFile, number)], 0
+    if is_remote(source):
+        return _find_remote(number, source)
+    path = Path(source)
+    if path.is_dir():
+        return _find_in_folder(number, path)
+    if path.exists():
+        return [local_input(number, source)], 0
+    if not glob.has_magic(source):
+        raise SourceNotFound("no such file or folder", source=source, hint=_what_is_there(path))
+    names = [name for name in glob.glob(source, recursive=True) if Path(name).is_file()]  # noqa: PTH207 -- keeps the path as it was written
+    if not names:
+        raise SourceNotFound("no file matches", source=source, hint=_what_is_there(path))
+    return [local_input(number, name) for name in names], 0
+
+
+def _find_in_folder(number: int, folder: Path) -> tuple[list[InputFile], int]:
+    if (folder / "dataset_dict.json").is_file():
+        splits = json.loads((folder / "dataset_dict.json").read_bytes()).get("splits", [])
+        raise SourceNotFound(
+            "a dataset with several splits",
+            source=str(folder),
+            hint="name one: " + ", ".join(str(folder / split) for split in splits),
+        )
+    if (folder / "state.json").is_file() and any(folder.glob("*.arrow")):
+        return [local_input(number, str(file)) for file in _dataset_files(folder)], 0
+    found, left = [], 0
+    for path in _visible_files(folder):
+        if formats.by_suffix(path) is not None:
+            found.append(local_input(number, path))
+        else:
+            left += 1
+    if not found:
+        raise SourceNotFound(
+            f"no file in this folder has a suffix that is known ({left} have others)",
+            source=str(folder),
+            hint=_what_is_there(folder / "*"),
+        )
+    return found, left
+
+
+def _visible_files(folder: Path) -> Iterable[str]:
+    """Yield the files below a folder; names with a leading dot or underscore are left out."""
+    for parent, folders, names in os.walk(folder, followlinks=True):
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        for name in names:
+            if name[0] not in "._":
+                yield os.path.join(parent, name)  # noqa: PTH118
+
+
+def _dataset_files(folder: Path) -> list[Path]:
+    """Return the files of a dataset on disk, which its state lists."""
+    state = json.loads((folder / "state.json").read_bytes())
+    if state.get("_indices_files") or state.get("_indices_data_files"):
+        raise InputError(
+            "this dataset on disk holds a selection of its rows",
+            path=str(folder),
+            hint="save it again after dataset.flatten_indices()",
+        )
+    names = [entry["filename"] for entry in state.get("_data_files", [])]
+    return [folder / name for name in names] or sorted(folder.glob("*.arrow"))
+
+
+def _find_remote(number: int, url: str) -> tuple[list[InputFile], int]:
+    system, path = file_system(url)
+    if glob.has_magic(path):
+        infos, is_folder = list(system.glob(path, detail=True).values()), False
+    elif system.isdir(path):
+        infos, is_folder = list(system.find(path, detail=True).values()), True
+    else:
+        infos, is_folder = ([system.info(path)] if system.exists(path) else []), False
+    files = [info for info in infos if info["type"] == "file"]
+    known = [info for info in files if not is_folder or _is_known(info["name"], path)]
+    if not known:
+        raise SourceNotFound("nothing to read there", source=url)
+    found = [_remote_input(number, system.unstrip_protocol(info["name"]), info) for info in known]
+    return found, len(files) - len(known)
+
+
+def _is_known(name: str, folder: str) -> bool:
+    parts = name[len(folder) :].strip("/").split("/")
+    return formats.by_suffix(name) is not None and not any(part[0] in "._" for part in parts)
+
+
+def _remote_input(number: int, url: str, info: dict[str, Any]) -> InputFile:
+    from tokenmill._read.remote import open_remote  # noqa: PLC0415
+
+    kind = formats.by_suffix(url)
+    if kind is None or kind[0] is None:
+        with open_remote(url) as file:
+            kind = formats.by_content(file.read(formats.HEAD_BYTES), kind)
+    size = info.get("size")
+    return InputFile(
+        number, url, -1 if size is None else int(size), changed_ns(info), str(kind[0]), kind[1]
+    )
+
+
+def local_input(number: int, path: str) -> InputFile:
+    """Describe a file on this machine."""
+    try:
+        status = Path(path).stat()
+        if not stat.S_ISREG(status.st_mode):  # what is read once cannot be planned, nor resumed
+            raise InputError("is no regular file", path=path, hint="pipe it in, and name it as -")
+        kind = formats.by_suffix(path)
+        if kind is None or kind[0] is None:
+            with open(path, "rb") as file:  # noqa: PTH123
+                kind = formats.by_content(file.read(formats.HEAD_BYTES), kind)
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}", path=path) from error
+    return InputFile(number, path, status.st_size, status.st_mtime_ns, str(kind[0]), kind[1])
+
+
+def _object_input(number: int, data: Any) -> InputFile:  # noqa: ANN401
+    has_rows = hasattr(data, "__iter__") or hasattr(data, "to_batches")
+    if not has_rows or isinstance(data, (bytes, bytearray, dict)):
+        raise OptionError(
+            f"expected a path, a URL, a dataset or an iterable of rows, got {type(data).__name__}",
+            where=f"source {number}",
+        )
+    name = f"<{type(data).__name__} {number}>"
+    return InputFile(number, name, -1, fingerprint(data), "dataset", None, data)
+
+
+def _check_unique(files: list[InputFile]) -> None:
+    seen: dict[str, InputFile] = {}
+    for file in files:
+        is_local = file.data is None and file.path != STDIN and not is_remote(file.path)
+        key = os.path.realpath(file.path) if is_local else file.path
+        if key in seen:
+            raise OptionError(
+                f"given twice, by source {seen[key].source} and source {file.source}",
+                where=file.path,
+                hint="name every file once; weights repeat a source",
+            )
+        seen[key] = file
+
+
+def _what_is_there(path: Path) -> str:
+    """Return what stands in the nearest folder that exists."""
+    folder = next((p for p in path.parents if p.is_dir() and not glob.has_magic(str(p))), Path())
+    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{folder} holds " + (", ".join(names[:_SHOWN]) + more if names else "nothing")

@@ -1,0 +1,223 @@
+"""Records of one segment of a file of lines or pieces: raw bytes, cut where records end."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tokenmill import _core
+from tokenmill._read.blocks import RAW_BYTES, BadRecord, Place, RawPart
+from tokenmill._read.sources import open_source
+
+if TYPE_CHECKING:
+    from tokenmill._read.inputs import InputFile
+    from tokenmill._read.rules import ReadRules
+    from tokenmill._read.streams import Segment
+
+_BOM = b"\xef\xbb\xbf"  # marks the encoding, and is no text
+_SCAN_BYTES = 1 << 16
+_SKIP_BYTES = 1 << 22
+# A record of more bytes is measured before it is held, where the file can be read again.
+_HOLD_BYTES = 32 << 20
+
+
+def too_long_message(limit: int) -> str:
+    """Say why a record that is too long was not looked into."""
+    return f"more than {limit} bytes"
+
+
+class RecordReader:
+    """Reads one segment from a place on.
+
+    `position` is the first byte that was not given out yet, `line` the number of the record there.
+    What was read beyond the last cut waits in `_ahead` and is read again, so that where blocks are
+    cut depends on the place alone, not on what was read before it.
+    """
+
+    def __init__(
+        self, input_file: InputFile, segment: Segment, rules: ReadRules, start: Place
+    ) -> None:
+        self._segment = segment
+        self._end = segment.end
+        self._limit = rules.max_line_bytes
+        self._separator = rules.separator_of(input_file.format)
+        self._kind = "jsonl" if input_file.format == "jsonl" else "text"
+        self._source = open_source(input_file)
+        self._is_plain = input_file.compression is None
+        self._buffer = bytearray()
+        self._ahead = bytearray()
+        self._is_at_end = False  # of the file
+        self._is_seekable = self._is_plain and input_file.path != "-"
+        self._fits = False  # the record that fills the buffer was measured
+        self.position = 0
+        self.line = 1
+        self.is_done = False
+        self.bad: list[BadRecord] = []
+        try:
+            self._seek(start)
+        except BaseException:
+            self._source.close()
+            raise
+        is_fresh = start.offset <= segment.begin
+        self._first = 0 if is_fresh and segment.begin == 0 else self.position
+        self._first_consumed = 0 if is_fresh else self._source.consumed
+
+    def read(self, size: int) -> RawPart | None:
+        """Return about `size` bytes of whole records, or None if it met none."""
+        searched = 0
+        while not self.is_done:
+            self._fill(size)
+            cut, count = self._find_cut(searched)
+            if cut or self.is_done:
+                return self._take(cut, count)
+            searched = len(self._buffer)
+            if self._is_too_long(searched):
+                self._skip_record()
+                return None
+        return None
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Offset and line of a Place at which reading can go on."""
+        return self.position, self.line
+
+    @property
+    def progress(self) -> tuple[int, int]:
+        """Bytes of the file, and of the text in it, since this reader was made."""
+        text = self.position - self._first
+        return text if self._is_plain else self._source.consumed - self._first_consumed, text
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+    def _seek(self, start: Place) -> None:
+        begin = self._segment.begin
+        if start.offset > begin:
+            self._source.skip_to(start.offset)
+            self.position, self.line = start.offset, start.line
+        elif begin == 0:
+            head = self._source.read(len(_BOM))
+            if head == _BOM:
+                self.position = len(_BOM)
+            else:
+                self._ahead += head
+        else:
+            self._seek_line(begin)
+
+    def _seek_line(self, begin: int) -> None:
+        """Go to the first line that begins in the range: behind a newline, one byte early."""
+        self._source.skip_to(begin - 1)
+        self.position = begin - 1
+        while self._end is None or self.position < self._end - 1:
+            chunk = self._source.read(_SCAN_BYTES)
+            newline = chunk.find(b"\n")
+            if newline >= 0:
+                self.position += newline + 1
+                self._ahead += chunk[newline + 1 :]
+                break
+            self.position += len(chunk)
+            if not chunk:
+                break
+        else:
+            self.is_done = True  # a line that began earlier fills the whole range
+            return
+        self.is_done = newline < 0 or (self._end is not None and self.position >= self._end)
+
+    def _fill(self, size: int) -> None:
+        if self._is_at_end:
+            return
+        want = max(size - len(self._buffer), min(size, _SCAN_BYTES))
+        if self._end is not None:
+            left = self._end - self.position - len(self._buffer)
+            want = min(want, left) if left > 0 else _SCAN_BYTES
+        self._is_at_end = self._append(want) < want
+
+    def _append(self, want: int) -> int:
+        """Append up to `want` bytes to the buffer, fewer only at the end; return how many."""
+        taken = min(want, len(self._ahead))
+        if not self._buffer and taken == len(self._ahead):
+            self._buffer, self._ahead = self._ahead, self._buffer
+        else:
+            self._buffer += self._ahead[:taken]
+            del self._ahead[:taken]
+        return taken + self._source.append_to(self._buffer, want - taken)
+
+    def _find_cut(self, searched: int) -> tuple[int, int]:
+        """Return how many bytes are whole records, and how many records that are."""
+        if self._separator is None:
+            self.is_done = self._is_at_end
+            return (len(self._buffer), 1) if self.is_done else (0, 0)
+        if self._end is not None:
+            last = self._buffer.find(b"\n", max(self._end - 1 - self.position, searched))
+            if last >= 0:
+                del self._buffer[last + 1 :]
+                self.is_done = True
+        view = memoryview(self._buffer)
+        overlap = max(searched - len(self._separator) + 1, 0)
+        cut, count = _core.last_cut(view[overlap:], self._separator)
+        cut = cut + overlap if count else 0
+        if self._is_at_end and not self.is_done:
+            self.is_done = True
+            rest = len(self._buffer) - cut
+            return len(self._buffer), count + (1 if rest else 0)
+        return cut, count
+
+    def _take(self, cut: int, count: int) -> RawPart | None:
+        part = None
+        if cut or self._separator is None:
+            self._ahead[:0] = self._buffer[cut:]
+            del self._buffer[cut:]
+            part = RawPart(self._segment.file, self.line, self.position, self._buffer, self._kind)
+            self._buffer = bytearray()
+        self.position += cut
+        self.line += count
+        self._fits = False
+        return part
+
+    def _is_too_long(self, held: int) -> bool:
+        """Tell whether the record that fills the buffer is one to pass over."""
+        if held > self._limit or held <= _HOLD_BYTES or self._fits or not self._is_seekable:
+            return held > self._limit
+        here, ahead = self._source.position, self._ahead
+        length, _, _ = self._find_end(self._limit)
+        self._source.skip_to(here)
+        self._ahead = ahead
+        self._fits = length <= self._limit
+        return not self._fits
+
+    def _find_end(self, most: float) -> tuple[int, bytes, bool]:
+        """Read on to the end of the record, or until it has more than `most` bytes.
+
+        Returns its length, what was read behind its separator, and whether it has one.
+        """
+        separator = self._separator or b""
+        keep = max(len(separator) - 1, 0)  # of one that lies across two chunks
+        length = len(self._buffer)
+        tail = bytes(self._buffer[length - keep :])
+        while length <= most:
+            chunk, self._ahead = bytes(self._ahead), bytearray()
+            chunk = chunk or self._source.read(_SKIP_BYTES)
+            window = tail + chunk if tail else chunk
+            at = window.find(separator) if separator else -1
+            if at >= 0:
+                return length + at - len(tail), window[at + len(separator) :], True
+            length += len(chunk)
+            if not chunk:
+                break
+            tail = window[len(window) - keep :]
+        return length, b"", False
+
+    def _skip_record(self) -> None:
+        """Pass over a record that is too long, and keep only where it was and how it begins."""
+        raw = bytes(self._buffer[:RAW_BYTES])
+        length, rest, has_separator = self._find_end(math.inf)
+        self._buffer, self._ahead = bytearray(), bytearray(rest)
+        self._is_at_end = not has_separator
+        message = too_long_message(self._limit)
+        place = (self._segment.file, self.line, self.position, length)
+        self.bad.append(BadRecord("too_long", *place, message, raw))
+        self.position += length + (len(self._separator or b"") if has_separator else 0)
+        self.line += 1
+        past = self._end is not None and self.position >= self._end
+        self.is_done = past or self._is_at_end

@@ -1,0 +1,45 @@
+"""Inputs behind a URL, through fsspec."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any, BinaryIO, cast
+
+from tokenmill._errors import MissingDependency
+
+_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(::|://)")
+
+
+def is_remote(path: str) -> bool:
+    """Tell a URL from a path."""
+    return _URL.match(path) is not None
+
+
+def open_remote(url: str) -> BinaryIO:
+    """Open a URL for reading."""
+    system, path = file_system(url)
+    return cast("BinaryIO", system.open(path, "rb"))
+
+
+def file_system(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs  # noqa: PLC0415
+
+        return cast("tuple[Any, str]", url_to_fs(url))
+    except ImportError as error:  # fsspec itself, or what it needs for this kind of URL
+        raise MissingDependency(
+            f"needed to read {url}: {error}", name="fsspec", hint="pip install 'tokenmill[remote]'"
+        ) from error
+
+
+def changed_ns(info: dict[str, Any]) -> int:
+    """Return when a remote file was changed, in nanoseconds; 0 where its store does not say."""
+    for key in ("mtime", "LastModified", "last_modified", "updated", "created"):
+        value = info.get(key)
+        if isinstance(value, datetime):
+            return int(value.timestamp() * 1e9)
+        if isinstance(value, (int, float)):
+            return int(value * 1e9)
+    return 0

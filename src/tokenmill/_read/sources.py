@@ -1,0 +1,217 @@
+"""The bytes of an input from front to back: opened, decompressed, and checked to their end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from tokenmill._errors import InputError
+from tokenmill._read.codecs import open_codec
+from tokenmill._read.remote import is_remote, open_remote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokenmill._read.inputs import InputFile
+
+_RAW_BYTES = 1 << 20
+_SKIP_BYTES = 1 << 22
+_STEP_BYTES = 1 << 20  # more at once is fresh memory, which costs more than a second call
+# Zeros behind the last member: padding of gzip and xz files, which their tools ignore too.
+_PADDED = frozenset({"gz", "xz"})
+
+
+class PlainSource:
+    """A file as it is. `position` is the next byte; what is read counts as consumed."""
+
+    def __init__(self, input_file: InputFile) -> None:
+        self._input = input_file
+        self._file = open_bytes(input_file)
+        self.position = 0
+
+    def read(self, size: int) -> bytes:
+        """Return exactly `size` bytes, fewer only at the end."""
+        pieces = []
+        while size > 0:
+            with reading(self._input, self.position):
+                piece = self._file.read(size)
+            if not piece:
+                self._check_end()
+                break
+            pieces.append(piece)
+            self.position += len(piece)
+            size -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def append_to(self, buffer: bytearray, size: int) -> int:
+        """Append up to `size` bytes, fewer only at the end, and return how many."""
+        piece = self.read(size)
+        buffer += piece
+        return len(piece)
+
+    def skip_to(self, position: int) -> None:
+        """Go on at another byte."""
+        if position != self.position:
+            with reading(self._input, position):
+                self._file.seek(position)
+            self.position = position
+
+    @property
+    def consumed(self) -> int:
+        """Bytes of the file that were read."""
+        return self.position
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _check_end(self) -> None:
+        size = self._input.size
+        if size >= 0 and self.position != size:
+            raise InputError(
+                f"expected {size} bytes as when the run was planned, got {self.position}",
+                path=self._input.path,
+                offset=self.position,
+                hint="inputs may not change during a run",
+            )
+
+
+class CompressedSource:
+    """A compressed file of one member or many; `position` counts decompressed bytes."""
+
+    def __init__(self, input_file: InputFile) -> None:
+        self._input = input_file
+        self._raw = PlainSource(input_file)
+        self._codec = open_codec(str(input_file.compression))
+        self._decoder: Any = None
+        self._pending = b""
+        self._is_empty = True
+        self.position = 0
+
+    def read(self, size: int) -> bytes:
+        """Return exactly `size` bytes, fewer only at the end."""
+        buffer = bytearray()
+        self.append_to(buffer, size)
+        return bytes(buffer)
+
+    def append_to(self, buffer: bytearray, size: int) -> int:
+        """Append up to `size` bytes, fewer only at the end, and return how many."""
+        left = size
+        while left > 0 and (piece := self._step(min(left, _STEP_BYTES))):
+            buffer += piece
+            left -= len(piece)
+        self.position += size - left
+        return size - left
+
+    def skip_to(self, position: int) -> None:
+        """Decompress and forget all before a byte."""
+        while self.position < position:
+            if not self.read(min(position - self.position, _SKIP_BYTES)):
+                raise InputError(
+                    f"ends before byte {position} of its text, at which reading was to go on",
+                    path=self._input.path,
+                    offset=self.consumed,
+                    hint="inputs may not change during a run",
+                )
+
+    @property
+    def consumed(self) -> int:
+        """Bytes of the compressed file that were read and used."""
+        return self._raw.position - len(self._pending)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._raw.close()
+
+    def _step(self, size: int) -> bytes:
+        """Return some bytes, none only at the end."""
+        while True:
+            if self._decoder is None and not self._begin_member():
+                return b""
+            data = b""
+            if self._decoder.needs_input:
+                data = self._pending or self._raw.read(_RAW_BYTES)
+                self._pending = b""
+                if not data:
+                    self._fail("the compressed data ends before its end marker")
+            try:
+                piece: bytes = self._decoder.decompress(data, size)
+            except self._codec.errors as error:
+                self._fail(f"the {self._input.compression} data is damaged: {error}", error)
+            if self._decoder.eof:
+                self._pending = self._decoder.unused_data
+                self._decoder = None
+            if piece:
+                return piece
+
+    def _begin_member(self) -> bool:
+        padding = b"\0" if self._input.compression in _PADDED and not self._is_empty else b""
+        data = self._pending.lstrip(padding) if padding else self._pending
+        while not data:
+            data = self._raw.read(_RAW_BYTES)
+            if not data:
+                if self._is_empty:
+                    self._fail(f"expected {self._input.compression} data, got an empty file")
+                self._pending = b""
+                return False
+            data = data.lstrip(padding) if padding else data
+        self._is_empty = False
+        self._pending = data
+        self._decoder = self._codec.new_decoder()
+        return True
+
+    def _fail(self, problem: str, cause: Exception | None = None) -> None:
+        raise InputError(
+            problem,
+            path=self._input.path,
+            offset=self.consumed,
+            hint="get the file again, or leave it out",
+        ) from cause
+
+
+Source = PlainSource | CompressedSource
+
+
+def open_source(input_file: InputFile) -> PlainSource | CompressedSource:
+    """Open an input for reading from its first byte on."""
+    if input_file.compression is None:
+        return PlainSource(input_file)
+    return CompressedSource(input_file)
+
+
+def open_bytes(input_file: InputFile) -> BinaryIO:
+    """Open the file itself, and check that it is the one that was listed."""
+    if input_file.path == "-":
+        return sys.stdin.buffer
+    with reading(input_file, None):
+        if is_remote(input_file.path):
+            return open_remote(input_file.path)
+        file = open(input_file.path, "rb", buffering=0)  # noqa: PTH123, SIM115 -- closed by the source
+        status = os.fstat(file.fileno())
+    if (status.st_size, status.st_mtime_ns) != (input_file.size, input_file.modified_ns):
+        file.close()
+        raise InputError(
+            f"changed since the run was planned: expected {input_file.size} bytes, got "
+            f"{status.st_size}",
+            path=input_file.path,
+            hint="inputs may not change during a run",
+        )
+    return file
+
+
+@contextlib.contextmanager
+def reading(input_file: InputFile, offset: int | None) -> Iterator[None]:
+    """Turn what the system says into an InputError with its place."""
+    try:
+        yield
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(
+            f"cannot be read: {error.strerror or error}",
+            path=input_file.path,
+            offset=offset,
+            hint="was it moved or removed since the run was planned?",
+        ) from error

@@ -1,0 +1,266 @@
+"""Tables by their format: opened, and their text column in pieces from a row group on."""
+
+from __future__ import annotations
+
+import csv
+import io
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tokenmill._errors import InputError, OptionError
+from tokenmill._read.columns import BadRow, find_column
+from tokenmill._read.remote import is_remote, open_remote
+from tokenmill._read.sources import open_bytes, open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokenmill._read.inputs import InputFile
+    from tokenmill._read.rules import ReadRules
+    from tokenmill._read.streams import Segment
+
+    # Rows that belong together: Arrow arrays, or lists of objects. The number is the row group.
+    Pieces = Iterator[tuple[int, Any]]
+
+_MAX_ROWS = 1 << 16
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+_MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
+
+
+class Opened:
+    """A table that gives its pieces in order; what differs between formats."""
+
+    def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
+        self._input = input_file
+        self._field = field
+        self._rules = rules
+
+    def pieces(self, group: int) -> Pieces:
+        """Yield the pieces from a row group on."""
+        raise NotImplementedError
+
+    def rows_before(self, first: int, group: int) -> int:
+        """Return how many rows the groups from `first` up to `group` have."""
+        return 0
+
+    def consumed(self, rows: int, *, is_done: bool) -> int:
+        """Return about how many bytes of the file that many rows took."""
+        return int(max(self._input.size, 0)) if is_done else 0
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class ParquetTable(Opened):
+    """Row groups of a Parquet file, only the text column of them."""
+
+    def __init__(
+        self, input_file: InputFile, field: str, rules: ReadRules, segment: Segment
+    ) -> None:
+        super().__init__(input_file, field, rules)
+        self._parquet = open_parquet(input_file)
+        self._column = find_column(self._parquet.schema_arrow, field, input_file.path)
+        metadata = self._parquet.metadata
+        self._rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+        self._end = len(self._rows) if segment.end is None else segment.end
+
+    def pieces(self, group: int) -> Pieces:
+        """Yield the batches of each row group."""
+        for number in range(group, self._end):
+            batches = self._parquet.iter_batches(
+                batch_size=self._batch_rows(number),
+                row_groups=[number],
+                columns=[".".join(self._column)],
+                use_threads=False,
+            )
+            for batch in batches:
+                yield number, column_of(batch, self._column)
+
+    def rows_before(self, first: int, group: int) -> int:
+        """Sum up the rows of the groups before."""
+        return int(sum(self._rows[first:group]))
+
+    def consumed(self, rows: int, *, is_done: bool) -> int:
+        """Return the share that the rows have in the file."""
+        return int(self._input.size * rows // max(sum(self._rows), 1))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._parquet.close()
+
+    def _batch_rows(self, number: int) -> int:
+        group = self._parquet.metadata.row_group(number)
+        name = ".".join(self._column)
+        columns = [group.column(i) for i in range(group.num_columns)]
+        size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema == name)
+        rows = self._rules.block_bytes * group.num_rows // max(size, 1)
+        return int(max(1, min(rows, _MAX_ROWS)))
+
+
+class ArrowTable(Opened):
+    """Batches of an Arrow file or stream; a plain file is mapped, not read."""
+
+    def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
+        super().__init__(input_file, field, rules)
+        self._source, self._reader = open_arrow(input_file)
+        self._column = find_column(self._reader.schema, field, input_file.path)
+
+    def pieces(self, group: int) -> Pieces:
+        """Yield the text column of each batch."""
+        if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
+            for i in range(self._reader.num_record_batches):
+                yield 0, column_of(self._reader.get_batch(i), self._column)
+        else:
+            for batch in self._reader:
+                yield 0, column_of(batch, self._column)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
+class CsvTable(Opened):
+    """Rows of a CSV file with a head; quoted fields may hold newlines."""
+
+    def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
+        super().__init__(input_file, field, rules)
+        self._source = open_source(input_file)
+        self._rows = csv_rows(self._source, input_file, rules)
+        self._head = next(self._rows, [])
+        if field not in self._head:
+            raise _no_field(input_file.path, field, self._head)
+        self._number = self._head.index(field)
+
+    def pieces(self, group: int) -> Pieces:
+        """Yield the text fields of a few rows at a time, as bytes."""
+        values: list[Any] = []
+        size = 0
+        for row in self._rows:
+            if len(row) == len(self._head):
+                values.append(row[self._number].encode("utf-8", "surrogateescape"))
+                size += len(values[-1])
+            else:
+                values.append(BadRow(len(self._head), row))
+            if size >= self._rules.block_bytes or len(values) == _MAX_ROWS:
+                yield 0, values
+                values, size = [], 0
+        yield 0, values
+
+    def consumed(self, rows: int, *, is_done: bool) -> int:
+        """Return what was read of the file."""
+        return self._source.consumed
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+
+class ObjectTable(Opened):
+    """A dataset in memory, or anything that gives rows: mappings or strings."""
+
+    def pieces(self, group: int) -> Pieces:
+        """Yield Arrow columns where the object has them, lists of rows else."""
+        data = self._input.data
+        if hasattr(data, "to_batches"):
+            tables = iter(data.to_batches())
+        elif hasattr(data, "with_format") and hasattr(data, "iter"):
+            tables = data.with_format("arrow").iter(batch_size=1000)
+        else:
+            yield from self._lists(iter(data))
+            return
+        for table in tables:
+            column = column_of(table, find_column(table.schema, self._field, self._input.path))
+            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+                yield 0, chunk
+
+    def _lists(self, rows: Iterator[Any]) -> Pieces:
+        while some := list(islice(rows, 256)):
+            yield 0, some
+
+
+class SourceFile(io.RawIOBase):
+    """A source as the file object that other libraries want."""
+
+    def __init__(self, source: Any) -> None:  # noqa: ANN401 -- a PlainSource or CompressedSource
+        self._source = source
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 -- a buffer
+        """Fill a buffer."""
+        data = self._source.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def open_parquet(input_file: InputFile) -> Any:  # noqa: ANN401 -- pyarrow has no types
+    """Open a Parquet file that is still the one that was listed."""
+    import pyarrow.parquet  # noqa: PLC0415 -- not part of `import pyarrow`
+
+    _refuse_compressed(input_file)
+    open_bytes(input_file).close()
+    remote = is_remote(input_file.path)
+    file = open_remote(input_file.path) if remote else input_file.path
+    try:
+        return pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
+    except (pa.ArrowException, OSError) as error:
+        raise damaged(input_file, error) from error
+
+
+def open_arrow(input_file: InputFile) -> tuple[Any, Any]:
+    """Open an Arrow file or stream: what to close, and its reader."""
+    open_bytes(input_file).close()
+    if input_file.compression is not None or is_remote(input_file.path):
+        source: Any = open_source(input_file)
+        return source, pa.ipc.open_stream(pa.PythonFile(SourceFile(source), mode="r"))
+    source = pa.memory_map(input_file.path)
+    is_file = source.read(6) == b"ARROW1"
+    source.seek(0)
+    return source, pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+
+def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:  # noqa: ANN401
+    """Yield the rows of a CSV file; bytes that are no UTF-8 survive as lone surrogates."""
+    csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))
+    file = io.BufferedReader(SourceFile(source), 1 << 20)
+    text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
+    delimiter = rules.delimiter or DELIMITERS[input_file.format]
+    return (row for row in csv.reader(text, delimiter=delimiter) if row)
+
+
+def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyarrow has no types
+    """Return the column at a path; a struct that is null has null fields."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    column = batch.column(path[0])
+    return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column
+
+
+def _refuse_compressed(input_file: InputFile) -> None:
+    if input_file.compression is not None:
+        raise InputError(
+            "a Parquet file inside a compressed one cannot be read in parts",
+            path=input_file.path,
+            hint="decompress it first; Parquet compresses its own pages",
+        )
+
+
+def _no_field(path: str, field: str, seen: list[str]) -> OptionError:
+    return OptionError(
+        f"no column {field!r}, got {', '.join(seen) or 'none'}", where=path, hint="see --field"
+    )
+
+
+def damaged(input_file: InputFile, error: Exception) -> InputError:
+    """Say that a file is not what its format promises."""
+    if isinstance(error, InputError):
+        return error
+    return InputError(
+        f"the {input_file.format} data is damaged: {error}",
+        path=input_file.path,
+        hint="get the file again, or leave it out",
+    )

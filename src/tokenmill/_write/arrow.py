@@ -1,0 +1,204 @@
+"""`parquet` and `arrow`: tables of rows, as Hugging Face datasets and TRL read them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._errors import CorruptShard
+from tokenmill._write.body import file_size
+from tokenmill._write.format import Extras, Format, check_signed, check_size, stem
+from tokenmill._write.stream import Stream
+from tokenmill._write.writer import ShardWriter, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._rows import Pieces, Rows, ShardShape
+
+GROUP_TOKENS = 1 << 20  # a row group or batch is full when it has that many
+INT32 = np.dtype("<i4")
+
+
+class _TableFormat(Format):
+    """Columns `input_ids` and `seq_lengths` (the lengths of the row's pieces), list<int32>."""
+
+    pads = False
+
+    def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
+        """Return the name of the table; a split at its beginning is found by its readers."""
+        return (f"{stem(shard, split)}.{self.name}",)
+
+    def check(self, shape: ShardShape, max_id: int | None = None) -> None:
+        """Refuse what int32 cannot hold: ids, and lengths of rows."""
+        super().check(shape, max_id)
+        check_signed(self.name, max_id)
+        longest = int(shape.row_lengths.max(initial=0))
+        check_size(self.name, "tokens in one row", longest, (1 << 31) - GROUP_TOKENS)
+
+    def open_shard(
+        self,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        *,
+        split: str = "",
+        extras: Extras = Extras(),  # noqa: B008 -- frozen
+    ) -> ShardWriter:
+        """Begin a shard."""
+        del extras
+        return _TableWriter(self, folder, number, shape, split)
+
+    def read_shard(
+        self, folder: Path, number: int, *, dtype: str, split: str = ""
+    ) -> Iterator[NDArray[Any]]:
+        """Give the ids back, a group of rows at a time."""
+        import pyarrow as pa  # noqa: PLC0415 -- heavy
+
+        path = folder / self.file_names(number, split)[0]
+        file_size(path)
+        try:
+            for column in self.columns(path):
+                if column.type != pa.list_(pa.int32()):
+                    raise ValueError(f"input_ids is {column.type}")
+                column.validate(full=True)  # pyarrow ends the process at offsets that are wrong
+                ids = column.flatten().to_numpy(zero_copy_only=False)
+                yield from cast(ids, np.dtype(dtype))
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+            raise CorruptShard(f"no table of rows: {error}", path=path) from error
+
+    def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401 -- pyarrow's
+        """Return pyarrow's writer of this format."""
+        raise NotImplementedError
+
+    def columns(self, path: Path) -> Iterable[Any]:
+        """Give the arrays of `input_ids`."""
+        raise NotImplementedError
+
+
+class Parquet(_TableFormat):
+    """`shard-00000.parquet`, compressed by zstd."""
+
+    name = "parquet"
+
+    def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401
+        """Return a writer with every option that shows in the bytes."""
+        from pyarrow import parquet  # noqa: PLC0415
+
+        return parquet.ParquetWriter(
+            file,
+            schema,
+            version="2.6",
+            data_page_version="1.0",
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=False,
+            write_statistics=False,
+            data_page_size=1 << 20,
+        )
+
+    def columns(self, path: Path) -> Iterable[Any]:
+        """Give the column of each batch."""
+        from pyarrow import parquet  # noqa: PLC0415
+
+        with parquet.ParquetFile(path) as file:
+            for group in range(file.num_row_groups):
+                yield from file.read_row_group(group, columns=["input_ids"])["input_ids"].chunks
+
+
+class Arrow(_TableFormat):
+    """`shard-00000.arrow`, an Arrow IPC file that can be mapped into memory."""
+
+    name = "arrow"
+
+    def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401
+        """Return a writer of record batches."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        return pa.ipc.new_file(file, schema)
+
+    def columns(self, path: Path) -> Iterable[Any]:
+        """Give the column of each batch."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
+            for batch in range(reader.num_record_batches):
+                yield reader.get_batch(batch)["input_ids"]
+
+
+class _TableWriter(ShardWriter):
+    """Collects rows until a group is full, so that groups do not depend on how rows arrive."""
+
+    def __init__(
+        self, form: _TableFormat, folder: Path, number: int, shape: ShardShape, split: str
+    ) -> None:
+        import pyarrow as pa  # noqa: PLC0415
+
+        super().__init__(form, folder, number, shape, split)
+        lists = pa.list_(pa.int32())
+        self._schema = pa.schema([("input_ids", lists), ("seq_lengths", lists)])
+        self._stream = Stream(self._file)
+        self._sink = form.sink(pa.PythonFile(self._stream, "w"), self._schema)
+        self._ids: list[NDArray[Any]] = []
+        self._piece_lengths: list[NDArray[np.int64]] = []
+        self._row_sizes: list[NDArray[np.int64]] = []  # tokens and pieces of each row
+        self._held = 0
+
+    def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
+        for begin, end in self._groups(lengths):
+            self._hold(rows, lengths, begin, end)
+            if self._held >= GROUP_TOKENS:
+                self._write_group()
+
+    def _groups(self, lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Cut rows where the group they are in becomes full."""
+        ends = np.cumsum(lengths)
+        begin, done = 0, 0
+        while begin < len(lengths):
+            wanted = GROUP_TOKENS - self._held + done
+            end = min(int(np.searchsorted(ends, wanted)) + 1, len(lengths))
+            yield begin, end
+            begin, done = end, int(ends[end - 1])
+
+    def _hold(self, rows: Rows, lengths: NDArray[np.int64], begin: int, end: int) -> None:
+        pieces: Pieces = rows.pieces
+        first, last = int(lengths[:begin].sum()), int(lengths[:end].sum())
+        borders = pieces.row_pieces[begin : end + 1]
+        self._ids += [part.copy() for part in cast(rows.ids[first:last], INT32)]
+        self._piece_lengths.append(pieces.lengths[borders[0] : borders[-1]])
+        self._row_sizes.append(np.stack((lengths[begin:end], np.diff(borders))))
+        self._held += last - first
+
+    def _write_group(self) -> None:
+        import pyarrow as pa  # noqa: PLC0415
+
+        if not self._row_sizes:
+            return
+        tokens, pieces = np.concatenate(self._row_sizes, axis=1)
+        columns = [
+            _lists(tokens, self._ids),
+            _lists(pieces, [part.astype(INT32) for part in self._piece_lengths]),
+        ]
+        self._sink.write_batch(pa.record_batch(columns, schema=self._schema))
+        self._ids, self._piece_lengths, self._row_sizes, self._held = [], [], [], 0
+
+    def _close(self) -> None:
+        self._write_group()
+        self._sink.close()
+
+    def discard(self) -> None:
+        self._stream.stop()
+        self._sink.close()
+        super().discard()
+
+
+def _lists(sizes: NDArray[np.int64], values: list[NDArray[Any]]) -> Any:  # noqa: ANN401
+    import pyarrow as pa  # noqa: PLC0415
+
+    offsets = np.concatenate((np.zeros(1, INT32), np.cumsum(sizes, dtype=INT32)))
+    flat = np.concatenate(values) if values else np.empty(0, INT32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))

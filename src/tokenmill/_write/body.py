@@ -1,0 +1,160 @@
+"""Formats whose ids lie in one run: perhaps behind a head, perhaps with small files beside them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from tokenmill._errors import CorruptShard
+from tokenmill._write.format import CHUNK, Extras, Format, stem
+from tokenmill._write.writer import ShardWriter, cast, filled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._rows import Rows, ShardShape
+
+
+@dataclass(frozen=True)
+class Run:
+    """Where in a file its ids lie."""
+
+    dtype: np.dtype[Any]
+    offset: int
+    count: int
+
+
+class BodyFormat(Format):
+    """Head, ids, and files beside them that follow from the shape."""
+
+    suffixes: ClassVar[tuple[str, ...]] = (".bin",)
+
+    def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
+        """Return the shard's name with each suffix."""
+        return tuple(stem(shard, split) + suffix for suffix in self.suffixes)
+
+    def stored_dtype(self, dtype: str) -> np.dtype[Any]:
+        """Return the number type in the file for ids of a type."""
+        return np.dtype("<u2" if dtype == "uint16" else "<u4")
+
+    def head(self, shape: ShardShape) -> bytes:
+        """Return what stands before the first id."""
+        del shape
+        return b""
+
+    def side_files(self, shape: ShardShape, extras: Extras) -> Iterable[Iterable[Any]]:
+        """Return the buffers of each file beside the ids."""
+        del shape, extras
+        return ()
+
+    def open_shard(
+        self,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        *,
+        split: str = "",
+        extras: Extras = Extras(),  # noqa: B008 -- frozen
+    ) -> ShardWriter:
+        """Begin a shard."""
+        return BodyWriter(self, folder, number, shape, split, extras=extras)
+
+    def locate(self, paths: list[Path], dtype: str) -> Run:
+        """Find the ids in a shard's files; raises CorruptShard where the files disagree."""
+        stored = self.stored_dtype(dtype)
+        size = file_size(paths[0])
+        if size % stored.itemsize:
+            raise CorruptShard(f"{size} bytes are no whole {stored.name} ids", path=paths[0])
+        return Run(stored, 0, size // stored.itemsize)
+
+    def map_ids(
+        self, folder: Path, number: int, *, dtype: str, split: str = ""
+    ) -> NDArray[Any] | None:
+        """Map the ids into memory."""
+        paths = [folder / name for name in self.file_names(number, split)]
+        return map_run(paths[0], self.locate(paths, dtype))
+
+    def read_shard(
+        self, folder: Path, number: int, *, dtype: str, split: str = ""
+    ) -> Iterator[NDArray[Any]]:
+        """Give the ids back, some at a time."""
+        ids = self.map_ids(folder, number, dtype=dtype, split=split)
+        if ids is not None:
+            for begin in range(0, len(ids), CHUNK):
+                yield from cast(ids[begin : begin + CHUNK], np.dtype(dtype))
+
+
+class BodyWriter(ShardWriter):
+    """Writes the head, the rows, and at the end the files beside them."""
+
+    def __init__(
+        self,
+        form: BodyFormat,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        split: str,
+        *,
+        extras: Extras,
+    ) -> None:
+        super().__init__(form, folder, number, shape, split)
+        self._body = form
+        self._extras = extras
+        self._dtype = form.stored_dtype(shape.dtype)
+        self._emit(form.head(shape))
+
+    def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
+        length = self._format.stored_length(self._shape)
+        if length is not None:
+            self.padding += length * len(lengths) - len(rows.ids)
+        for run in filled(rows.ids, lengths, length, self._shape.pad_id):
+            for part in cast(run, self._dtype):
+                self._emit(part)
+
+    def _close(self) -> None:
+        self._add_files(self._body.side_files(self._shape, self._extras))
+
+    def _emit(self, data: Any) -> None:  # noqa: ANN401 -- anything with a contiguous buffer
+        self._file.write(data)
+
+
+def map_run(path: Path, run: Run, *, whole: bool = True) -> NDArray[Any]:
+    """Map ids into memory; raises CorruptShard where the file does not end with them.
+
+    With `whole` false something may follow.
+    """
+    expected = run.offset + run.count * run.dtype.itemsize
+    size = file_size(path)
+    if size < expected or (whole and size > expected):
+        raise CorruptShard(f"{expected} bytes were expected, got {size}", path=path)
+    if not run.count:
+        return np.empty(0, run.dtype)  # nothing cannot be mapped
+    return np.memmap(path, run.dtype, "r", run.offset, (run.count,))
+
+
+def file_size(path: Path) -> int:
+    """Return a file's size; raises CorruptShard where there is no such file."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError as error:
+        raise CorruptShard("no such file", path=path) from error
+
+
+def read_head(path: Path, size: int) -> bytes:
+    """Return a file's first bytes; raises CorruptShard where it has fewer."""
+    file_size(path)
+    with path.open("rb") as file:
+        head = file.read(size)
+    if len(head) < size:
+        raise CorruptShard(f"a head of {size} bytes was expected, got {len(head)}", path=path)
+    return head
+
+
+def table(path: Path, dtype: str, offset: int, count: int) -> NDArray[Any]:
+    """Map a table of numbers that stands in a file."""
+    return np.memmap(path, dtype, "r", offset, (count,)) if count else np.empty(0, dtype)

@@ -1,0 +1,215 @@
+"""`mds`: shards and an index.json as MosaicML's StreamingDataset and llm-foundry read them."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+from tokenmill._errors import CorruptShard
+from tokenmill._write.body import BodyFormat, BodyWriter, Run, file_size, read_head, table
+from tokenmill._write.format import Extras, check_size, in_split, write_indices
+from tokenmill._write.writer import ShardWriter, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._files import FileRecord
+    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._write.format import ShardFacts
+
+COLUMN = "tokens"
+LIMIT = 1 << 32
+SHAPE_CODES = ("<B", "<H", "<I", "<Q")
+ONE_DIMENSION = 1 << 2
+
+
+class Mds(BodyFormat):
+    """`shard.00000.mds`, column `tokens`; a folder and an `index.json` a split.
+
+    Rows of one length are stored bare (`ndarray:uint16:4096`), others with their shape.
+    """
+
+    name = "mds"
+
+    def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
+        """Return the name of the shard."""
+        return (in_split(split, f"shard.{shard:05d}.mds"),)
+
+    def check(self, shape: ShardShape, max_id: int | None = None) -> None:
+        """Refuse files of 4 GiB and more."""
+        super().check(shape, max_id)
+        offsets = self._offsets(shape)
+        check_size(self.name, "bytes", int(offsets[-1]), LIMIT)
+
+    def head(self, shape: ShardShape) -> bytes:
+        """Return the offsets and the description that stand before the samples."""
+        offsets = self._offsets(shape).astype("<u4")
+        return b"".join(
+            (struct.pack("<I", shape.rows), offsets.tobytes(), self._description(shape))
+        )
+
+    def open_shard(
+        self,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        *,
+        split: str = "",
+        extras: Extras = Extras(),  # noqa: B008 -- frozen
+    ) -> ShardWriter:
+        """Begin a shard."""
+        kind = _Writer if self.stored_length(shape) is not None else _VariableWriter
+        return kind(self, folder, number, shape, split, extras=extras)
+
+    def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
+        """Write one index a split."""
+        return write_indices(folder, shards, _index)
+
+    def locate(self, paths: list[Path], dtype: str) -> Run:
+        """Find the samples."""
+        offsets = _read_offsets(paths[0])
+        stored = self.stored_dtype(dtype)
+        begin, end = int(offsets[0]), int(offsets[-1])
+        return Run(stored, begin, (end - begin) // stored.itemsize)
+
+    def map_ids(
+        self, folder: Path, number: int, *, dtype: str, split: str = ""
+    ) -> NDArray[Any] | None:
+        """Map the ids into memory; None where each row has its own length."""
+        path = folder / self.file_names(number, split)[0]
+        if _read_description(path, dtype)["column_sizes"] == [None]:
+            return None
+        return super().map_ids(folder, number, dtype=dtype, split=split)
+
+    def read_shard(
+        self, folder: Path, number: int, *, dtype: str, split: str = ""
+    ) -> Iterator[NDArray[Any]]:
+        """Give the ids back, some at a time."""
+        path = folder / self.file_names(number, split)[0]
+        if _read_description(path, dtype)["column_sizes"] == [None]:
+            yield from _read_samples(path, self.stored_dtype(dtype))
+        else:
+            yield from super().read_shard(folder, number, dtype=dtype, split=split)
+
+    def _offsets(self, shape: ShardShape) -> NDArray[np.int64]:
+        lengths = self.stored_lengths(shape)
+        sizes = lengths * shape.item_size
+        if self.stored_length(shape) is None:
+            sizes = sizes + 4 + 1 + (1 << _shape_codes(lengths))
+        begin = 4 + 4 * (shape.rows + 1) + len(self._description(shape))
+        return begin + np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+
+    def _description(self, shape: ShardShape) -> bytes:
+        return json.dumps(_columns(shape.dtype, self.stored_length(shape)), sort_keys=True).encode()
+
+
+class _Writer(BodyWriter):
+    """Hashes the file on its way, for the index."""
+
+    def __init__(self, *args: Any, extras: Extras) -> None:  # noqa: ANN401 -- of BodyWriter
+        self._hash = xxhash.xxh64()
+        super().__init__(*args, extras=extras)
+
+    def _emit(self, data: Any) -> None:  # noqa: ANN401
+        self._hash.update(data)
+        super()._emit(data)
+
+    def _close(self) -> None:
+        super()._close()
+        self._digest = self._hash.hexdigest()
+
+
+class _VariableWriter(_Writer):
+    """Writes each row with its size and shape."""
+
+    def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
+        begin = 0
+        codes = _shape_codes(lengths).tolist()
+        for length, code in zip(lengths.tolist(), codes, strict=True):
+            shape = struct.pack(SHAPE_CODES[code], length)
+            size = 1 + len(shape) + length * self._dtype.itemsize
+            self._emit(struct.pack("<IB", size, ONE_DIMENSION | code) + shape)
+            for part in cast(rows.ids[begin : begin + length], self._dtype):
+                self._emit(part)
+            begin += length
+
+
+def _shape_codes(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the smallest type that holds each length."""
+    codes = sum((lengths >= limit).astype(np.int64) for limit in (1 << 8, 1 << 16, 1 << 32))
+    return np.asarray(codes, np.int64)
+
+
+def _columns(dtype: str, row_length: int | None) -> dict[str, Any]:
+    fixed = row_length is not None
+    return {
+        "column_encodings": [f"ndarray:{dtype}:{row_length}" if fixed else f"ndarray:{dtype}"],
+        "column_names": [COLUMN],
+        "column_sizes": [(row_length or 0) * np.dtype(dtype).itemsize if fixed else None],
+        "compression": None,
+        "format": "mds",
+        "hashes": ["xxh64"],
+        "size_limit": None,
+        "version": 2,
+    }
+
+
+def _index(shards: list[ShardFacts]) -> bytes:
+    entries = [
+        {
+            **_columns(shard.dtype, shard.row_length),
+            "samples": shard.rows,
+            "raw_data": {
+                "basename": shard.files[0].path.rpartition("/")[2],
+                "bytes": shard.files[0].bytes,
+                "hashes": {"xxh64": shard.digest},
+            },
+            "zip_data": None,
+        }
+        for shard in shards
+    ]
+    return json.dumps({"shards": entries, "version": 2}, sort_keys=True).encode()
+
+
+def _read_offsets(path: Path) -> NDArray[Any]:
+    rows = struct.unpack("<I", read_head(path, 4))[0]
+    begin, size = 4 + 4 * (rows + 1), file_size(path)
+    if begin > size:
+        raise CorruptShard(f"the offsets of {rows} samples do not fit {size} bytes", path=path)
+    offsets = table(path, "<u4", 4, rows + 1).astype(np.int64)
+    if int(offsets[0]) < begin or int(offsets[-1]) != size or bool(np.any(np.diff(offsets) < 0)):
+        raise CorruptShard("the samples' offsets contradict the file's size", path=path)
+    return offsets
+
+
+def _read_description(path: Path, dtype: str) -> dict[str, Any]:
+    offsets = _read_offsets(path)
+    begin = 4 + 4 * len(offsets)
+    try:
+        found = json.loads(read_head(path, int(offsets[0]))[begin:])
+        length = found["column_sizes"][0]
+        row = None if length is None else length // np.dtype(dtype).itemsize
+        same = found == _columns(dtype, row)
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise CorruptShard(f"no description: {error}", path=path) from error
+    if not same:
+        raise CorruptShard(f"{dtype} rows were expected, got {found}", path=path)
+    return dict(found)
+
+
+def _read_samples(path: Path, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
+    offsets = _read_offsets(path)
+    data = table(path, "u1", 0, file_size(path))
+    for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        code = int(data[begin + 4]) & 3
+        values = data[begin + 5 + (1 << code) : end]
+        if len(values) % dtype.itemsize:
+            raise CorruptShard(f"the sample at byte {begin} has no whole ids", path=path)
+        yield np.frombuffer(values, dtype)

@@ -1,0 +1,94 @@
+"""`olmo`: raw ids named `.npy` and a table of documents, as OLMo-core reads them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._write.body import BodyFormat, BodyWriter
+from tokenmill._write.format import Extras
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._write.writer import ShardWriter
+
+BLOCK = 1 << 20  # bytes that are compressed at once, however the rows arrive
+
+
+class Olmo(BodyFormat):
+    """`shard-00000.npy`: ids without a head; `shard-00000.csv.gz`: start,end,id,src,loc a piece."""
+
+    name = "olmo"
+    default_pack = "none"
+    suffixes = (".npy", ".csv.gz")
+
+    def open_shard(
+        self,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        *,
+        split: str = "",
+        extras: Extras = Extras(),  # noqa: B008 -- frozen
+    ) -> ShardWriter:
+        """Begin a shard."""
+        return _Writer(self, folder, number, shape, split, extras=extras)
+
+
+class _Writer(BodyWriter):
+    """Writes the table along with the rows."""
+
+    def __init__(self, *args: Any, extras: Extras) -> None:  # noqa: ANN401 -- of BodyWriter
+        super().__init__(*args, extras=extras)
+        self._lines = bytearray()
+        self._ids = 0  # stored so far
+        # A gzip head without name and time: the same rows give the same bytes.
+        self._gzip = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
+        self._table = self._add_file()
+
+    def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
+        super()._append(rows, lengths)
+        begins = self._begins(rows, lengths)
+        documents = rows.pieces.documents
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        ends = begins + rows.pieces.lengths
+        for begin, end, place in zip(
+            begins.tolist(), ends.tolist(), self._places(documents), strict=True
+        ):
+            writer.writerow((begin, end, *place))
+        self._lines += text.getvalue().encode()
+        whole = len(self._lines) // BLOCK * BLOCK
+        for begin in range(0, whole, BLOCK):
+            self._table.write(self._gzip.compress(self._lines[begin : begin + BLOCK]))
+        del self._lines[:whole]
+
+    def _begins(self, rows: Rows, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where each piece begins in the file, padding before it included."""
+        pieces = rows.pieces
+        stored = self._format.stored_length(self._shape)
+        sizes = lengths if stored is None else np.full(len(lengths), stored, np.int64)
+        before = self._ids + np.cumsum(sizes) - sizes
+        self._ids += int(sizes.sum())
+        in_all = np.cumsum(pieces.lengths) - pieces.lengths
+        row_begins = np.cumsum(lengths) - lengths
+        shift = np.repeat(before - row_begins, np.diff(pieces.row_pieces))
+        return np.asarray(in_all + shift, np.int64)
+
+    def _places(self, documents: NDArray[np.int64]) -> Iterable[tuple[str, str, int]]:
+        if self._extras.places is not None:
+            return self._extras.places(documents)
+        return ((str(document), "", 0) for document in documents.tolist())
+
+    def _close(self) -> None:
+        super()._close()
+        self._table.write(self._gzip.compress(self._lines) + self._gzip.flush())

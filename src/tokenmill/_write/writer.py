@@ -1,0 +1,156 @@
+"""Writers of shards: rows in, in order; whole files out, or none."""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._errors import DtypeError, TokenmillError
+from tokenmill._files import NewFile
+from tokenmill._write.format import CHUNK, ShardFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._files import FileRecord
+    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._write.format import Format
+
+
+class ShardWriter(ABC):
+    """A shard in the making: `write` its rows in order, then `commit` or `discard`.
+
+    `padding` counts the ids that were added to fill rows.
+    """
+
+    def __init__(
+        self, form: Format, folder: Path, number: int, shape: ShardShape, split: str
+    ) -> None:
+        form.check(shape)
+        self.padding = 0
+        self._format = form
+        self._folder = folder
+        self._number = number
+        self._shape = shape
+        self._split = split
+        self._names = form.file_names(number, split)
+        self._digest = ""
+        self._row = 0
+        self._records: list[FileRecord] = []
+        self._files: list[NewFile] = []
+        self._file = self._add_file()
+
+    def write(self, rows: Rows) -> None:
+        """Append rows."""
+        lengths = rows.pieces.row_lengths
+        if not np.array_equal(lengths, self._shape.row_lengths[self._row :][: len(lengths)]):
+            raise self._differs(
+                f"rows {self._row} to {self._row + len(lengths)} have other lengths"
+            )
+        if len(rows.ids) != int(lengths.sum()):
+            raise self._differs(f"{int(lengths.sum())} ids were announced, got {len(rows.ids)}")
+        self._append(rows, lengths)
+        self._row += len(lengths)
+
+    def commit(self) -> list[FileRecord]:
+        """Give all files their names, the tokens first."""
+        if self._row != self._shape.rows:
+            raise self._differs(f"{self._shape.rows} rows were announced, got {self._row}")
+        try:
+            self._close()
+            for name, file in zip(self._names, self._files, strict=True):
+                self._records.append(dataclasses.replace(file.commit(), path=name))
+        except BaseException:
+            self.discard()
+            raise
+        return list(self._records)
+
+    def discard(self) -> None:
+        """Remove what was written, as far as it has no name yet."""
+        for file in self._files:
+            file.discard()
+
+    @property
+    def facts(self) -> ShardFacts:
+        """What `Format.finish` wants to know of the shard; complete after `commit`."""
+        return ShardFacts(
+            number=self._number,
+            split=self._split,
+            rows=self._shape.rows,
+            ids=self._format.stored_ids(self._shape),
+            dtype=self._shape.dtype,
+            row_length=self._format.stored_length(self._shape),
+            files=tuple(self._records),
+            digest=self._digest,
+        )
+
+    @abstractmethod
+    def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
+        """Write rows, which are those that the shape announced."""
+
+    def _close(self) -> None:  # noqa: B027 -- most have nothing there
+        """Write what comes behind the last row."""
+
+    def _add_file(self) -> NewFile:
+        file = NewFile(self._folder / self._names[len(self._files)])
+        self._files.append(file)
+        return file
+
+    def _add_files(self, contents: Iterable[Iterable[Any]]) -> None:
+        for buffers in contents:
+            file = self._add_file()
+            for buffer in buffers:
+                file.write(buffer)
+
+    def _differs(self, problem: str) -> TokenmillError:
+        where = f"{self._format.name} shard {self._number}"
+        return TokenmillError(f"the rows are not those of the shape: {problem}", where=where)
+
+
+def filled(
+    ids: NDArray[Any], lengths: NDArray[np.int64], length: int | None, pad_id: int | None
+) -> Iterator[NDArray[Any]]:
+    """Give rows back to back, each filled up to `length`; full rows are not copied.
+
+    ids 1 2 3 4 in rows of 2, 1, 1; length 2, pad id 0 -> 1 2, 3 0, 4 0
+    """
+    if length is None or bool((lengths == length).all()):
+        yield ids
+        return
+    at_once = max(1, (CHUNK >> 2) // length)
+    ends = np.cumsum(lengths)
+    for first in range(0, len(lengths), at_once):
+        part = lengths[first : first + at_once]
+        begin = int(ends[first]) - int(part[0])
+        run = ids[begin : begin + int(part.sum())]
+        full = bool((part == length).all())
+        yield run if full else _fill(run, part, length, pad_id)
+
+
+def _fill(
+    ids: NDArray[Any], lengths: NDArray[np.int64], length: int, pad_id: int | None
+) -> NDArray[Any]:
+    block = np.full((len(lengths), length), pad_id, ids.dtype)
+    begin = 0
+    for row, size in zip(block, lengths.tolist(), strict=True):
+        row[:size] = ids[begin : begin + size]
+        begin += size
+    return block.reshape(-1)
+
+
+def cast(ids: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
+    """Give ids as another number type, some at a time; refuses what would not fit."""
+    for begin in range(0, len(ids), CHUNK):
+        part = ids[begin : begin + CHUNK]
+        if part.dtype != dtype:
+            largest, smallest = int(part.max()), int(part.min())
+            if largest > np.iinfo(dtype).max or smallest < 0:
+                wrong = smallest if smallest < 0 else largest
+                raise DtypeError(f"id {wrong} does not fit {dtype.name}", hint="use uint32")
+        yield np.ascontiguousarray(part, dtype)

@@ -1,0 +1,169 @@
+"""PackedDataset: rows come back as they were packed, with what is derived from their borders."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.dataset.outputs import make_output
+
+from tokenmill import CorruptShard, MissingDependency, OptionError, PackedDataset, SourceNotFound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokenmill._pack.packer import Strategy
+
+LENGTHS = [5, 1, 9, 30, 2, 17, 8, 8, 3, 3, 3, 40]
+
+
+def plain(folder: Path | list[Path], **options: Any) -> PackedDataset:  # noqa: ANN401
+    return PackedDataset(folder, torch=False, **options)
+
+
+@pytest.mark.parametrize("strategy", ["concat", "bestfit", "bos-bestfit-crop", "pad"])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+def test_rows_come_back_as_they_were_packed(
+    strategy: Strategy, padded: bool, dtype: str, tmp_path: Path
+) -> None:
+    rows = make_output(
+        tmp_path, LENGTHS, strategy=strategy, padded=padded, dtype=dtype, rows_per_shard=5
+    )
+    dataset = plain(tmp_path, pad_id=9999, columns=["input_ids"])
+    assert len(dataset) == len(rows)
+    wanted = [row + [9999] * (8 - len(row)) for row in rows]
+    assert [row["input_ids"].tolist() for row in dataset] == wanted
+    assert dataset[-1]["input_ids"].tolist() == wanted[-1]
+    some = [len(rows) - 1, 0, 7, 7]
+    batch = dataset.batch(some)["input_ids"]
+    assert batch.dtype == np.int64
+    assert batch.tolist() == [wanted[i] for i in some]
+    for wrong in (len(rows), -len(rows) - 1):
+        with pytest.raises(IndexError):
+            dataset[wrong]
+        with pytest.raises(IndexError):
+            dataset.batch([wrong])
+
+
+def test_everything_that_is_derived_can_be_asked_for(tmp_path: Path) -> None:
+    make_output(tmp_path, [3, 7], context_length=4)
+    columns = ["input_ids", "labels", "position_ids", "segment_ids", "attention_mask", "cu_seqlens"]
+    batch = plain(tmp_path, columns=columns).batch([0, 2])
+    assert {name: table.tolist() for name, table in batch.items()} == {
+        "input_ids": [[1, 2, 3, 4], [9, 10, 0, 0]],
+        "labels": [[-100, 2, 3, -100], [-100, 10, -100, -100]],
+        "position_ids": [[0, 1, 2, 0], [0, 1, 0, 0]],
+        "segment_ids": [[1, 1, 1, 2], [1, 1, 0, 0]],
+        "attention_mask": [[1, 1, 1, 1], [1, 1, 0, 0]],
+        "cu_seqlens": [0, 3, 4, 6, 8],
+    }
+    other = plain(tmp_path, columns=columns[:3], shifted_labels=True, ignore_index=-1,
+                  continue_positions=True)[2]  # fmt: skip
+    assert other["labels"].tolist() == [10, -1, -1, -1]
+    assert other["position_ids"].tolist() == [5, 6, 0, 0]
+    assert plain(tmp_path, columns=["cu_seqlens"])[0]["cu_seqlens"].tolist() == [0, 3, 4]
+
+
+def test_documents_that_were_not_packed_have_their_lengths(tmp_path: Path) -> None:
+    rows = make_output(tmp_path, [3, 0, 7, 1], None, strategy="none")
+    dataset = plain(tmp_path)
+    assert [row["input_ids"].tolist() for row in dataset] == rows
+    assert dataset.batch([0, 2])["input_ids"].tolist() == [rows[0] + [0] * 4, rows[2]]
+
+
+def test_several_outputs_are_numbered_through(tmp_path: Path) -> None:
+    first = make_output(tmp_path / "a", [64])
+    second = make_output(tmp_path / "b", [48], dtype="uint32", first_id=70_000)
+    dataset = plain([tmp_path / "a", tmp_path / "b"])
+    assert dataset.output_rows == (8, 6)
+    assert dataset.batch(range(14))["input_ids"].tolist() == first + second
+    make_output(tmp_path / "c", [64], context_length=16)
+    with pytest.raises(OptionError, match="one context length"):
+        plain([tmp_path / "a", tmp_path / "c"])
+
+
+def test_pickling_leaves_the_maps_behind(tmp_path: Path) -> None:
+    make_output(tmp_path, [4000], rows_per_shard=100)
+    dataset = plain(tmp_path)
+    wanted = dataset.batch(range(len(dataset)))["input_ids"]
+    text = pickle.dumps(dataset)
+    assert len(text) < 20_000
+    again = pickle.loads(text)  # noqa: S301
+    assert np.array_equal(again.batch(range(len(again)))["input_ids"], wanted)
+
+
+def test_a_split_is_chosen_by_name(tmp_path: Path) -> None:
+    make_output(tmp_path, [64], rows_per_shard=5)
+    path = tmp_path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    manifest["shards"][1]["split"] = "validation"
+    other_format = {**manifest["shards"][0], "format": "npy", "path": "nowhere"}
+    manifest["shards"].append(other_format)
+    path.write_text(json.dumps(manifest))
+    assert len(plain(tmp_path, split="train")) == 5
+    assert len(plain(tmp_path, split="validation")) == 3
+    for split in (None, "test"):
+        with pytest.raises(OptionError, match="splits 'train', 'validation'"):
+            plain(tmp_path, split=split)
+
+
+def test_an_output_that_is_not_finished_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(SourceNotFound, match="resumes"):
+        plain(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '{"shards": [{}]}', "[]"])
+def test_a_manifest_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(CorruptShard):
+        plain(tmp_path)
+
+
+def test_an_output_without_flat_ids_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    make_output(tmp_path, [64])
+    path = tmp_path / "manifest.json"
+    path.write_text(path.read_text().replace('"bin"', '"mds"'))
+    with pytest.raises(OptionError, match="tokenmill convert"):
+        plain(tmp_path)
+
+
+@pytest.mark.parametrize("change", [1, 2, 16, -2, -16])
+def test_a_shard_of_another_size_is_corrupt(change: int, tmp_path: Path) -> None:
+    make_output(tmp_path, [64])
+    path = tmp_path / json.loads((tmp_path / "manifest.json").read_text())["shards"][0]["path"]
+    data = path.read_bytes()
+    path.write_bytes(data + bytes(change) if change > 0 else data[:change])
+    with pytest.raises(CorruptShard) as caught:
+        plain(tmp_path)[0]
+    assert caught.value.path == path
+    path.unlink()
+    with pytest.raises(CorruptShard, match="no such file"):
+        plain(tmp_path)[0]
+
+
+@pytest.mark.parametrize("columns", ["input_ids", ["ids"]])
+def test_unknown_columns_are_refused(columns: str | list[str], tmp_path: Path) -> None:
+    make_output(tmp_path, [64])
+    with pytest.raises(OptionError, match="columns"):
+        plain(tmp_path, columns=columns)
+
+
+def test_an_output_without_rows_is_empty(tmp_path: Path) -> None:
+    make_output(tmp_path, [])
+    dataset = plain(tmp_path)
+    assert len(dataset) == 0
+    assert list(dataset) == list(dataset.iterate()) == []
+
+
+def test_without_pytorch_asking_for_it_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_output(tmp_path, [64])
+    monkeypatch.setattr("tokenmill._dataset.dataset.find_spec", lambda _: None)
+    assert isinstance(PackedDataset(tmp_path)[0]["input_ids"], np.ndarray)
+    with pytest.raises(MissingDependency, match="torch"):
+        PackedDataset(tmp_path, torch=True)

@@ -1,0 +1,109 @@
+"""kill -9 at any step, and the same call again until it is done: not one byte differs."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.mill.children import Order, Outcome, run_child
+from tests.mill.corpus import LONGEST, Corpus
+from tests.mill.outputs import digests, unfinished_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WAYS: dict[str, dict[str, Any]] = {
+    "concat": {"context_length": 128, "format": "bin,megatron"},
+    "bestfit": {"context_length": 128, "pack": "bestfit", "validation": 0.2, "format": "parquet"},
+    "shuffle": {"context_length": 96, "shuffle": "docs", "seed": 1, "format": "mds,npy"},
+}
+
+
+class Killing:
+    """A run that is killed again and again, beside one that was left alone."""
+
+    def __init__(self, way: str, dirty: Corpus, small_json: Path, folder: Path) -> None:
+        self.output = folder / "killed"
+        self._dirty = dirty
+        self._options = {
+            "tokenizer": str(small_json),
+            "workers": 3,
+            "shard_tokens": 4000,
+            "max_document_bytes": LONGEST,
+            **WAYS[way],
+        }
+        self.alone = run_child(self.order(folder / "alone"))
+        assert self.alone.error is None
+        self.expected = digests(folder / "alone")
+
+    def order(self, output: Path, die_at: int | None = None) -> Order:
+        return Order(self._dirty.paths, {**self._options, "output": str(output)}, die_at)
+
+    def resume(self, die_at: int | None = None, kill_after: float | None = None) -> Outcome:
+        return run_child(self.order(self.output, die_at), kill_after=kill_after)
+
+    def check(self) -> None:
+        """Compare, and see that nothing is left of the work."""
+        assert digests(self.output) == self.expected
+        assert not unfinished_names(self.output)
+        assert not (self.output / "_work").exists()
+
+
+def kill_at_steps(killing: Killing, kills: int, rng: random.Random) -> None:
+    """Kill a run at random steps until it has been often enough, then let it finish."""
+    done = 0
+    while done < kills:
+        outcome = killing.resume(die_at=rng.randint(1, killing.alone.steps * 3 // kills))
+        if outcome.code == -signal.SIGKILL:
+            done += 1
+        else:  # it got through
+            assert outcome.error is None
+            killing.check()
+            shutil.rmtree(killing.output)
+    assert killing.resume().error is None
+    killing.check()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_killed_at_steps_and_resumed(
+    way: str, dirty: Corpus, small_json: Path, tmp_path: Path
+) -> None:
+    killing = Killing(way, dirty, small_json, tmp_path)
+    kill_at_steps(killing, 3, random.Random(way))  # noqa: S311
+
+
+def test_killed_at_any_time_and_resumed(dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
+    killing = Killing("concat", dirty, small_json, tmp_path)
+    rng, killed = random.Random(), 0  # noqa: S311
+    for _ in range(4):
+        wait = rng.uniform(0, killing.alone.seconds)
+        killed += killing.resume(kill_after=wait).code == -signal.SIGKILL
+    assert killing.resume().error is None
+    killing.check()
+    assert killed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_killed_at_fifty_steps(way: str, dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
+    killing = Killing(way, dirty, small_json, tmp_path)
+    kill_at_steps(killing, 50, random.Random())  # noqa: S311
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+def test_killed_at_fifty_times(way: str, dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
+    killing = Killing(way, dirty, small_json, tmp_path)
+    rng, killed = random.Random(), 0  # noqa: S311
+    while killed < 50:
+        outcome = killing.resume(kill_after=rng.uniform(0, killing.alone.seconds))
+        killed += outcome.code == -signal.SIGKILL
+        if outcome.code == 0:
+            assert outcome.error is None
+            killing.check()
+            shutil.rmtree(killing.output)
+    assert killing.resume().error is None
+    killing.check()

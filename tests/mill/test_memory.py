@@ -1,0 +1,112 @@
+"""Memory does not grow with the input, nor with one long line or document."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.mill.children import Order, Outcome, run_child
+from tests.mill.outputs import quarantined
+from tests.mill.tuned import Sizes
+
+from tokenmill._pipeline import Manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MB = 10**6
+# Large enough to be worth something, small enough that a few megabytes are many of each.
+SIZES = Sizes(256_000, 4 * MB, 2 * MB, 400_000, MB, 30_000, MB, 2 * MB)
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"pack": "bestfit"},
+    {"shuffle": "docs", "validation": 0.1, "format": "parquet"},
+]
+
+
+def repeat(path: Path, size: int) -> Path:
+    """Write about `size` bytes of documents of a kilobyte, some of them bad."""
+    words = "The quick brown fox jumps over the lazy dog, and hello world again. " * 14
+    lines = [json.dumps({"id": i, "text": words[i % 60 :]}) + "\n" for i in range(1000)]
+    lines[500] = "{\n"
+    body = "".join(lines).encode()
+    with path.open("wb") as file:
+        for _ in range(max(1, size // len(body))):
+            file.write(body)
+    return path
+
+
+def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: Any) -> Outcome:  # noqa: ANN401
+    options = {
+        "tokenizer": str(small_json),
+        "context_length": 512,
+        "shard_tokens": 400_000,
+        "workers": 2,
+        **options,
+        "output": str(path.with_suffix(".out")),
+    }
+    outcome = run_child(Order(str(path), options, sizes=sizes))
+    assert outcome.error is None
+    return outcome
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_growth_is_bounded(way: dict[str, Any], small_json: Path, tmp_path: Path) -> None:
+    small = run_on(repeat(tmp_path / "small.jsonl", 6 * MB), small_json, SIZES, **way)
+    large = run_on(repeat(tmp_path / "large.jsonl", 24 * MB), small_json, SIZES, **way)
+    assert large.grown_mb < small.grown_mb + 9  # half of what was added
+
+
+def test_long_line_is_not_held(small_json: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write_long(path, 120 * MB)
+    outcome = run_on(path, small_json, SIZES, max_document_bytes=4 * MB, field="text")
+    assert outcome.grown_mb < 70
+    manifest = Manifest.load(path.with_suffix(".out"))
+    assert manifest.documents["out"] == 2
+    assert list(quarantined(manifest.folder)) == [("too_long", str(path), 2, len(SHORT))]
+
+
+SHORT = b'{"text": "before"}\n'
+
+
+def write_long(path: Path, size: int) -> None:
+    """Write a line of `size` bytes between two short ones."""
+    with path.open("wb") as file:
+        file.write(SHORT + b'{"text": "')
+        for begin in range(0, size, MB):
+            file.write(b"ha ha " * (min(MB, size - begin) // 6))
+        file.write(b'"}\n' + SHORT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_flat_and_under_600_mb(way: dict[str, Any], small_json: Path, tmp_path: Path) -> None:
+    options = {**way, "shard_tokens": 1 << 25}
+    small = run_on(repeat(tmp_path / "small.jsonl", 250 * MB), small_json, **options)
+    large = run_on(repeat(tmp_path / "large.jsonl", 1000 * MB), small_json, **options)
+    assert large.peak_mb < 1.15 * small.peak_mb
+    assert max(small.peak_mb, large.peak_mb) < 600
+
+
+@pytest.mark.slow
+def test_line_of_two_gigabytes(small_json: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write_long(path, 2_000 * MB)
+    outcome = run_on(path, small_json, field="text")
+    manifest = Manifest.load(path.with_suffix(".out"))
+    assert manifest.documents["out"] == 2
+    assert [bad[0] for bad in quarantined(manifest.folder)] == ["too_long"]
+    assert outcome.peak_mb < 2_000
+
+
+@pytest.mark.slow
+def test_document_of_one_gigabyte(small_json: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    write_long(path, 1_000 * MB)
+    outcome = run_on(path, small_json, field="text", shard_tokens=1 << 25, format="bin,megatron")
+    manifest = Manifest.load(path.with_suffix(".out"))
+    assert manifest.documents["out"] == 3
+    assert manifest.documents["skipped"] == {}
+    assert outcome.peak_mb < 12_000

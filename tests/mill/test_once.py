@@ -1,0 +1,119 @@
+"""Inputs that are no files: stdin, generators, rows in memory. None is mixed with another."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from tests.mill.outputs import digests
+
+from tokenmill._errors import PlanDiffers
+from tokenmill._pipeline import feed, pack, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tokenmill import Tokenizer
+
+pytestmark = pytest.mark.usefixtures("_small")
+
+ONE = [f"one {i} " + "hello world " * (i % 20) for i in range(600)]
+TWO = [f"two {i} " + "hello " * (i % 30) for i in range(500)]
+OPTIONS: dict[str, Any] = {"context_length": 64, "shard_tokens": 3000, "workers": 2}
+
+
+class Stop(Exception):  # noqa: N818
+    """What a test stops a run with."""
+
+
+def piped(texts: list[str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """Put lines into a pipe and make it stdin."""
+    ours, theirs = os.pipe()
+    body = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+
+    def fill() -> None:
+        # The reader may have been stopped.
+        with contextlib.suppress(BrokenPipeError), open(theirs, "wb") as file:  # noqa: PTH123
+            file.write(body)
+
+    threading.Thread(target=fill, daemon=True).start()
+    stdin = io.TextIOWrapper(io.BufferedReader(io.FileIO(ours)))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    return "-"
+
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "stdin": piped,
+    "generator": lambda texts, _: [(text for text in texts)],
+    "rows": lambda texts, _: [[{"text": text} for text in texts]],
+    "table": lambda texts, _: pa.table({"text": texts}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "place", [(feed.Feed, "_write"), (run, "write_documents")], ids=["tokenize", "pack"]
+)
+def test_stopped_and_resumed(
+    kind: str,
+    place: tuple[Any, str],
+    tokenizer: Tokenizer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    make = KINDS[kind]
+    pack(make(ONE, monkeypatch), output=tmp_path / "alone", tokenizer=tokenizer, **OPTIONS)
+    calls = [0]
+    function = getattr(*place)
+
+    def stopping(*arguments: Any) -> Any:  # noqa: ANN401
+        calls[0] += 1
+        if calls[0] == (8 if place[1] == "_write" else 1):
+            raise Stop
+        return function(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*place, stopping)
+        with pytest.raises(Stop):
+            pack(make(ONE, patch), output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
+    pack(make(ONE, monkeypatch), output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
+    assert digests(tmp_path / "out") == digests(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_rows_are_not_mixed_with_those_of_a_stopped_run(
+    kind: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = KINDS[kind]
+    pack(make(TWO, monkeypatch), output=tmp_path / "alone", tokenizer=tokenizer, **OPTIONS)
+    with monkeypatch.context() as patch:
+        patch.setattr(run, "write_documents", lambda *_: 1 // 0)
+        with pytest.raises(ZeroDivisionError):
+            pack(make(ONE, patch), output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
+    again: dict[str, Any] = {"output": tmp_path / "out", "tokenizer": tokenizer, **OPTIONS}
+    if kind in ("rows", "table"):  # which can be told apart
+        with pytest.raises(PlanDiffers, match=r"inputs\[0\]"):
+            pack(make(TWO, monkeypatch), **again)
+        again["force"] = True
+    pack(make(TWO, monkeypatch), **again)
+    assert digests(tmp_path / "out") == digests(tmp_path / "alone")
+
+
+@pytest.mark.parametrize("kind", ["rows", "table"])
+def test_other_rows_on_a_finished_output(
+    kind: str, tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = KINDS[kind]
+    first = pack(make(ONE, monkeypatch), output=tmp_path, tokenizer=tokenizer, **OPTIONS)
+    again = pack(make(ONE, monkeypatch), output=tmp_path, tokenizer=tokenizer, **OPTIONS)
+    assert first.data == again.data
+    with pytest.raises(PlanDiffers):
+        pack(make([*ONE[:-1], "x"], monkeypatch), output=tmp_path, tokenizer=tokenizer, **OPTIONS)

@@ -1,0 +1,39 @@
+"""Small blocks, parts, streams and buckets, so that a small corpus has many of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from tokenmill._pipeline import collect, deal, feed, prepare, shards
+from tokenmill._read import ReadRules, rules
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How small things are cut; none of it may change what comes out."""
+
+    block_bytes: int = 4_000
+    stream_bytes: int = 30_000
+    part_bytes: int = 9_000
+    bucket_tokens: int = 5_000
+    buffer_bytes: int = 10_000
+    batch_tokens: int = 3_000
+    mapped_bytes: int = 9_000
+    line_slack: int = 4_000  # with a document more than the quarantine shows of a record
+
+
+SMALL = Sizes()
+
+
+def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:  # noqa: ANN401
+    """Use other sizes; `put` is setattr, or pytest's monkeypatch.setattr."""
+    own = partial(ReadRules, block_bytes=sizes.block_bytes, stream_bytes=sizes.stream_bytes)
+    put(prepare, "ReadRules", own)
+    put(rules, "LINE_SLACK", sizes.line_slack)
+    put(feed, "PART_BYTES", sizes.part_bytes)
+    put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)
+    put(deal, "_BUFFER_BYTES", sizes.buffer_bytes)
+    put(shards, "_BATCH_TOKENS", sizes.batch_tokens)
+    put(collect, "_MAPPED_BYTES", sizes.mapped_bytes)

@@ -1,0 +1,93 @@
+"""Positions, segments, borders and labels against a reference that looks at every token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.reference import packing as reference
+
+from tokenmill import OptionError, Packer, Pieces
+from tokenmill._pack import (
+    attention_mask,
+    cu_seqlens,
+    labels,
+    pad_rows,
+    position_ids,
+    segment_ids,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokenmill._pack.packer import Strategy
+
+DOCUMENTS = st.lists(st.integers(0, 9), max_size=20)
+PACKERS = st.sampled_from(["concat", "bestfit", "bos-bestfit-crop", "pad"])
+
+
+def padded(rows: list[list[int]], width: int, fill: int) -> list[list[int]]:
+    return [row + [fill] * (width - len(row)) for row in rows]
+
+
+@given(lengths=DOCUMENTS, strategy=PACKERS, size=st.integers(1, 7), extra=st.integers(0, 2))
+def test_all_that_is_derived_is_that_of_the_reference(
+    lengths: list[int], strategy: Strategy, size: int, extra: int
+) -> None:
+    pieces = Packer(strategy, size).pack(lengths)
+    rows, width = reference.rows_of(pieces), size + extra
+    row_ids = [[100 * document + place for document, place in row] for row in rows]
+    ids = np.array([i for row in row_ids for i in row], np.uint16)
+
+    def check(table: NDArray[Any], wanted: list[list[int]], fill: int) -> None:
+        assert table.tolist() == padded(wanted, width, fill)
+
+    check(pad_rows(ids, pieces, width, 3), row_ids, 3)
+    check(segment_ids(pieces, width), [reference.segments(row) for row in rows], 0)
+    check(attention_mask(pieces, width), [[1] * len(row) for row in rows], 0)
+    for continues in (False, True):
+        wanted = [reference.positions(row, continue_documents=continues) for row in rows]
+        check(position_ids(pieces, width, continue_documents=continues), wanted, 0)
+    hf = [reference.hf_labels(row, i, -100) for row, i in zip(rows, row_ids, strict=True)]
+    check(labels(ids, pieces, width), hf, -100)
+    shifted = [reference.shifted_labels(row, i, -1) for row, i in zip(rows, row_ids, strict=True)]
+    check(labels(ids, pieces, width, shifted=True, ignore_index=-1), shifted, -1)
+
+
+@given(lengths=DOCUMENTS, strategy=PACKERS, size=st.integers(1, 7), extra=st.integers(0, 2))
+def test_cu_seqlens_are_the_borders_of_the_segments(
+    lengths: list[int], strategy: Strategy, size: int, extra: int
+) -> None:
+    pieces = Packer(strategy, size).pack(lengths)
+    width = size + extra
+    table = segment_ids(pieces, width)
+    flat = [(r, int(s)) for r, row in enumerate(table) for s in row]
+    borders = [i for i in range(len(flat)) if i == 0 or flat[i] != flat[i - 1]]
+    wanted = sorted({0, *borders, len(flat)})
+    assert cu_seqlens(pieces, width).tolist() == wanted
+    without_padding = [place for place in flat if place[1]]
+    wanted = [i for i, place in enumerate(without_padding) if without_padding.index(place) == i]
+    assert cu_seqlens(pieces).tolist() == sorted({0, *wanted, len(without_padding)})
+
+
+def test_the_example_of_the_documentation() -> None:
+    documents, begins = np.arange(3), np.zeros(3, np.int64)
+    pieces = Pieces(documents, begins, np.array([3, 4, 2]), np.array([0, 2, 3]))
+    assert cu_seqlens(pieces).tolist() == [0, 3, 7, 9]
+    assert cu_seqlens(pieces, 8).tolist() == [0, 3, 7, 8, 10, 16]
+
+
+def test_labels_leave_the_ids_alone() -> None:
+    pieces = Packer("concat", 2).pack([3])
+    ids = np.array([5, 6, 7])
+    assert labels(ids, pieces, 2).tolist() == [[-100, 6], [-100, -100]]
+    assert ids.tolist() == [5, 6, 7]
+
+
+def test_a_row_wider_than_the_table_is_refused() -> None:
+    pieces = Packer("none").pack([4, 2])
+    with pytest.raises(OptionError, match="at most 3 tokens, got one of 4"):
+        position_ids(pieces, 3)
