@@ -35,6 +35,14 @@ EXAMPLES: list[tuple[TokenmillError, type[Exception], str]] = [
     (_errors.DtypeError("bad"), ValueError, "bad"),
     (_errors.UnknownId("no id 5", id=5), LookupError, "no id 5"),
     (_errors.InputError("cut", path="a.gz", offset=4), OSError, "a.gz at byte 4: cut"),
+    (_errors.OutputError("full", path="o/a.bin"), OSError, "o/a.bin: full"),
+    (_errors.OutputInUse("busy", where="o"), OSError, "o: busy"),
+    (_errors.PlanDiffers("other", where="o", differences=("a",)), ValueError, "o: other"),
+    (_errors.BadRecordFound("bad", path="a.jsonl", line=3), ValueError, "a.jsonl:3: bad"),
+    (_errors.TooManyBadRecords("many", bad=2, records=9), ValueError, "many"),
+    (_errors.BooksDiffer("1 in, 2 out"), RuntimeError, "1 in, 2 out"),
+    (_errors.ShardTooLarge("large", where="mds"), ValueError, "mds: large"),
+    (_errors.CorruptShard("cut", path="a.rows"), ValueError, "a.rows: cut"),
     (_errors.MissingDependency("absent", name="torch"), ImportError, "torch: absent"),
 ]
 

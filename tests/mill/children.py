@@ -73,6 +73,8 @@ class _Steps:
 
 
 def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
+    # A shell that runs tests in the background has told them to ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     steps = _Steps(order.die_at, order.signal)
     os.fsync = steps.before(os.fsync, does=False)  # a killed process loses no page of the cache
     os.replace = steps.before(os.replace)
