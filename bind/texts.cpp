@@ -63,8 +63,8 @@ FlatTexts::FlatTexts(Data data, Offsets offsets)
     : data_(std::move(data)), offsets_(std::move(offsets)) {
     const std::int64_t* at = offsets_.data();
     const std::size_t count = offsets_.size();
-    bool rises = count > 0 && at[0] >= 0 &&
-                 static_cast<std::uint64_t>(at[count - 1]) <= data_.size();
+    bool rises =
+        count > 0 && at[0] >= 0 && static_cast<std::uint64_t>(at[count - 1]) <= data_.size();
     for (std::size_t i = 1; i < count; ++i) {
         rises &= at[i - 1] <= at[i];
     }

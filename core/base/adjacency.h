@@ -60,7 +60,7 @@ struct Adjacency {
 // Where a word may be cut inside: between characters that no token joins. Here a character counts
 // as its first byte.
 struct InsideCuts {
-    std::uint8_t joins[8] = {};         // as in Adjacency: classes that are not worth a look
+    std::uint8_t joins[8] = {};           // as in Adjacency: classes that are not worth a look
     std::uint64_t together[256][4] = {};  // [left]: bit `right` is set where no cut may be
 
     void join(std::uint8_t left, std::uint8_t right) noexcept {
