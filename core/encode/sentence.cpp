@@ -78,17 +78,22 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
         const std::size_t count = look_ahead(text, at);
         for (std::size_t i = 0; i < count; ++i) {
             sum = std::abs(sum) > kLargestSum ? 0.0F : sum;
-            if (ahead_[i].set != nullptr) {
-                const Word word = word_of(ahead_[i]);
-                if (std::abs(sum) < word.limit) {
-                    sum = append_known(word, sum, ids);
-                    continue;
-                }
-            }
-            sum = find_best(ahead_[i].text, sum);
-            append_found(ahead_[i].text, ids);
+            sum = append_word(ahead_[i], sum, ids);
         }
     }
+}
+
+// Ids of the next word behind all others; returns the sum at its end.
+float SentenceLookUp::append_word(const Ahead& ahead, float sum, std::vector<std::uint32_t>& ids) {
+    if (ahead.set != nullptr) {
+        const Word word = word_of(ahead);
+        if (std::abs(sum) < word.limit) {
+            return append_known(word, sum, ids);
+        }
+    }
+    sum = find_best(ahead.text, sum);
+    append_found(ahead.text, ids);
+    return sum;
 }
 
 // Cuts the next words off; returns how many.

@@ -56,6 +56,7 @@ private:
     void build_joints();
     [[nodiscard]] std::size_t word_end(Bytes text, std::size_t begin) const noexcept;
     [[nodiscard]] std::size_t look_ahead(Bytes text, std::size_t& at);
+    [[nodiscard]] float append_word(const Ahead& ahead, float sum, std::vector<std::uint32_t>& ids);
     [[nodiscard]] Word word_of(const Ahead& ahead);
     [[nodiscard]] float find_limit(Bytes text);
     [[nodiscard]] std::uint32_t character_node(Bytes character) const noexcept;
