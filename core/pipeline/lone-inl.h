@@ -42,7 +42,7 @@ struct LoneWriter {
 [[gnu::noinline]] inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
                                           LoneBlock block, const std::uint8_t*& unit,
                                           std::uint64_t& cut_start) {
-    constexpr std::size_t kMostIds = vocab::kInlineIds * 23;
+    constexpr std::size_t kMostIds = std::size_t{vocab::kInlineIds} * 23;
     encode::WordEncoder& e = worker.encoder;
     const std::size_t before = e.side.count();
     LoneWriter ids(worker, e.side.room(kMostIds));
