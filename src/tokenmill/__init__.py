@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         rewrite,
         stream,
         verify,
+        write_shards,
     )
     from tokenmill._rows import Pieces
     from tokenmill._tokenizer import Tokenizer
@@ -104,6 +105,7 @@ __all__ = [
     "rewrite",
     "stream",
     "verify",
+    "write_shards",
 ]
 
 _HOMES = {
@@ -126,6 +128,7 @@ _HOMES = {
     "rewrite": "tokenmill._pipeline",
     "stream": "tokenmill._pipeline",
     "verify": "tokenmill._pipeline",
+    "write_shards": "tokenmill._pipeline",
 }
 
 

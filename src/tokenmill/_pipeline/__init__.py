@@ -10,6 +10,7 @@ from tokenmill._pipeline.rewriting import rewrite
 from tokenmill._pipeline.sources import Source, parse_source
 from tokenmill._pipeline.token_stream import TokenStream, stream
 from tokenmill._pipeline.verifying import VerifyReport, verify
+from tokenmill._pipeline.writing import write_shards
 from tokenmill._read.blocks import REASONS
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "status",
     "stream",
     "verify",
+    "write_shards",
 ]
