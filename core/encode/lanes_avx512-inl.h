@@ -25,7 +25,7 @@ public:
     static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
         Lanes lanes;
         for (unsigned v = 0; v < kGroups; ++v) {
-            lanes.rank_[v] = _mm512_load_si512(ranks + 16 * v);
+            lanes.rank_[v] = _mm512_load_si512(ranks + std::size_t{16} * v);
         }
         return lanes;
     }

@@ -109,7 +109,8 @@ private:
             return false;
         }
         const bool is_object = in_object();
-        if (*at_ == (is_object ? '}' : ']')) {
+        const std::uint8_t closing = is_object ? std::uint8_t{'}'} : std::uint8_t{']'};
+        if (*at_ == closing) {
             close();
             return true;
         }

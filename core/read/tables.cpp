@@ -6,7 +6,7 @@ namespace tokenmill::read {
 
 namespace {
 
-constexpr std::uint8_t hex_digit(unsigned c) {
+constexpr std::uint8_t hex_digit(unsigned c) noexcept {
     if (c >= '0' && c <= '9') {
         return static_cast<std::uint8_t>(c - '0');
     }
@@ -14,7 +14,7 @@ constexpr std::uint8_t hex_digit(unsigned c) {
     return static_cast<std::uint8_t>(folded >= 'a' && folded <= 'f' ? folded - 'a' + 10 : 255);
 }
 
-constexpr ByteTable make_escapes() {
+constexpr ByteTable make_escapes() noexcept {
     ByteTable table = {};
     constexpr char kFrom[] = "\"\\/bfnrtu";
     constexpr char kTo[] = "\"\\/\b\f\n\r\tu";
@@ -24,7 +24,7 @@ constexpr ByteTable make_escapes() {
     return table;
 }
 
-constexpr ByteTable make_digits() {
+constexpr ByteTable make_digits() noexcept {
     ByteTable table = {};
     for (unsigned c = 0; c < 256; ++c) {
         table[c] = hex_digit(c);
