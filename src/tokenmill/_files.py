@@ -18,9 +18,6 @@ from tokenmill._errors import OutputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from types import TracebackType
-
-    from typing_extensions import Self
 
 UNFINISHED = ".tokenmill-part"  # a name that no file of a user has
 
@@ -35,7 +32,7 @@ class FileRecord:
 
 
 class NewFile:
-    """A file in the making. Use it as a context: leaving it well commits, an error removes it."""
+    """A file in the making: `commit` gives it its name, `discard` removes it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -69,20 +66,6 @@ class NewFile:
         self._file.close()
         with contextlib.suppress(FileNotFoundError):
             self._unfinished.unlink()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if kind is None:
-            self.commit()
-        else:
-            self.discard()
 
 
 @contextlib.contextmanager

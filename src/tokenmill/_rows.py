@@ -42,6 +42,16 @@ class Pieces:
         ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(self.lengths)))
         return np.diff(ends[self.row_pieces])
 
+    def some_rows(self, begin: int, end: int) -> Pieces:
+        """Return the pieces of rows `begin` to `end`."""
+        first, last = int(self.row_pieces[begin]), int(self.row_pieces[end])
+        return Pieces(
+            self.documents[first:last],
+            self.begins[first:last],
+            self.lengths[first:last],
+            self.row_pieces[begin : end + 1] - first,
+        )
+
 
 @dataclass(frozen=True)
 class Rows:

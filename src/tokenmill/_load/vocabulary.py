@@ -80,16 +80,6 @@ def utf8_table(vocab: Mapping[str, int]) -> tuple[bytes | None, ...]:
     return tuple(by_id(size_of(vocab), zip(vocab.values(), spelled, strict=True)))
 
 
-def texts_by_id(vocab: Mapping[str, int], written: Mapping[int, str]) -> tuple[str | None, ...]:
-    """Return each token as it is written, added ones included, by its id."""
-    table: list[str | None] = [None] * max([size_of(vocab), *(i + 1 for i in written)])
-    for text, token_id in vocab.items():
-        table[token_id] = text
-    for token_id, text in written.items():
-        table[token_id] = text
-    return tuple(table)
-
-
 def read_byte_ids(vocab: Mapping[str, int]) -> tuple[tuple[int, ...] | None, list[str]]:
     """Return the ids of "<0x00>" to "<0xFF>" for a model that falls back to bytes.
 

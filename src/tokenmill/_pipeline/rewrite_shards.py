@@ -8,10 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokenmill._pipeline.shards import ShardFile, ShardRecord
-from tokenmill._pipeline.stored import RowReader, some_rows
+from tokenmill._pipeline.shards import (
+    ShardFile,
+    ShardRecord,
+    placed,
+    read_record,
+    shard_record,
+)
+from tokenmill._pipeline.stored import RowReader
 from tokenmill._pipeline.verify_books import Seen
-from tokenmill._pipeline.work import INDEX, read_json, write_json
+from tokenmill._pipeline.work import INDEX, write_json
 from tokenmill._rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, find_format, index_name, write_index
 
@@ -36,7 +42,7 @@ class Take:
 
     def pieces(self) -> Pieces:
         """Return the pieces of the rows, with the new numbers."""
-        return self.renumbered(some_rows(self.shard.index(), self.begin, self.end))
+        return self.renumbered(self.shard.index().pieces.some_rows(self.begin, self.end))
 
     def renumbered(self, pieces: Pieces) -> Pieces:
         """Return pieces with the new numbers of their documents."""
@@ -144,13 +150,7 @@ class Rewriting:
         return [self._finished(shard) or self._make(shard, source) for shard in run]
 
     def _finished(self, shard: NewShard) -> ShardRecord | None:
-        path = self._record_path(shard)
-        if not path.exists():
-            return None
-        record = ShardRecord(**read_json(path))
-        files = [(self.output / file["path"], file["bytes"]) for file in record.files]
-        whole = all(path.is_file() and path.stat().st_size == size for path, size in files)
-        return record if whole else None
+        return read_record(self._record_path(shard), self.output)
 
     def _make(self, shard: NewShard, source: _Source) -> ShardRecord:
         pieces = _joined([take.pieces() for take in shard.takes])
@@ -166,9 +166,7 @@ class Rewriting:
                     for writer in writers.values():
                         writer.write(rows)
             files = [
-                ShardFile(name, f"{name}/{file.path}", file.bytes, file.checksum)
-                for name, writer in writers.items()
-                for file in writer.commit()
+                placed(name, file) for name, writer in writers.items() for file in writer.commit()
             ]
         except BaseException:
             for writer in writers.values():
@@ -195,28 +193,8 @@ class Rewriting:
         name = index_name(shard.number, shard.split if self.in_splits else "")
         done = write_index(self.output / INDEX / name, pieces)
         files.append(ShardFile(INDEX, f"{INDEX}/{name}", done.bytes, done.checksum))
-        real = int(pieces.lengths.sum())
         facts = {name: writer.facts for name, writer in writers.items()}
-        record = ShardRecord(
-            split=shard.split,
-            number=shard.number,
-            rows=pieces.rows,
-            documents=shard.documents,
-            pieces=len(pieces.lengths),
-            dropped=0,
-            repeated=0,
-            real_tokens=real,
-            formats={
-                name: {
-                    "ids": fact.ids,
-                    "padding": fact.ids - real,
-                    "row_length": fact.row_length,
-                    "digest": fact.digest,
-                }
-                for name, fact in facts.items()
-            },
-            files=[asdict(file) for file in files],
-        )
+        record = shard_record((shard.split, shard.number), shard.documents, pieces, facts, files)
         write_json(self._record_path(shard), asdict(record))
         return record
 

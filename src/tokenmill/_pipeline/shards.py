@@ -20,7 +20,7 @@ from tokenmill._rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, ShardFacts, find_format, index_name, write_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -55,7 +55,6 @@ class ShardRecord:
     pieces: int
     dropped: int
     repeated: int
-    real_tokens: int
     formats: dict[str, dict[str, Any]]  # name -> ids, padding, row_length, digest
     files: list[dict[str, Any]]
 
@@ -159,12 +158,7 @@ class Sharding:
 
     def record_of(self, number: int) -> ShardRecord | None:
         """Return the record of a shard that an earlier run finished."""
-        path = self._record_path(number)
-        if not path.exists():
-            return None
-        record = ShardRecord(**read_json(path))
-        whole = all(_has_size(self._output / f["path"], f["bytes"]) for f in record.files)
-        return record if whole else None
+        return read_record(self._record_path(number), self._output)
 
     def make(self, number: int, meter: Meter) -> ShardRecord:
         """Write a shard in all formats, then its index, then its record."""
@@ -260,7 +254,7 @@ class Sharding:
         while row < pieces.rows:
             stop = int(np.searchsorted(row_ends, row_ends[row] + _BATCH_TOKENS, side="right")) - 1
             stop = min(max(stop, row + 1), pieces.rows)
-            some = _some_rows(pieces, row, stop)
+            some = pieces.some_rows(row, stop)
             with meter.stage("gather"):
                 ids = self._gather(documents, some)
             numbered = Pieces(
@@ -283,7 +277,7 @@ class Sharding:
     ) -> list[ShardFile]:
         files = []
         for name, writer in writers.items():
-            files += [_placed(name, record) for record in writer.commit()]
+            files += [placed(name, record) for record in writer.commit()]
         name = index_name(number, self._settings.file_split(self.split))
         numbered = Pieces(
             documents.number[pieces.documents], pieces.begins, pieces.lengths, pieces.row_pieces
@@ -299,45 +293,56 @@ class Sharding:
         writers: dict[str, ShardWriter],
         files: list[ShardFile],
     ) -> ShardRecord:
-        real = int(pieces.lengths.sum())
-        facts = {name: writer.facts for name, writer in writers.items()}
-        return ShardRecord(
-            split=self.split,
-            number=number,
-            rows=pieces.rows,
-            documents=began,
-            pieces=len(pieces.lengths),
-            dropped=pieces.dropped,
-            repeated=pieces.repeated,
-            real_tokens=real,
-            formats={
-                name: {
-                    "ids": fact.ids,
-                    "padding": fact.ids - real,
-                    "row_length": fact.row_length,
-                    "digest": fact.digest,
-                }
-                for name, fact in facts.items()
-            },
-            files=[asdict(file) for file in files],
+        return shard_record(
+            (self.split, number), began, pieces, {n: w.facts for n, w in writers.items()}, files
         )
 
     def _record_path(self, number: int) -> Path:
         return self._records / f"{self.split}-{number:08d}.json"
 
 
-def _placed(format_name: str, record: FileRecord) -> ShardFile:
-    return ShardFile(format_name, f"{format_name}/{record.path}", record.bytes, record.checksum)
-
-
-def _some_rows(pieces: Pieces, row: int, stop: int) -> Pieces:
-    begin, end = int(pieces.row_pieces[row]), int(pieces.row_pieces[stop])
-    return Pieces(
-        pieces.documents[begin:end],
-        pieces.begins[begin:end],
-        pieces.lengths[begin:end],
-        pieces.row_pieces[row : stop + 1] - begin,
+def shard_record(
+    place: tuple[str, int],
+    documents: int,
+    pieces: Pieces,
+    facts: Mapping[str, ShardFacts],
+    files: Sequence[ShardFile],
+) -> ShardRecord:
+    """Return the record of a shard that was written: `place` is its split and number."""
+    real = int(pieces.lengths.sum())
+    return ShardRecord(
+        split=place[0],
+        number=place[1],
+        rows=pieces.rows,
+        documents=documents,
+        pieces=len(pieces.lengths),
+        dropped=pieces.dropped,
+        repeated=pieces.repeated,
+        formats={
+            name: {
+                "ids": fact.ids,
+                "padding": fact.ids - real,
+                "row_length": fact.row_length,
+                "digest": fact.digest,
+            }
+            for name, fact in facts.items()
+        },
+        files=[asdict(file) for file in files],
     )
+
+
+def read_record(path: Path, output: Path) -> ShardRecord | None:
+    """Return a shard's record, if it is there and all files that it names have their sizes."""
+    if not path.exists():
+        return None
+    record = ShardRecord(**read_json(path))
+    whole = all(_has_size(output / file["path"], file["bytes"]) for file in record.files)
+    return record if whole else None
+
+
+def placed(format_name: str, record: FileRecord) -> ShardFile:
+    """Return a file of a format with its path below the output."""
+    return ShardFile(format_name, f"{format_name}/{record.path}", record.bytes, record.checksum)
 
 
 def _has_size(path: Path, size: int) -> bool:

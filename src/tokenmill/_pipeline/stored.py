@@ -9,7 +9,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard
 from tokenmill._files import checksum
-from tokenmill._rows import Pieces, Rows
+from tokenmill._rows import Rows
 from tokenmill._write import find_format, read_index
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class RowReader:
             ids = self._ids.read(int(stored[begin]), int(stored[stop]))
             lengths = np.diff(self.index.row_offsets[begin : stop + 1])
             yield Rows(
-                without_padding(ids, lengths, self._width), some_rows(self.index, begin, stop)
+                without_padding(ids, lengths, self._width), self.index.pieces.some_rows(begin, stop)
             )
             begin = stop
 
@@ -192,14 +192,3 @@ def token_mask(lengths: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
     """Say of each stored id whether it is a token; the others are padding."""
     mask: NDArray[np.bool_] = np.arange(width) < lengths[:, None]
     return mask.reshape(-1)
-
-
-def some_rows(index: ShardIndex, begin: int, end: int) -> Pieces:
-    """Return the pieces of some rows."""
-    first, last = int(index.row_pieces[begin]), int(index.row_pieces[end])
-    return Pieces(
-        index.documents[first:last],
-        index.begins[first:last],
-        index.lengths[first:last],
-        index.row_pieces[begin : end + 1] - first,
-    )
