@@ -40,18 +40,10 @@ class _TableFormat(Format):
         longest = int(shape.row_lengths.max(initial=0))
         check_size(self.name, "tokens in one row", longest, (1 << 31) - GROUP_TOKENS)
 
-    def open_shard(
-        self,
-        folder: Path,
-        number: int,
-        shape: ShardShape,
-        *,
-        split: str = "",
-        extras: Extras = Extras(),  # noqa: B008 -- frozen
-    ) -> ShardWriter:
-        """Begin a shard."""
-        del extras
-        return _TableWriter(self, folder, number, shape, split)
+    def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
+        """Return what writes such a shard."""
+        del shape
+        return _TableWriter
 
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
@@ -134,11 +126,18 @@ class _TableWriter(ShardWriter):
     """Collects rows until a group is full, so that groups do not depend on how rows arrive."""
 
     def __init__(
-        self, form: _TableFormat, folder: Path, number: int, shape: ShardShape, split: str
+        self,
+        form: _TableFormat,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        split: str,
+        *,
+        extras: Extras,
     ) -> None:
         import pyarrow as pa  # noqa: PLC0415
 
-        super().__init__(form, folder, number, shape, split)
+        super().__init__(form, folder, number, shape, split, extras=extras)
         lists = pa.list_(pa.int32())
         self._schema = pa.schema([("input_ids", lists), ("seq_lengths", lists)])
         self._stream = Stream(self._file)

@@ -52,17 +52,10 @@ class BodyFormat(Format):
         del shape, extras
         return ()
 
-    def open_shard(
-        self,
-        folder: Path,
-        number: int,
-        shape: ShardShape,
-        *,
-        split: str = "",
-        extras: Extras = Extras(),  # noqa: B008 -- frozen
-    ) -> ShardWriter:
-        """Begin a shard."""
-        return BodyWriter(self, folder, number, shape, split, extras=extras)
+    def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
+        """Return what writes such a shard."""
+        del shape
+        return BodyWriter
 
     def locate(self, paths: list[Path], dtype: str) -> Run:
         """Find the ids in a shard's files; raises CorruptShard where the files disagree."""
@@ -102,9 +95,8 @@ class BodyWriter(ShardWriter):
         *,
         extras: Extras,
     ) -> None:
-        super().__init__(form, folder, number, shape, split)
+        super().__init__(form, folder, number, shape, split, extras=extras)
         self._body = form
-        self._extras = extras
         self._dtype = form.stored_dtype(shape.dtype)
         self._emit(form.head(shape))
 

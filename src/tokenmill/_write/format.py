@@ -75,6 +75,9 @@ class Format(ABC):
         """Return the names of a shard's files, the tokens' first."""
 
     @abstractmethod
+    def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
+        """Return what writes such a shard."""
+
     def open_shard(
         self,
         folder: Path,
@@ -85,6 +88,7 @@ class Format(ABC):
         extras: Extras = Extras(),  # noqa: B008 -- frozen
     ) -> ShardWriter:
         """Begin a shard; refuses one that the format cannot hold."""
+        return self.writer_of(shape)(self, folder, number, shape, split, extras=extras)
 
     @abstractmethod
     def read_shard(

@@ -55,18 +55,9 @@ class Mds(BodyFormat):
             (struct.pack("<I", shape.rows), offsets.tobytes(), self._description(shape))
         )
 
-    def open_shard(
-        self,
-        folder: Path,
-        number: int,
-        shape: ShardShape,
-        *,
-        split: str = "",
-        extras: Extras = Extras(),  # noqa: B008 -- frozen
-    ) -> ShardWriter:
-        """Begin a shard."""
-        kind = _Writer if self.stored_length(shape) is not None else _VariableWriter
-        return kind(self, folder, number, shape, split, extras=extras)
+    def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
+        """Return what writes such a shard."""
+        return _Writer if self.stored_length(shape) is not None else _VariableWriter
 
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
         """Write one index a split."""

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._write.body import BodyFormat, BodyWriter
-from tokenmill._write.format import Extras
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from tokenmill._rows import Rows, ShardShape
+    from tokenmill._write.format import Extras
     from tokenmill._write.writer import ShardWriter
 
 BLOCK = 1 << 20  # bytes that are compressed at once, however the rows arrive
@@ -31,17 +30,10 @@ class Olmo(BodyFormat):
     default_pack = "none"
     suffixes = (".npy", ".csv.gz")
 
-    def open_shard(
-        self,
-        folder: Path,
-        number: int,
-        shape: ShardShape,
-        *,
-        split: str = "",
-        extras: Extras = Extras(),  # noqa: B008 -- frozen
-    ) -> ShardWriter:
-        """Begin a shard."""
-        return _Writer(self, folder, number, shape, split, extras=extras)
+    def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
+        """Return what writes such a shard."""
+        del shape
+        return _Writer
 
 
 class _Writer(BodyWriter):

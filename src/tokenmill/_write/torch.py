@@ -55,18 +55,10 @@ class Torch(BodyFormat):
         check_signed(self.name, max_id)
         check_row_length(self.name, shape.row_lengths)
 
-    def open_shard(
-        self,
-        folder: Path,
-        number: int,
-        shape: ShardShape,
-        *,
-        split: str = "",
-        extras: Extras = Extras(),  # noqa: B008 -- frozen
-    ) -> ShardWriter:
-        """Begin a shard."""
-        del extras
-        return _Writer(self, folder, number, shape, split)
+    def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
+        """Return what writes such a shard."""
+        del shape
+        return _Writer
 
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
@@ -90,9 +82,16 @@ class _Writer(ShardWriter):
     """Streams the ids into the container; what describes them comes last."""
 
     def __init__(
-        self, form: Torch, folder: Path, number: int, shape: ShardShape, split: str
+        self,
+        form: Torch,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        split: str,
+        *,
+        extras: Extras,
     ) -> None:
-        super().__init__(form, folder, number, shape, split)
+        super().__init__(form, folder, number, shape, split, extras=extras)
         self._stream = Stream(self._file)
         self._zip = zipfile.ZipFile(self._stream, "w")
         self._lengths: list[NDArray[np.int64]] = []

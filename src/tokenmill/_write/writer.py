@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tokenmill._files import FileRecord
     from tokenmill._rows import Rows, ShardShape
-    from tokenmill._write.format import Format
+    from tokenmill._write.format import Extras, Format
 
 
 class ShardWriter(ABC):
@@ -30,9 +30,17 @@ class ShardWriter(ABC):
     """
 
     def __init__(
-        self, form: Format, folder: Path, number: int, shape: ShardShape, split: str
+        self,
+        form: Format,
+        folder: Path,
+        number: int,
+        shape: ShardShape,
+        split: str,
+        *,
+        extras: Extras,
     ) -> None:
         form.check(shape)
+        self._extras = extras
         self.padding = 0
         self._format = form
         self._folder = folder
