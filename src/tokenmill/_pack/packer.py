@@ -87,6 +87,11 @@ class Packer:
             return _pieces(_core.pack_one_per_row(numbers, size, long))
         return _pieces(_core.pack_best_fit_crop(numbers, size, drops))
 
+    @property
+    def fills_rows(self) -> bool:
+        """Say whether short rows are to be padded also by formats that could store them short."""
+        return self.strategy != "concat" or self.tail == "pad"
+
     def __repr__(self) -> str:
         options = f"overlap={self.overlap}, long={self.long!r}, tail={self.tail!r}"
         return f"Packer({self.strategy!r}, {self.context_length}, {options})"

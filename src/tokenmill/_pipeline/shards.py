@@ -227,8 +227,8 @@ class Sharding:
 
     def _shape(self, pieces: Pieces) -> ShardShape:
         s = self._settings
-        padded = s.pack in ("bestfit", "pad", "bos-bestfit-crop") or s.tail == "pad"
-        return ShardShape(pieces.row_lengths, s.dtype, s.context_length, s.pad_id, padded)
+        fills = s.packer().fills_rows
+        return ShardShape(pieces.row_lengths, s.dtype, s.context_length, s.pad_id, fills)
 
     def _open(self, number: int, shape: ShardShape) -> dict[str, ShardWriter]:
         writers: dict[str, ShardWriter] = {}

@@ -60,9 +60,8 @@ def _shape(packer: Packer, batch: TokenBatch, pieces: Pieces, pad_id: int | None
         raise DtypeError(
             f"expected ids as uint16 or uint32, got {batch.ids.dtype}", where="batches"
         )
-    padded = packer.strategy != "concat" or packer.tail == "pad"
     return ShardShape(
-        pieces.row_lengths, str(batch.ids.dtype), packer.context_length, pad_id, padded
+        pieces.row_lengths, str(batch.ids.dtype), packer.context_length, pad_id, packer.fills_rows
     )
 
 
