@@ -53,9 +53,11 @@ def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_growth_is_bounded(way: dict[str, Any], small_json: Path, tmp_path: Path) -> None:
-    small = run_on(repeat(tmp_path / "small.jsonl", 6 * MB), small_json, SIZES, **way)
-    large = run_on(repeat(tmp_path / "large.jsonl", 24 * MB), small_json, SIZES, **way)
-    assert large.grown_mb < small.grown_mb + 9  # half of what was added
+    # The small one is long enough that every buffer has been filled; the allocator alone makes the
+    # peaks of equal runs differ by up to ten megabytes.
+    small = run_on(repeat(tmp_path / "small.jsonl", 16 * MB), small_json, SIZES, **way)
+    large = run_on(repeat(tmp_path / "large.jsonl", 64 * MB), small_json, SIZES, **way)
+    assert large.grown_mb < small.grown_mb + 24  # half of what was added
 
 
 def test_long_line_is_not_held(small_json: Path, tmp_path: Path) -> None:
