@@ -23,6 +23,9 @@ void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
 void register_pairs(nb::module_& m);
 
+// What a device needs of a model, as arrays and numbers by name.
+[[nodiscard]] nb::dict device_tables(const pipeline::Model& model);
+
 // A numpy array of `count` numbers, not initialised; for results that fit a page or two.
 enum class Number { U32, U16, I64 };
 [[nodiscard]] nb::object empty_array(Number number, std::size_t count, void*& data);

@@ -281,6 +281,8 @@ public:
         return out;
     }
 
+    nb::dict tables() const { return device_tables(model_); }
+
     nb::bytes meta() const {
         const Bytes bytes = model_.meta();
         return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -330,6 +332,7 @@ void register_model(nb::module_& m) {
         .def("token_bytes", &BoundModel::token_bytes, nb::arg("id"))
         .def("token_id", &BoundModel::token_id, nb::arg("token"))
         .def("memory", &BoundModel::memory)
+        .def("device_tables", &BoundModel::tables)
         .def_prop_ro("meta", &BoundModel::meta)
         .def_prop_ro("vocab_size", &BoundModel::vocab_size)
         .def_prop_ro("max_id", &BoundModel::max_id)

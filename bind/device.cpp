@@ -1,0 +1,122 @@
+// The tables of a compiled model as arrays by name: what a device needs a copy of.
+#include <cstring>
+#include <span>
+
+#include "bind.h"
+
+namespace tokenmill::bind {
+
+namespace {
+
+// A copy that numpy owns, so that it outlives the model.
+template <typename T>
+nb::object array_of(std::span<const T> values) {
+    auto* copy = new std::vector<T>(values.begin(), values.end());
+    const nb::capsule owner(copy,
+                            [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy->data(), {copy->size()}, owner));
+}
+
+template <typename T>
+nb::object array_of(const T* values, std::size_t count) {
+    return array_of(std::span<const T>(values, count));
+}
+
+void add_classes(const split::ClassTable& table, const std::string& name, nb::dict& out) {
+    std::size_t pages = 0;
+    for (std::size_t i = 0; i < 4096; ++i) {
+        pages = std::max<std::size_t>(pages, table.page_of[i] + std::size_t{1});
+    }
+    out[(name + "_basic").c_str()] = array_of(table.basic, 65536);
+    out[(name + "_page_of").c_str()] = array_of(table.page_of, 4096);
+    out[(name + "_pages").c_str()] = array_of(table.pages, pages * 256);
+}
+
+nb::dict rule_of(const split::Rule& rule) {
+    nb::dict out;
+    out["family"] = static_cast<std::uint32_t>(rule.family);
+    out["contraction"] = static_cast<std::uint32_t>(rule.contraction);
+    out["digits"] = rule.digits;
+    out["tail"] = static_cast<std::uint32_t>(rule.tail);
+    out["end_run"] = rule.end_run;
+    out["isolate_digits"] = rule.isolate_digits;
+    out["isolate_han"] = rule.isolate_han;
+    out["fold_long_s"] = rule.fold_long_s;
+    return out;
+}
+
+void add_split(const split::SplitView& split, nb::dict& out) {
+    out["rule"] = rule_of(split.rule);
+    if (split.rule.family != split::Family::None) {
+        add_classes(split.rule_classes, "rule", out);
+    }
+    out["stage_count"] = split.stage_count;
+    if (split.stage_count != 1) {
+        return;  // a chain of stages has no table of its own
+    }
+    const split::Stage& stage = split.stages[0];
+    const std::size_t square = std::size_t{stage.n_classes} * stage.n_classes;
+    add_classes(stage.classes, "stage", out);
+    out["stage_next"] = array_of(stage.next, split.stage_states << stage.shift);
+    out["stage_shift"] = stage.shift;
+    out["stage_classes"] = stage.n_classes;
+    out["stage_sync"] = array_of(stage.sync, square);
+    out["stage_keeps_all"] = stage.keep_match && stage.keep_gap;
+    out["stage_on_bytes"] = stage.on_bytes;
+}
+
+void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint64_t> offsets{0};
+    std::vector<std::uint8_t> reachable;
+    for (TokenId id = 0; id < vocab.token_count(); ++id) {
+        const Bytes token = vocab.token_bytes(id);
+        const bool is_text = !token.empty() && vocab.find(token) == id;
+        if (is_text) {
+            bytes.insert(bytes.end(), token.begin(), token.end());
+        }
+        offsets.push_back(bytes.size());
+        reachable.push_back(is_text && vocab.is_reachable(id) ? 1 : 0);
+    }
+    out["token_bytes"] = array_of(std::span<const std::uint8_t>(bytes));
+    out["token_offsets"] = array_of(std::span<const std::uint64_t>(offsets));
+    out["token_reachable"] = array_of(std::span<const std::uint8_t>(reachable));
+}
+
+void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
+    out["kind"] = static_cast<std::uint32_t>(vocab.kind());
+    out["token_count"] = vocab.token_count();
+    out["ignore_merges"] = vocab.ignore_merges();
+    out["drops_bytes"] = vocab.drops_bytes();
+    out["has_ends"] = vocab.has_ends();
+    out["has_ties"] = !vocab.tied_ranks.empty();
+    if (vocab.kind() != vocab::Kind::Bytes) {
+        return;
+    }
+    const vocab::PairTable& pairs = vocab.pairs;
+    out["pair_slots"] = array_of(pairs.slots, (std::size_t{pairs.mask} + 1) * pairs.kLine);
+    out["pair_shift"] = pairs.shift;
+    out["pair_mask"] = pairs.mask;
+    out["byte_pairs"] = array_of(pairs.byte_pairs, 65536);
+    out["external"] = array_of(vocab.external);
+    const vocab::JunctionFilter& filter = vocab.junctions;
+    out["junction_words"] = array_of(filter.words, std::size_t{1} << filter.kWordBits);
+    out["junction_flags"] = array_of(filter.flags, 65536);
+    out["junction_parts"] = array_of(filter.parts, std::size_t{filter.parts_mask} + 1);
+    out["junction_parts_mask"] = filter.parts_mask;
+    add_tokens(vocab, out);
+}
+
+}  // namespace
+
+nb::dict device_tables(const pipeline::Model& model) {
+    nb::dict out;
+    add_vocab(model.vocab(), out);
+    add_split(model.split(), out);
+    const Bytes program = model.normalizer();
+    out["normalizer"] = nb::bytes(program.data(), program.size());
+    out["plain_ranges"] = model.has_plain_ranges();
+    return out;
+}
+
+}  // namespace tokenmill::bind

@@ -1,0 +1,1 @@
+"""Tokenizing on a CUDA device: kernels as text, and the Python that feeds and launches them."""

@@ -1,0 +1,51 @@
+// What every kernel is written in: C++17 without a standard library, in phases.
+//
+// A kernel is a sequence of phases over the threads of a block: TM_THREADS(t, n) { ... } runs its
+// body for every thread t < n, nothing inside waits for another thread, and TM_SYNC() stands
+// between phases. A value that lives over a TM_SYNC() is in shared memory. So the same text is a
+// CUDA kernel, and a plain loop where a host compiler reads it (TM_HOST, shim.h of the tests).
+#pragma once
+
+#if defined(TM_HOST)
+#include "shim.h"
+#else
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+#define TM_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+#define TM_DEVICE __device__ __forceinline__
+#define TM_SHARED __shared__
+#define TM_ALIGN16 __align__(16)
+#define TM_THREADS(t, n) if (const u32 t = threadIdx.x; t < u32(n))
+#define TM_SYNC() __syncthreads()
+#define TM_BLOCK u32(blockIdx.x)
+#define TM_BLOCKS u32(gridDim.x)
+#define TM_UNROLL _Pragma("unroll")
+
+TM_DEVICE u32 count_bits(u32 x) { return u32(__popc(int(x))); }
+TM_DEVICE u32 count_bits64(u64 x) { return u32(__popcll(i64(x))); }
+TM_DEVICE u32 lowest_bit(u32 x) { return u32(__ffs(int(x)) - 1); }          // x is not 0
+TM_DEVICE u32 lowest_bit64(u64 x) { return u32(__ffsll(i64(x)) - 1); }      // x is not 0
+TM_DEVICE u32 highest_bit(u32 x) { return u32(31 - __clz(int(x))); }        // x is not 0
+// The 32 bits of high:low that begin at bit `shift` (below 32).
+TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low, high, shift); }
+// Data that is read or written once: it must not push the tables out of the caches.
+TM_DEVICE uint4 read_once(const uint4* at) { return __ldcs(at); }
+TM_DEVICE u32 read_once(const u32* at) { return __ldcs(at); }
+TM_DEVICE void write_once(u32* at, u32 value) { __stcs(at, value); }
+TM_DEVICE uint4 read_table(const uint4* at) { return __ldg(at); }
+TM_DEVICE u64 read_table(const u64* at) { return __ldg(at); }
+TM_DEVICE u32 read_table(const u32* at) { return __ldg(at); }
+// The sum over a whole warp, all of whose lanes must call it.
+TM_DEVICE u32 warp_sum(u32 value) { return __reduce_add_sync(0xFFFFFFFFu, value); }
+
+#endif
+
+#ifndef TM_TILE
+#define TM_TILE 8192  // bytes
+#endif
+#define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
