@@ -103,10 +103,31 @@ BATCH = _fields("""
     options: u64                // bits of Option in batch.h
 """)
 
+# Of one batch whose ids go to the caller. A document lies in its place as the batch has it, or,
+# where the CPU encoded it, among `cpu_ids`.
+SPLICE = _fields("""
+    documents: u64
+    total: u64                  // ids of the result
+    base: u64                   // ids of the batches before
+    before: const u32*          // ids that stand before each document
+    before_count: u64
+    behind: const u32*          // and behind it
+    behind_count: u64
+    ids: const u32*             // of the batch
+    ids16: const u16*           // or this one, where it is not null
+    doc_ids: const u32*
+    out_begin: const i64*       // where each document begins; null: all come from the batch
+    origin: const i64*          // its first id in the batch, or -1 - that in cpu_ids
+    cpu_ids: const u32*
+    out: u32*
+    out16: u16*                 // or this one, where it is not null
+    out_offsets: i64*           // documents + 1
+""")
+
 
 def struct_text() -> str:
-    """Return the C text of both structs."""
-    return _struct("Tables", TABLES) + _struct("Batch", BATCH)
+    """Return the C text of all structs."""
+    return _struct("Tables", TABLES) + _struct("Batch", BATCH) + _struct("Splice", SPLICE)
 
 
 def _struct(name: str, fields: tuple[Field, ...]) -> str:

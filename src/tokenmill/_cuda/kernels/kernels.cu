@@ -2,3 +2,4 @@
 #include "platform.h"
 
 #include "batch.h"
+#include "splice.h"
