@@ -66,7 +66,8 @@ TABLES = _fields("""
     long_bytes: u8*             // their bytes, back to back
     long_ids: u32*              // and ids
     long_capacity: u64          // of both
-    learnt: u32*                // [0] entries of words, [1] of long_slots, [2] long_bytes, [3] long_ids
+    learnt: u32*                // [0] words, [1] long_slots, [2] long_bytes, [3] long_ids: how full
+    early_parts: const u32*     // a bit for each internal id that takes part in an earlier merge
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.
@@ -87,7 +88,7 @@ BATCH = _fields("""
     id_base: u32*               // and of all tiles before; tiles + 1
     misses: uint4*              // words that the tables do not know
     miss_capacity: u64
-    miss_first: u32*            // per miss: the first one with the same bytes
+    miss_first: u32*            // not used: a miss says itself which one stands for it
     miss_lists: u32*            // misses to merge, by class of length
     miss_counts: u32*           // per miss: its ids
     arena: u32*                 // ids of the misses
@@ -101,6 +102,8 @@ BATCH = _fields("""
     id_capacity: u64
     doc_ids: u32*               // where the ids of each document begin; documents + 1
     options: u64                // bits of Option in batch.h
+    text_capacity: u64          // the most that `size` can be
+    tile_misses: u32*           // per tile: its first miss, and how many
 """)
 
 # Of one batch whose ids go to the caller. A document lies in its place as the batch has it, or,
