@@ -1,5 +1,6 @@
-// Every kernel. The structs Tables and Batch (layout.py) stand before this text.
+// Every kernel. The structs of layout.py stand before this text.
 #include "platform.h"
 
 #include "batch.h"
+#include "rows.h"
 #include "splice.h"
