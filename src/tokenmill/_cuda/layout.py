@@ -27,7 +27,7 @@ class Field:
 
 
 def _fields(text: str) -> tuple[Field, ...]:
-    pairs = (line.split(":") for line in text.split("\n") if line.strip())
+    pairs = (line.split(":", 1) for line in text.split("\n") if line.strip())
     return tuple(Field(name.strip(), ctype.split("//")[0].strip()) for name, ctype in pairs)
 
 

@@ -2,3 +2,6 @@
 #include "platform.h"
 
 #include "batch.h"
+
+#include "bounds.h"
+#include "clear.h"
