@@ -3,6 +3,9 @@
 
 #include "batch.h"
 
+#include "bounds.h"
+#include "clear.h"
+
 #include "collect.h"
 #include "flags.h"
 
