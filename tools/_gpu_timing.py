@@ -1,0 +1,145 @@
+"""How fast a device encodes: text and ids on the device, from host to host, in small batches."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from _gpu_texts import Text, cut, repeat
+
+from tokenmill._core import FlatTexts as CpuTexts
+from tokenmill._cuda.engine import Job
+from tokenmill._cuda.texts import parts_of
+from tokenmill.cuda import FlatTexts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from tokenmill import Tokenizer
+    from tokenmill._cuda.engine import Engine, Slot
+    from tokenmill.cuda import GpuTokenizer
+
+DOCUMENT_BYTES = 3000
+SMALL = (1 << 20, 4 << 20, 16 << 20, 64 << 20)
+HOST_BYTES = 4 << 30
+
+
+def rate(size: int, milliseconds: float) -> float:
+    """Return GB/s."""
+    return size / milliseconds / 1e6
+
+
+class Clock:
+    """Events of the device around each launch."""
+
+    def __init__(self) -> None:
+        import cupy  # noqa: PLC0415 -- only where there is a device
+
+        self.cuda = cupy.cuda
+
+    def steps(self, engine: Engine, slot: Slot, job: Job) -> dict[str, float]:
+        """Run a batch once; milliseconds of each kernel and of all."""
+        self.cuda.Device().synchronize()
+        marks = [self._mark()]
+        names = []
+        for name in engine.run_steps(slot, job):
+            names.append(name)
+            marks.append(self._mark())
+        marks[-1].synchronize()
+        elapsed = self.cuda.get_elapsed_time
+        times = {n: elapsed(a, b) for n, a, b in zip(names, marks, marks[1:], strict=False)}
+        return {**times, "all": elapsed(marks[0], marks[-1])}
+
+    def _mark(self) -> Any:  # noqa: ANN401
+        event = self.cuda.Event()
+        event.record()
+        return event
+
+
+def median(rows: list[dict[str, float]]) -> dict[str, float]:
+    """Return the median of every column."""
+    return {name: statistics.median(row[name] for row in rows) for name in rows[0]}
+
+
+def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
+    """Time the kernels on text that lies on the device: cold and warm tables, repeats or not."""
+    engine = gpu._engine  # noqa: SLF001 -- the kernels are timed one by one
+    part = parts_of(FlatTexts(text.data, text.offsets), engine.backend)[0]
+    documents = len(text.offsets) - 1
+    slot = engine.slot(text.size, documents)
+    engine.load(slot, part, 0, documents)
+    clock, plain, alone = Clock(), Job(True, 32), Job(True, 32, keep_repeats=True)
+    engine.launch(slot, plain)
+    engine.outcome(slot)
+
+    def several(job: Job, before: Callable[[], None]) -> dict[str, float]:
+        rows = []
+        for _ in range(rounds):
+            before()
+            rows.append(clock.steps(engine, slot, job))
+        return median(rows)
+
+    nothing: Callable[[], None] = lambda: None  # noqa: E731
+    states = {
+        "warm": several(plain, nothing),
+        "cold": several(plain, gpu.forget_words),
+        "cold, every miss merged": several(alone, gpu.forget_words),
+    }
+    return {
+        "bytes": text.size,
+        "GB/s": {name: round(rate(text.size, row["all"]), 1) for name, row in states.items()},
+        "ms/GB": {
+            name: {step: round(ms / text.size * 1e9, 3) for step, ms in row.items()}
+            for name, row in states.items()
+        },
+    }
+
+
+def small_batches(gpu: GpuTokenizer, data: NDArray[np.uint8], rounds: int) -> dict[str, float]:
+    """Wall clock of batches of a few megabytes that lie on the device, launches included."""
+    engine = gpu._engine  # noqa: SLF001 -- as above: no result is taken away
+    cuda, found = Clock().cuda, {}
+    for size in SMALL:
+        text = cut("small", repeat(cut("", data, 0), size).data[:size], DOCUMENT_BYTES)
+        part = parts_of(FlatTexts(text.data, text.offsets), engine.backend)[0]
+        slot = engine.slot(text.size, len(text.offsets) - 1)
+        engine.load(slot, part, 0, len(text.offsets) - 1)
+        times = []
+        for _ in range(3 * rounds):
+            cuda.Device().synchronize()
+            begin = time.perf_counter()
+            engine.launch(slot, Job(True, 32))
+            engine.outcome(slot)
+            times.append(time.perf_counter() - begin)
+        found[f"{size >> 20} MiB"] = round(text.size / statistics.median(times) / 1e9, 1)
+    return found
+
+
+def host_to_host(gpu: GpuTokenizer, text: Text, dtype: str, rounds: int) -> float:
+    """GB/s from pinned text to pinned ids."""
+    big = repeat(text, HOST_BYTES)
+    source = gpu.pinned(big.size)
+    source[:] = big.data
+    target = gpu.pinned(big.size // 3, dtype)
+    times = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        gpu.encode_host(source, big.offsets, out=target)
+        times.append(time.perf_counter() - begin)
+    return round(big.size / statistics.median(times[1:]) / 1e9, 1)
+
+
+def cpu_engine(tokenizer: Tokenizer, text: Text, rounds: int) -> dict[str, float]:
+    """GB/s of the CPU engine on all cores, first pass and later ones."""
+    flat = CpuTexts(text.data, text.offsets)
+    times = []
+    for _ in range(rounds + 1):
+        begin = time.perf_counter()
+        tokenizer.encode_batch(flat)
+        times.append(time.perf_counter() - begin)
+    first, later = times[0], statistics.median(times[1:])
+    return {"first": round(text.size / first / 1e9, 2), "later": round(text.size / later / 1e9, 2)}
