@@ -48,7 +48,8 @@ class DeviceRowPacker:
     `bos_id` and `eos_id` are put around every document. `columns`, `dtype` ("int32" or "int64"),
     `pad_id`, `shifted_labels`, `ignore_index` and `continue_positions` are those of PackedDataset.
     `rows`, `tokens`, `padding`, `repeated` and `dropped` count what was done:
-    tokens + padding + repeated - dropped is rows times `context_length`, after `finish`.
+    tokens + padding + repeated - dropped is rows times `context_length`, after `finish`. `empty`
+    counts the documents without a token, which stand in no row.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class DeviceRowPacker:
         self._plan = _Concat(packer) if packer.strategy == "concat" else _Groups(packer)
         self._batch_rows = operator.index(batch_rows)
         self._kept: Any = None  # the array that carried tokens lie in
-        self.rows = self.tokens = self.padding = 0
+        self.rows = self.tokens = self.padding = self.empty = 0
 
     @property
     def repeated(self) -> int:
@@ -104,6 +105,7 @@ class DeviceRowPacker:
         bounds = host_offsets(self._backend, offsets)
         lengths = self._frame.lengths(np.diff(bounds))
         self.tokens += int(lengths.sum())
+        self.empty += int(np.count_nonzero(lengths == 0))
         self._plan.add(Documents.of_batch(self._backend.address(ids), bounds), lengths)
         made = self._made(self._plan.take(self._batch_rows))
         documents, pieces = self._plan.rest()

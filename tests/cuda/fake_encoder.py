@@ -1,0 +1,51 @@
+"""A device encoder whose ids come from the CPU engine: for what stands around an encoder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._core import FlatTexts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tests.cuda.shim import ShimBackend
+
+    from tokenmill import Tokenizer
+
+
+class CpuEncoder:
+    """What `tokenmill._cuda.encoder.DeviceEncoder` asks for, on a shim of a device."""
+
+    name = "a CPU in the place of a GPU"
+
+    def __init__(self, tokenizer: Tokenizer, backend: ShimBackend) -> None:
+        self.tokenizer = tokenizer
+        self.backend = backend
+        self.batches: list[int] = []  # documents of each
+
+    def encode_flat(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], *, special_in_text: str
+    ) -> tuple[Any, Any]:
+        ids, bounds = self.encode_host(
+            text, offsets, dtype="uint32", special_in_text=special_in_text
+        )
+        return self.backend.asarray(ids.view(np.int32)), bounds
+
+    def encode_host(
+        self,
+        text: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        dtype: str,
+        special_in_text: str,
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        self.batches.append(len(offsets) - 1)
+        batch = self.tokenizer.encode_batch(
+            FlatTexts(text, offsets),
+            threads=1,
+            dtype=dtype,  # type: ignore[call-overload]
+            special_in_text=special_in_text,
+        )
+        return batch.ids, batch.offsets
