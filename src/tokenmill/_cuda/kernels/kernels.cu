@@ -3,3 +3,4 @@
 
 #include "batch.h"
 #include "rows.h"
+#include "splice.h"
