@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.cuda.fake_encoder import CpuEncoder
-from tests.cuda.shim import ShimBackend, build
+from tests.cuda.fake_encoder import CpuEncoder, RowShim
+from tests.cuda.shim import build
 from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
 from tests.mill.outputs import BOS, EOS
 
@@ -39,7 +39,7 @@ COMMON: dict[str, Any] = {"max_document_bytes": LONGEST}
 
 @pytest.fixture(scope="module")
 def encoder(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> CpuEncoder:
-    backend = ShimBackend(build(tmp_path_factory.mktemp("rows"), {}), shuffle=3)
+    backend = RowShim(build(tmp_path_factory.mktemp("rows"), {}), shuffle=3)
     return CpuEncoder(Tokenizer.load(small_json), backend)
 
 

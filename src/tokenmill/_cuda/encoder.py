@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tokenmill._errors import MissingDependency
+from tokenmill._cuda.texts import FlatTexts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
     from tokenmill._cuda.rows import RowBackend
-    from tokenmill._tokenizer import Tokenizer
 
 
 class DeviceEncoder(Protocol):
@@ -41,12 +41,52 @@ class DeviceEncoder(Protocol):
         """Return ids ("uint16" or "uint32") and offsets on the host."""
 
 
-def open_encoder(tokenizer: Tokenizer, device: int = 0) -> DeviceEncoder:
-    """Open a device for a tokenizer; raises with the reason where that cannot be."""
-    try:
-        import cupy  # noqa: F401, PLC0415 -- import tokenmill stays light
-    except ImportError as error:
-        raise MissingDependency(
-            "the package is not installed", name="cupy", hint="pip install 'tokenmill[cuda13]'"
-        ) from error
-    raise NotImplementedError
+class GpuEncoder:
+    """A GpuTokenizer as a DeviceEncoder."""
+
+    def __init__(self, tokenizer: GpuTokenizer) -> None:
+        self._tokenizer = tokenizer
+
+    @property
+    def backend(self) -> RowBackend:
+        """What runs kernels on the device."""
+        return self._tokenizer._backend  # noqa: SLF001 -- rows run beside it
+
+    @property
+    def name(self) -> str:
+        """The device, for people."""
+        return self._tokenizer.device
+
+    def encode_flat(
+        self,
+        text: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        special_in_text: Any,  # noqa: ANN401
+    ) -> tuple[Any, Any]:
+        """Return ids and offsets on the device."""
+        batch = self._tokenizer.encode_batch(
+            FlatTexts(text, offsets), special_in_text=special_in_text
+        )
+        return batch.ids, batch.offsets
+
+    def encode_host(
+        self,
+        text: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        dtype: Any,  # noqa: ANN401
+        special_in_text: Any,  # noqa: ANN401
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return ids and offsets on the host."""
+        batch = self._tokenizer.encode_batch(
+            FlatTexts(text, offsets), dtype=dtype, special_in_text=special_in_text, output="host"
+        )
+        return batch.ids, batch.offsets
+
+
+def open_encoder(tokenizer: object, device: int = 0) -> DeviceEncoder:
+    """Open a device for a tokenizer; DeviceError says why where that cannot be."""
+    from tokenmill._cuda.gpu_tokenizer import GpuTokenizer  # noqa: PLC0415 -- takes a moment
+
+    return GpuEncoder(GpuTokenizer(tokenizer, device))

@@ -107,15 +107,17 @@ class DeviceRowPacker:
         self.tokens += int(lengths.sum())
         self.empty += int(np.count_nonzero(lengths == 0))
         self._plan.add(Documents.of_batch(self._backend.address(ids), bounds), lengths)
-        made = self._made(self._plan.take(self._batch_rows))
-        documents, pieces = self._plan.rest()
-        kept, self._kept = keep(self._backend, documents, pieces, self._frame)
+        with self._backend.using(None):
+            made = self._made(self._plan.take(self._batch_rows))
+            documents, pieces = self._plan.rest()
+            kept, self._kept = keep(self._backend, documents, pieces, self._frame)
         self._plan.keep(kept)
         return made
 
     def finish(self) -> DeviceRows | None:
         """Return the rows that are left: after this the packer is as new, but for its counts."""
-        made = self._made(self._plan.finish())
+        with self._backend.using(None):
+            made = self._made(self._plan.finish())
         self._kept = None
         return made
 
