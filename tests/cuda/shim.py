@@ -36,6 +36,7 @@ def build(folder: Path, defines: Mapping[str, object], sanitize: str = "") -> Pa
         f'#define TM_HOST 1\n#include "platform.h"\n{struct_text()}#include "kernels.cu"\n'
     )
     flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    flags += ["-fno-strict-aliasing"]  # words of a buffer are read four at a time, as on a device
     flags += [f"-fsanitize={sanitize}", "-fno-sanitize-recover=all"] if sanitize else []
     flags += [f"-D{key}={value}" for key, value in defines.items()]
     flags += [f"-I{path}" for path in (HERE, KERNELS, ROOT / "core")]

@@ -89,6 +89,9 @@ class Backend(Protocol):
     def has_room(self, array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
         """Say whether so many bytes around an array can be read."""
 
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        """Say whether copies from and to memory of the host run beside the work."""
+
     def mark(self) -> Mark:
         """Mark what the current stream has been given so far."""
 
@@ -251,6 +254,13 @@ class CupyBackend:
         begin, memory = int(array.data.ptr), array.data.mem
         first, last = int(memory.ptr), int(memory.ptr) + int(memory.size)
         return first + before <= begin and begin + int(array.nbytes) + behind <= last
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        """Say whether the driver knows memory of the host as page-locked."""
+        runtime = self._cupy.cuda.runtime
+        with self._device:
+            found = runtime.pointerGetAttributes(array.ctypes.data)
+        return bool(found.type == runtime.memoryTypeHost)
 
     def mark(self) -> Mark:
         """Record an event on the current stream."""

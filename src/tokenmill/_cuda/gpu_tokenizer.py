@@ -19,7 +19,7 @@ from tokenmill._cuda.splice import NO_FRAME, CpuEngine, Frame, Place, frame_of, 
 from tokenmill._cuda.steps import WordCapacity
 from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
-from tokenmill._cuda.texts import NotTexts, parts_of
+from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
 from tokenmill._errors import DtypeError, OptionError
 from tokenmill._options import bits_of, modes, texts_of, thread_count
 
@@ -134,6 +134,13 @@ class GpuTokenizer:
         """The name of the device, as "cuda:0"."""
         return self._backend.name
 
+    name = device
+
+    @property
+    def backend(self) -> Backend:
+        """What runs kernels on the device."""
+        return self._backend
+
     def encode_batch(
         self,
         texts: Any,  # noqa: ANN401
@@ -171,27 +178,34 @@ class GpuTokenizer:
         self,
         data: Any,  # noqa: ANN401
         offsets: Any,  # noqa: ANN401
-        out: NDArray[Any] | None = None,
         *,
+        dtype: Literal["uint32", "uint16"] = "uint32",
+        out: NDArray[Any] | None = None,
         special_in_text: Literal["encode", "text", "raise"] = "encode",
         errors: Literal["strict", "replace"] = "strict",
-    ) -> TokenBatch:
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encode text of the host into memory of the host, copies and work side by side.
 
-        `data` and `offsets` are those of FlatTexts. `out` (uint32 or uint16) takes the ids;
+        `data` and `offsets` are those of FlatTexts. `out` (of `dtype`) takes the ids;
         OutputTooSmall if they do not fit. Memory that is pinned, of either, is not copied once
-        more on the host: `pinned` makes such memory.
+        more on the host: `pinned` makes such memory. Returns the ids and their offsets.
         """
-        from tokenmill._cuda.texts import FlatTexts  # noqa: PLC0415 -- shown to callers elsewhere
-
-        kind = "uint32" if out is None else str(out.dtype)
-        call = self._call(kind, False, special_in_text, errors)
+        call = self._call(dtype, False, special_in_text, errors)
         with self._lock, self._backend.using(None):
             self._take_turn()
             parts = self._parts(FlatTexts(data, offsets), call)
-            ids, starts = self._ring_of().encode(parts, call.job, call.cpu, out)
+            found = self._ring_of().encode(parts, call.job, call.cpu, _checked_out(out, dtype))
             self._last = self._backend.mark()
-        return TokenBatch(ids, starts, device=self.device)
+        return found
+
+    def encode_flat(
+        self, data: Any, offsets: Any, *, special_in_text: str = "encode"  # noqa: ANN401
+    ) -> tuple[Any, Any]:
+        """Encode text that lies back to back; ids (uint32) and offsets stay on the device."""
+        batch = self.encode_batch(
+            FlatTexts(data, offsets), dtype="uint32", special_in_text=special_in_text
+        )
+        return batch.ids, batch.offsets
 
     def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:  # noqa: ANN401
         """Return memory of the host that the device copies from and to by itself."""
@@ -217,7 +231,8 @@ class GpuTokenizer:
 
     def _parts(self, texts: Any, call: _Call) -> list[Part]:  # noqa: ANN401
         try:
-            return parts_of(texts_of(texts) if not _is_flat(texts) else texts, self._backend)
+            flat = isinstance(texts, FlatTexts)
+            return parts_of(texts if flat else texts_of(texts), self._backend)
         except NotTexts:
             call.cpu.refuse(texts)
             raise
@@ -288,8 +303,10 @@ class GpuTokenizer:
             raise device_error("selftest_failed", where=self.device)
 
 
-def _is_flat(texts: object) -> bool:
-    return hasattr(texts, "data") and hasattr(texts, "offsets")
+def _checked_out(out: NDArray[Any] | None, dtype: str) -> NDArray[Any] | None:
+    if out is not None and (out.dtype != dtype or out.ndim != 1 or not out.flags.c_contiguous):
+        raise DtypeError(f"out: expected a row of {dtype} without gaps, got {out.dtype}")
+    return out
 
 
 def _check_numbers(**numbers: int) -> None:

@@ -141,7 +141,7 @@ def buffers(capacity: Capacity) -> Buffers:
         "miss_counts": (misses, np.uint32),
         "arena": (capacity.size + 64, np.uint32),
         "dedupe": (capacity.dedupe, np.uint32),
-        "scratch": (capacity.processors * 3 * LONGEST_WORD, np.uint32),
+        "scratch": (capacity.processors * 4 * LONGEST_WORD, np.uint32),
         "counters": (64, np.uint32),
     }
 
@@ -192,7 +192,8 @@ def seed_words(
     merging does not make has other ids.
     """
     text, records = _seeds(device_tables)
-    capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
+    room = 2 * text.size  # a token may be there twice, as a word and as a piece
+    capacity = Capacity(room, 0, processors, misses=max(len(records), 1), dedupe=1)
     counters = np.zeros(64, dtype=np.uint32)
     counters[0] = len(records)
     arrays = {

@@ -87,10 +87,10 @@ def parts_of(texts: Any, backend: Backend) -> list[Part]:  # noqa: ANN401
 
 def _of_flat(texts: FlatTexts, backend: Backend) -> Part:
     offsets = texts.offsets
-    if not isinstance(offsets, np.ndarray) and backend.is_own(offsets):
+    if backend.is_own(offsets):
         offsets = backend.to_host(backend.adopt(offsets))
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-    on_device = not isinstance(texts.data, np.ndarray) and backend.is_own(texts.data)
+    on_device = backend.is_own(texts.data)
     data = backend.adopt(texts.data) if on_device else np.frombuffer(texts.data, np.uint8)
     rises = offsets.ndim == 1 and offsets.size and offsets[0] >= 0 and offsets[-1] <= data.size
     if data.dtype != np.uint8 or not rises or (np.diff(offsets) < 0).any():

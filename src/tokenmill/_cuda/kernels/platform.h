@@ -31,6 +31,7 @@ TM_DEVICE u32 count_bits64(u64 x) { return u32(__popcll(i64(x))); }
 TM_DEVICE u32 lowest_bit(u32 x) { return u32(__ffs(int(x)) - 1); }          // x is not 0
 TM_DEVICE u32 lowest_bit64(u64 x) { return u32(__ffsll(i64(x)) - 1); }      // x is not 0
 TM_DEVICE u32 highest_bit(u32 x) { return u32(31 - __clz(int(x))); }        // x is not 0
+TM_DEVICE u32 highest_bit64(u64 x) { return u32(63 - __clzll(i64(x))); }    // x is not 0
 // The 32 bits of high:low that begin at bit `shift` (below 32).
 TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low, high, shift); }
 // Data that is read or written once: it must not push the tables out of the caches.
@@ -42,10 +43,66 @@ TM_DEVICE u64 read_table(const u64* at) { return __ldg(at); }
 TM_DEVICE u32 read_table(const u32* at) { return __ldg(at); }
 // The sum over a whole warp, all of whose lanes must call it.
 TM_DEVICE u32 warp_sum(u32 value) { return __reduce_add_sync(0xFFFFFFFFu, value); }
+// Adds the values of all threads of a block to a sum in shared memory.
+TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
+    const u32 of_warp = warp_sum(value);
+    if ((thread & 31) == 0) {
+        atomicAdd(sum, of_warp);
+    }
+}
 
+#endif
+
+// What a tokenizer's rule says; without it the DFA finds the words.
+#ifndef TM_FAMILY
+#define TM_FAMILY 0
+#endif
+#ifndef TM_CONTRACTION
+#define TM_CONTRACTION 0
+#endif
+#ifndef TM_DIGITS
+#define TM_DIGITS 0
+#endif
+#ifndef TM_TAIL
+#define TM_TAIL 0
+#endif
+#ifndef TM_END_RUN
+#define TM_END_RUN 0
+#endif
+#ifndef TM_ISOLATE_DIGITS
+#define TM_ISOLATE_DIGITS 0
+#endif
+#ifndef TM_ISOLATE_HAN
+#define TM_ISOLATE_HAN 0
+#endif
+#ifndef TM_FOLD_LONG_S
+#define TM_FOLD_LONG_S 0
+#endif
+#ifndef TM_STAGE_CLASSES
+#define TM_STAGE_CLASSES 0
+#endif
+#ifndef TM_STAGE_SHIFT
+#define TM_STAGE_SHIFT 0
+#endif
+#ifndef TM_PARTS_MASK
+#define TM_PARTS_MASK 0
+#endif
+#ifndef TM_NORMAL
+#define TM_NORMAL 0
+#endif
+#ifndef TM_PIECES
+#define TM_PIECES 0
 #endif
 
 #ifndef TM_TILE
 #define TM_TILE 8192  // bytes
 #endif
 #define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
+
+// What a tokenizer's vocabulary says (tables.py).
+#ifndef TM_EXACT
+#define TM_EXACT 0  // some words are a token though merging does not make it
+#endif
+#ifndef TM_PIECES
+#define TM_PIECES 0  // a word and an equal piece of a cut word may differ
+#endif
