@@ -6,12 +6,13 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tests.cuda.shim import ShimBackend
+from tests.cuda.shim import ShimBackend, build
 
 from tokenmill._core import FlatTexts
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -29,6 +30,11 @@ class RowShim(ShimBackend):
     def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
         del stream
         return nullcontext()
+
+
+def build_rows(folder: Path, sanitize: str = "") -> Path:
+    """Compile the kernel of rows alone, which is the same for every tokenizer."""
+    return build(folder, {}, sanitize, "rows.h")
 
 
 class CpuEncoder:

@@ -23,17 +23,19 @@ ROOT = HERE.parents[1]
 KERNELS = ROOT / "src" / "tokenmill" / "_cuda" / "kernels"
 
 
-def build(folder: Path, defines: Mapping[str, object], sanitize: str = "") -> Path:
+def build(
+    folder: Path, defines: Mapping[str, object], sanitize: str = "", main: str = "kernels.cu"
+) -> Path:
     """Compile the kernels with these macros; the same macros give the same file."""
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     assert compiler, "no C++ compiler"
     name = "_".join(f"{key}{value}" for key, value in sorted(defines.items())) + sanitize
-    library = folder / f"kernels_{name.replace(',', '_')}.so"
+    library = folder / f"{main.partition('.')[0]}_{name.replace(',', '_')}.so"
     if library.exists():
         return library
     source = folder / f"{library.stem}.cpp"
     source.write_text(
-        f'#define TM_HOST 1\n#include "platform.h"\n{struct_text()}#include "kernels.cu"\n'
+        f'#define TM_HOST 1\n#include "platform.h"\n{struct_text()}#include "{main}"\n'
     )
     flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
     flags += ["-fno-strict-aliasing"]  # words of a buffer are read four at a time, as on a device

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.cuda.fake_encoder import CpuEncoder, RowShim
-from tests.cuda.shim import build
+from tests.cuda.fake_encoder import CpuEncoder, RowShim, build_rows
 from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
 from tests.mill.outputs import BOS, EOS
 
@@ -39,8 +38,9 @@ COMMON: dict[str, Any] = {"max_document_bytes": LONGEST}
 
 @pytest.fixture(scope="module")
 def encoder(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> CpuEncoder:
-    backend = RowShim(build(tmp_path_factory.mktemp("rows"), {}), shuffle=3)
-    return CpuEncoder(Tokenizer.load(small_json), backend)
+    tokenizer = Tokenizer.load(small_json)
+    backend = RowShim(build_rows(tmp_path_factory.mktemp("rows")), shuffle=3)
+    return CpuEncoder(tokenizer, backend)
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cuda.fake_encoder import RowShim
-from tests.cuda.shim import build
+from tests.cuda.fake_encoder import RowShim, build_rows
 
 from tokenmill import OptionError, Packer, Pieces
 from tokenmill._cuda.row_packer import DeviceRowPacker
@@ -32,7 +31,7 @@ BOS, EOS, PAD = 900_001, 900_002, 900_003
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("rows"), {})
+    return build_rows(tmp_path_factory.mktemp("rows"))
 
 
 @pytest.fixture(scope="module", params=[None, 7], ids=["in order", "shuffled blocks"])
@@ -272,5 +271,5 @@ def test_offsets_on_the_device_are_fetched(backend: RowShim) -> None:
 
 
 def test_addresses_are_aligned_and_numbers_do_not_overflow(tmp_path: Path) -> None:
-    backend = RowShim(build(tmp_path, {}, "undefined"))
+    backend = RowShim(build_rows(tmp_path, "undefined"))
     check(backend, Case([[5, 0, 3], [], [9]], BOS, EOS), Packer("concat", 3, overlap=1))
