@@ -77,6 +77,8 @@ class HostDevice(ShimBackend):
         self._stream = Stream()
         self._recording: list[tuple[Any, ...]] | None = None
         self._pinned: list[NDArray[Any]] = []
+        # A pool gives memory to nobody else before the work of its stream that uses it is done.
+        self._pool: list[NDArray[Any]] = []
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         launch = (name, blocks, threads, tables, batch)
@@ -98,7 +100,8 @@ class HostDevice(ShimBackend):
         self.memory -= count * np.dtype(dtype).itemsize
         if self.memory < 0:
             raise MemoryError("no room")
-        return super().zeros(count, dtype).view(DeviceMemory)
+        self._pool.append(super().zeros(count, dtype))
+        return self._pool[-1].view(DeviceMemory)
 
     def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
         array = self.zeros(count, dtype)

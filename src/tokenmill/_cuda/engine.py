@@ -147,6 +147,7 @@ class Engine:
         self.backend = backend
         self.max_memory = max_memory
         self._learn = learn
+        self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
         self._normalizes = facts["normalizer"] == NFC
         self._base = Capacity(0, 0, backend.processors, tile)
         self._tables = Tables(backend, facts, meta, words or WordCapacity())
@@ -222,7 +223,10 @@ class Engine:
         tables = self._tables.address(job.with_special)
         batch = self.backend.address(slot.struct)
         for step in steps(grid):
-            self.backend.launch(step.name, step.blocks, step.threads, tables, batch)
+            name, threads = step.name, step.threads
+            if name == "bounds":
+                name, threads = self._bounds, grid.tile // 32  # a thread for a word of a mask
+            self.backend.launch(name, step.blocks, threads, tables, batch)
 
     def _values(self, slot: Slot, job: Job) -> dict[str, int]:
         address = self.backend.address
