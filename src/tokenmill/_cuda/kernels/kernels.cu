@@ -1,7 +1,10 @@
-// Every kernel. The structs Tables and Batch (layout.py) stand before this text.
+// Every kernel. The structs of layout.py stand before this text.
 #include "platform.h"
 
 #include "batch.h"
+
+#include "bounds.h"
+#include "clear.h"
 
 #include "collect.h"
 #include "flags.h"
@@ -23,3 +26,6 @@
 #include "emit.h"
 
 #include "insert.h"
+
+#include "rows.h"
+#include "splice.h"

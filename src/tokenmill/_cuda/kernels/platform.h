@@ -43,7 +43,55 @@ TM_DEVICE u64 read_table(const u64* at) { return __ldg(at); }
 TM_DEVICE u32 read_table(const u32* at) { return __ldg(at); }
 // The sum over a whole warp, all of whose lanes must call it.
 TM_DEVICE u32 warp_sum(u32 value) { return __reduce_add_sync(0xFFFFFFFFu, value); }
+// Adds the values of all threads of a block to a sum in shared memory.
+TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
+    const u32 of_warp = warp_sum(value);
+    if ((thread & 31) == 0) {
+        atomicAdd(sum, of_warp);
+    }
+}
 
+#endif
+
+// What a tokenizer's rule says; without it the DFA finds the words.
+#ifndef TM_FAMILY
+#define TM_FAMILY 0
+#endif
+#ifndef TM_CONTRACTION
+#define TM_CONTRACTION 0
+#endif
+#ifndef TM_DIGITS
+#define TM_DIGITS 0
+#endif
+#ifndef TM_TAIL
+#define TM_TAIL 0
+#endif
+#ifndef TM_END_RUN
+#define TM_END_RUN 0
+#endif
+#ifndef TM_ISOLATE_DIGITS
+#define TM_ISOLATE_DIGITS 0
+#endif
+#ifndef TM_ISOLATE_HAN
+#define TM_ISOLATE_HAN 0
+#endif
+#ifndef TM_FOLD_LONG_S
+#define TM_FOLD_LONG_S 0
+#endif
+#ifndef TM_STAGE_CLASSES
+#define TM_STAGE_CLASSES 0
+#endif
+#ifndef TM_STAGE_SHIFT
+#define TM_STAGE_SHIFT 0
+#endif
+#ifndef TM_PARTS_MASK
+#define TM_PARTS_MASK 0
+#endif
+#ifndef TM_NORMAL
+#define TM_NORMAL 0
+#endif
+#ifndef TM_PIECES
+#define TM_PIECES 0
 #endif
 
 #ifndef TM_TILE

@@ -1,0 +1,210 @@
+// Where words begin: a bit a byte, and what sends a document to the CPU. A block has a tile, a
+// thread 32 bytes of it.
+#pragma once
+
+#include "families.h"
+#include "scan.h"
+
+// Of one block: starts, cuts and what is counted.
+struct Outcome {
+    u32 starts[TM_TILE_WORDS];
+    u32 cuts[TM_TILE_WORDS];
+    u32 count;
+};
+
+// Writes the starts of 32 bytes, and counts them.
+TM_DEVICE void write_starts(const Batch* batch, const Text& text, u32 t, Outcome& out) {
+    const u32 word = TM_BLOCK * TM_TILE_WORDS + t;
+    const u32 base = word * 32;
+    const u32 left = base < text.size ? text.size - base : 0;
+    const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
+    const u32 starts = (out.starts[t] | document_word(text, int(word))) & valid;
+    const u32 cuts = out.cuts[t] & ~starts & valid;
+    write_once(batch->start_bits + word, starts | cuts);
+#if TM_PIECES
+    write_once(batch->cut_bits + word, cuts);
+#endif
+    add_up(&out.count, t, count_bits(starts | cuts));
+}
+
+#if TM_FAMILY != 0
+
+TM_DEVICE void store_masks(u32* masks, u32 i, const Masks& m) {
+    masks[kMaskLetter * TM_MASK_WORDS + i] = m.letter;
+    masks[kMaskNumber * TM_MASK_WORDS + i] = m.number;
+    masks[kMaskWhite * TM_MASK_WORDS + i] = m.white;
+    masks[kMaskSpace * TM_MASK_WORDS + i] = m.space;
+    masks[kMaskApostrophe * TM_MASK_WORDS + i] = m.apostrophe;
+    masks[kMaskInside * TM_MASK_WORDS + i] = m.inside;
+#if TM_FAMILY >= 2
+    masks[kMaskNewline * TM_MASK_WORDS + i] = m.newline;
+#endif
+#if TM_CASED
+    masks[kMaskUpper * TM_MASK_WORDS + i] = m.upper;
+    masks[kMaskLower * TM_MASK_WORDS + i] = m.lower;
+    masks[kMaskHard * TM_MASK_WORDS + i] = m.hard;
+    masks[kMaskSlash * TM_MASK_WORDS + i] = m.slash;
+    masks[kMaskHan * TM_MASK_WORDS + i] = m.han;
+#endif
+}
+
+// The words of masks on both sides of a tile, with what the runs meet that go on behind them.
+TM_DEVICE void add_neighbour(const Tables* tables, const Batch* batch, const Text& text, bool right,
+                             u32* masks, Edges& edges) {
+    const int first = int(TM_BLOCK * TM_TILE_WORDS) - 1;
+    const u32 i = right ? TM_MASK_WORDS - 1 : 0;
+    const int word = first + int(i);
+    Masks m = {};
+    const bool is_text = word >= 0 && u32(word) * 32 < text.size;
+    if (is_text) {
+        Findings unused = {};
+        m = word_masks<true>(tables, text, word, read_bytes(text.bytes, word), unused);
+    }
+    store_masks(masks, i, m);
+#if TM_FAMILY >= 2 || TM_DIGITS > 1
+    const Beyond beyond = {tables, batch, text};
+    const u32 begin = u32(word) * 32;
+    if (right) {
+        const bool goes_on = is_text && (m.white & ~m.newline) >> 31 != 0;
+        edges.white = goes_on ? beyond.blanks_end(begin + 32) : u32(kRunText);
+        return;
+    }
+    const bool goes_on = is_text && !begins_document(text, begin);
+    const u32 tail = m.newline | (TM_TAIL == 2 ? m.slash : 0);
+    edges.absorbed = goes_on && (tail & 1) != 0 ? beyond.absorbed_at(begin) : 0;
+    edges.digits = 0;
+    if (TM_DIGITS > 1 && goes_on && (m.number & 1) != 0) {
+        edges.digits = beyond.digits_before(begin, TM_DIGITS > 1 ? TM_DIGITS : 1);
+    }
+#else
+    (void)batch;
+    (void)edges;
+#endif
+}
+
+// Words of a tile that the algebra does not cover.
+struct HardWords {
+    u32 count;
+    u32 of[TM_TILE_WORDS];
+};
+
+// By masks. Threads whose bytes the algebra does not cover leave them to others, packed together.
+TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) {
+    TM_SHARED u32 masks[kMaskCount * TM_MASK_WORDS];
+    TM_SHARED Outcome out;
+    TM_SHARED Edges edges;
+    TM_SHARED FirstBytes first;
+    TM_SHARED HardWords hard;
+    if (TM_BLOCK >= batch->tiles) {
+        return;
+    }
+    const Text text = text_of(batch);
+    const int first_word = int(TM_BLOCK * TM_TILE_WORDS);
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t == 0) {
+            out.count = 0;
+            hard.count = 0;
+            first_bytes(tables, batch, first);
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        const int word = first_word + int(t);
+        Masks m = {};
+        Findings found = {};
+        if (u32(word) * 32 < text.size) {
+            const Bytes32 bytes = read_bytes(text.bytes, word);
+            m = word_masks<true>(tables, text, word, bytes, found);
+            report(tables, batch, text, word, bytes, first, found);
+        }
+        store_masks(masks, t + 1, m);
+        out.cuts[t] = found.cuts;
+        if (t < 2) {
+            add_neighbour(tables, batch, text, t == 1, masks, edges);
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        const Tile tile = {masks, &edges, text, first_word - 1};
+        Starts found = {};
+        if (u32(first_word + int(t)) * 32 < text.size) {
+            found = word_starts(tile, t + 1);
+        }
+        out.starts[t] = u32(found.bits >> 16);
+        if (TM_CASED && found.is_hard) {
+            hard.of[atomicAdd(&hard.count, 1)] = t;
+        }
+    }
+    TM_SYNC();
+#if TM_CASED
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t < hard.count) {
+            const Scanner scanner = {tables, batch, text};
+            u32 next = 0;
+            out.starts[hard.of[t]] = scanner.starts((u32(first_word) + hard.of[t]) * 32, next);
+        }
+    }
+    TM_SYNC();
+#endif
+    TM_THREADS(t, TM_TILE_WORDS) { write_starts(batch, text, t, out); }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t == 0) {
+            batch->tile_words[TM_BLOCK] = out.count;
+        }
+    }
+}
+
+#endif
+
+// By the DFA alone. Every scan must arrive where the next thread's one finds its first word.
+TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
+    TM_SHARED Outcome out;
+    TM_SHARED FirstBytes first;
+    TM_SHARED u32 arrivals[TM_TILE_WORDS];
+    if (TM_BLOCK >= batch->tiles) {
+        return;
+    }
+    const Text text = text_of(batch);
+    const int first_word = int(TM_BLOCK * TM_TILE_WORDS);
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t == 0) {
+            out.count = 0;
+            first_bytes(tables, batch, first);
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        const int word = first_word + int(t);
+        Findings found = {};
+        out.starts[t] = 0;
+        arrivals[t] = 0;
+        if (u32(word) * 32 < text.size) {
+            const Bytes32 bytes = read_bytes(text.bytes, word);
+            word_masks<false>(tables, text, word, bytes, found);
+            report(tables, batch, text, word, bytes, first, found);
+            const Scanner scanner = {tables, batch, text};
+            out.starts[t] = scanner.starts(u32(word) * 32, arrivals[t]);
+        }
+        out.cuts[t] = found.cuts;
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        const u32 base = u32(first_word + int(t)) * 32;
+        const u32 end = base + 32 < text.size ? base + 32 : text.size;
+        const u32 arrival = t == 0 ? 0 : arrivals[t - 1];
+        if (arrival != 0 && arrivals[t] != 0) {
+            const u32 mine = out.starts[t] == 0 ? end : base + lowest_bit(out.starts[t]);
+            if (mine != (arrival < end ? arrival : end)) {
+                atomicAdd(batch->counters + kArrival, 1);
+            }
+        }
+        write_starts(batch, text, t, out);
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t == 0) {
+            batch->tile_words[TM_BLOCK] = out.count;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+// What sends a document to the CPU, looked for 32 bytes at a time.
+#pragma once
+
+#include "text.h"
+
+// Characters that a normalizer may touch.
+TM_DEVICE bool is_unsafe(const Tables* tables, u32 code) {
+    return (read_table(tables->unsafe_basic + (code >> 5)) >> (code & 31) & 1) != 0;
+}
+
+// The same for bytes below 0x80, of which hardly any normalizer touches one.
+TM_DEVICE u32 unsafe_ascii(const Tables* tables, const u8* bytes, u32 valid) {
+    const u32* const table = tables->unsafe_basic;
+    if ((read_table(table) | read_table(table + 1) | read_table(table + 2) |
+         read_table(table + 3)) == 0) {
+        return 0;
+    }
+    u32 found = 0;
+    for (u32 i = 0; i < 32; ++i) {
+        found |= u32(bytes[i] < 0x80 && is_unsafe(tables, bytes[i])) << i;
+    }
+    return found & valid;
+}
+
+// Does some added token begin with these bytes? A token that goes on behind the document's end is
+// found too, which costs time and nothing else.
+TM_DEVICE bool is_added_prefix(const Tables* tables, const u8* text, u32 position) {
+    const u64 bytes =
+        u64(four_bytes(text, position + 4)) << 32 | four_bytes(text, position);
+    const u64 count = tables->added_count;
+    for (u64 i = 0; i < count; ++i) {
+        if ((bytes & tables->added_masks[i]) == tables->added_prefixes[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position, u32 valid) {
+    u32 found = 0;
+    for (u32 i = 0; i < 32 && (valid >> i & 1) != 0; ++i) {
+        const u32 byte = text[position + i];
+        if ((read_table(tables->added_first + (byte >> 5)) >> (byte & 31) & 1) != 0) {
+            found |= u32(is_added_prefix(tables, text, position + i)) << i;
+        }
+    }
+    return found;
+}
+
+// The bytes that added tokens begin with, for a comparison of four at a time.
+struct FirstBytes {
+    u32 spread[4];
+    u32 count;  // above 4: every byte is looked up
+};
+
+TM_DEVICE void first_bytes(const Tables* tables, const Batch* batch, FirstBytes& out) {
+    out.count = 0;
+    if ((batch->options & kFindAdded) == 0) {
+        return;
+    }
+    for (u32 word = 0; word < 8; ++word) {
+        for (u32 rest = tables->added_first[word]; rest != 0; rest &= rest - 1) {
+            if (out.count < 4) {
+                out.spread[out.count] = (word << 5 | lowest_bit(rest)) * 0x01010101U;
+            }
+            ++out.count;
+        }
+    }
+}
+
+// The 32 bytes of a word of the text.
+struct Bytes32 {
+    uint4 low;
+    uint4 high;
+};
+
+// Not 0 where one of four bytes equals the one that `spread` has four times.
+TM_DEVICE u32 any_equal(u32 four, u32 spread) {
+    const u32 zero = four ^ spread;
+    return (zero - 0x01010101U) & ~zero & 0x80808080U;
+}
+
+TM_DEVICE bool may_begin_added(const FirstBytes& first, const Bytes32& b) {
+    if (first.count > 4) {
+        return true;
+    }
+    u32 found = 0;
+    for (u32 i = 0; i < first.count; ++i) {
+        const u32 spread = first.spread[i];
+        found |= any_equal(b.low.x, spread) | any_equal(b.low.y, spread) |
+                 any_equal(b.low.z, spread) | any_equal(b.low.w, spread) |
+                 any_equal(b.high.x, spread) | any_equal(b.high.y, spread) |
+                 any_equal(b.high.z, spread) | any_equal(b.high.w, spread);
+    }
+    return found != 0;
+}

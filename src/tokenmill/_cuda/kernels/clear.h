@@ -1,0 +1,45 @@
+// The first kernels of a batch: arrays that must begin as zeros, and where documents begin.
+#pragma once
+
+#define TM_CLEAR_THREADS 256
+
+// Both arrays begin at a multiple of 16 bytes.
+TM_DEVICE void clear_words(u32* at, u64 count, u64 first, u64 stride) {
+    uint4* quads = (uint4*)at;
+    for (u64 i = first; i < count / 4; i += stride) {
+        quads[i] = make_uint4(0, 0, 0, 0);
+    }
+    for (u64 i = count / 4 * 4 + first; i < count; i += stride) {
+        at[i] = 0;
+    }
+}
+
+TM_KERNEL(TM_CLEAR_THREADS) clear_batch(const Tables* tables, const Batch* batch) {
+    (void)tables;
+    TM_THREADS(t, TM_CLEAR_THREADS) {
+        const u64 first = u64(TM_BLOCK) * TM_CLEAR_THREADS + t;
+        const u64 stride = u64(TM_BLOCKS) * TM_CLEAR_THREADS;
+        clear_words(batch->doc_bits, batch->tiles * TM_TILE_WORDS + 2, first, stride);
+        clear_words(batch->doc_flags, batch->documents, first, stride);
+        clear_words(batch->counters, 64, first, stride);
+        if (batch->dedupe != nullptr) {
+            clear_words(batch->dedupe, batch->dedupe_mask + 1, first, stride);
+        }
+    }
+}
+
+TM_KERNEL(TM_CLEAR_THREADS) mark_documents(const Tables* tables, const Batch* batch) {
+    (void)tables;
+    TM_THREADS(t, TM_CLEAR_THREADS) {
+        const u32* const begins = batch->doc_begin;
+        u32* const bits = batch->doc_bits;
+        const u64 documents = batch->documents;
+        const u64 stride = u64(TM_BLOCKS) * TM_CLEAR_THREADS;
+        for (u64 i = u64(TM_BLOCK) * TM_CLEAR_THREADS + t; i < documents; i += stride) {
+            const u32 begin = begins[i];
+            if (begin < begins[i + 1]) {  // an empty one has no byte to mark
+                atomicOr(bits + 1 + (begin >> 5), 1U << (begin & 31));
+            }
+        }
+    }
+}

@@ -1,0 +1,262 @@
+// Where words begin, by bit algebra on windows of 64 bytes around the 32 of a thread. The CPU's twin
+// is core/split/split-inl.h; here documents are edges in the midst of a window, and nothing is
+// carried from the left: what a window cannot see is looked up by runs.h.
+#pragma once
+
+#include "runs.h"
+
+// The window's own bytes are bits 16 to 47.
+constexpr u64 kOwn = 0x0000FFFFFFFF0000ULL;
+
+struct Window {
+    u64 letter;
+    u64 number;
+    u64 white;
+    u64 space;
+    u64 inside;
+    u64 other;
+    u64 begins;  // of documents
+
+    // Bytes directly behind those of a mask, in the same document.
+    TM_DEVICE u64 after(u64 mask) const { return mask << 1 & ~begins; }
+};
+
+struct Starts {
+    u64 bits;
+    bool is_hard;  // the algebra does not reach: the DFA must say
+};
+
+TM_DEVICE Window window_of(const Tile& tile, u32 i) {
+    Window w;
+    w.letter = tile.window(kMaskLetter, i);
+    w.number = tile.window(kMaskNumber, i);
+    w.white = tile.window(kMaskWhite, i);
+    w.space = tile.window(kMaskSpace, i);
+    w.inside = tile.window(kMaskInside, i);
+    w.other = ~(w.letter | w.number | w.white);
+    const u32 own = tile.documents(i);
+    w.begins = u64(funnel(own, tile.documents(i + 1), 16)) << 32 |
+               funnel(tile.documents(i - 1), own, 16);
+    return w;
+}
+
+// Last white-space character of each run that something else follows, at its first byte.
+TM_DEVICE u64 last_of_white_runs(const Window& w, u64 ends_too) {
+    u64 last = w.white & ~((w.white | ends_too | w.begins) >> 1);
+    if (w.inside != 0) {
+        last = (last & ~w.inside) | (last & w.inside) >> 1;
+        last = (last & ~w.inside) | (last & w.inside) >> 1;
+    }
+    return last;
+}
+
+// Bytes of the contraction at an apostrophe, or 0.
+TM_DEVICE u32 contraction_size(const Text& text, u32 position) {
+    const u32 bytes = four_bytes(text.bytes, position);
+    const u32 fold = TM_CONTRACTION == 2 ? 0x20 : 0;
+    const u32 a = (bytes >> 8 & 255) | fold;
+    const u32 b = (bytes >> 16 & 255) | fold;
+    if (begins_document(text, position + 1)) {
+        return 0;
+    }
+    if (a == 's' || a == 't' || a == 'm' || a == 'd') {
+        return 2;
+    }
+    const bool long_s = TM_CONTRACTION == 2 && TM_FOLD_LONG_S && (bytes >> 8 & 0xFFFF) == 0xBFC5;
+    const bool is_long = ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') || long_s;
+    return is_long && !begins_document(text, position + 2) ? 3 : 0;
+}
+
+// The first characters of groups of at most TM_DIGITS numbers. `hard`: the count is not known.
+TM_DEVICE u64 number_starts(const Tile& tile, u32 i, const Window& w, bool& hard) {
+    const u64 leads = w.number & ~w.inside;
+    if (TM_DIGITS == 1) {
+        return leads;
+    }
+    const u32 group = TM_DIGITS == 0 ? 1 : TM_DIGITS;
+    const u64 behind = w.number & w.after(w.number);
+    u64 seeds = leads & ~behind;
+    u32 phase = 0;
+    if ((w.number & ~w.begins & 1) != 0) {
+        phase = digits_before(tile, i, group);
+        hard |= phase == kUnknown;
+        seeds &= ~u64{1};
+    }
+    if (group == 3 && (w.number & w.inside) == 0) {
+        // Single bytes: every third one, as long as the three before it are of the same run.
+        if ((w.number & ~w.begins & 1) != 0) {
+            const u32 first = phase == 0 ? 0 : 3 - phase;
+            const u64 upto = (u64{2} << first) - 2;
+            seeds |= (behind & upto) == upto ? u64{1} << first : 0;
+        }
+        const u64 third = behind & behind << 1 & behind << 2;
+        u64 starts = seeds;
+        for (u64 next = seeds; next != 0;) {
+            next = next << 3 & third;
+            starts |= next;
+        }
+        return starts;
+    }
+    u64 starts = 0;
+    for (u64 rest = leads; rest != 0; rest &= rest - 1) {
+        const u64 bit = rest & (0 - rest);
+        phase = (seeds & bit) != 0 ? 0 : phase;
+        starts |= phase == 0 ? bit : 0;
+        phase = phase + 1 == group ? 0 : phase + 1;
+    }
+    return starts;
+}
+
+#if TM_FAMILY == 1
+
+// Letters, numbers and punctuation, each with a blank at the most before them.
+TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
+    const Window w = window_of(tile, i);
+    bool hard = false;
+    const u64 after_space = w.after(w.space);
+    const u64 other = w.other & ~w.after(w.other) & ~after_space;
+    u64 starts = (w.letter & ~w.after(w.letter) & ~after_space) | other;
+#if TM_ISOLATE_DIGITS
+    starts |= w.number & ~w.inside;
+#elif TM_DIGITS == 0
+    starts |= w.number & ~w.after(w.number) & ~after_space;
+#else
+    starts |= number_starts(tile, i, w, hard);
+#endif
+    starts |= w.white & ~w.after(w.white);
+    starts |= last_of_white_runs(w, TM_ISOLATE_DIGITS ? w.number : 0);
+#if TM_CONTRACTION != 0
+    const u32 base = u32(tile.first_word + int(i)) * 32 - 16;
+    const u64 apostrophes = tile.window(kMaskApostrophe, i) & other & (kOwn | kOwn >> 3);
+    for (u64 rest = apostrophes; rest != 0; rest &= rest - 1) {
+        const u32 at = lowest_bit64(rest);
+        const u32 size = contraction_size(tile.text, base + at);
+        if (size != 0) {
+            starts = (starts & ~(u64{2} << at)) | u64{1} << (at + size);
+        }
+    }
+#endif
+    return {starts, hard};
+}
+
+#elif TM_FAMILY >= 2
+
+// Newlines directly behind punctuation, with all of the tail that follows.
+TM_DEVICE u64 absorbed_tails(const Tile& tile, u32 i, const Window& w, u64 newline, bool& hard) {
+    if (TM_TAIL == 0 || newline == 0) {
+        return 0;
+    }
+    const u64 slash = TM_TAIL == 2 && TM_CASED ? tile.window(kMaskSlash, i) : 0;
+    const u64 tail = (newline | slash) & ~w.begins;
+    u64 first = newline & w.after(w.other);
+    if ((tail & 1) != 0) {
+        const u32 absorbed = absorbed_before(tile, i);
+        hard |= absorbed == kUnknown;
+        first |= absorbed & 1;
+    }
+    // Adding the first bit carries through the run; where another one meets the carry, it stays.
+    return tail & (((tail + first) ^ tail) | first);
+}
+
+TM_DEVICE u64 white_starts(const Tile& tile, u32 i, const Window& w, u64 newline, u64 absorbed) {
+    const u64 after_absorbed = w.after(absorbed);
+    const u64 blanks = w.white & ~newline;
+    u64 starts = w.white & ~absorbed & (~w.after(w.white) | after_absorbed);
+    // Behind the last newline of a run.
+    for (u64 rest = blanks & w.after(newline) & ~after_absorbed & kOwn; rest != 0;
+         rest &= rest - 1) {
+        const u32 at = lowest_bit64(rest);
+        const u64 stops = (~blanks | w.begins) & (~u64{1} << at);
+        u32 end = kRunText;
+        if (stops == 0) {
+            end = blanks_end(tile, i);
+        } else {
+            const u64 stop = stops & (0 - stops);
+            end = (w.begins & stop) != 0 ? kRunDocument : (newline & stop) != 0 ? kRunNewline : end;
+        }
+        const bool is_start = end == kRunText || (end == kRunDocument && TM_END_RUN == 0);
+        starts |= u64(is_start) << at;
+    }
+    return (starts | (last_of_white_runs(w, 0) & ~newline)) & ~w.inside;
+}
+
+#if TM_CONTRACTION != 0
+
+// Alone in front: the contraction is a word, so another one begins behind it.
+TM_DEVICE u64 with_contractions(const Tile& tile, u32 i, u64 apostrophes, u64 starts) {
+    const u32 base = u32(tile.first_word + int(i)) * 32 - 16;
+    for (u64 rest = apostrophes & (kOwn | kOwn >> 3); rest != 0; rest &= rest - 1) {
+        const u32 at = lowest_bit64(rest);
+        const u32 size = contraction_size(tile.text, base + at);
+        starts |= size == 0 ? 0 : u64{1} << (at + size);
+    }
+    return starts;
+}
+
+// Attached to the letters before it. Of two in a row only the first one is, so where the one
+// before may be cut off by the window, the DFA must say.
+TM_DEVICE u64 with_suffixes(const Tile& tile, u32 i, u64 apostrophes, u64 starts, bool& hard) {
+    const u32 base = u32(tile.first_word + int(i)) * 32 - 16;
+    u64 ends = 0;
+    for (u64 rest = apostrophes & (kOwn | kOwn >> 6); rest != 0; rest &= rest - 1) {
+        const u32 at = lowest_bit64(rest);
+        const u32 size = contraction_size(tile.text, base + at);
+        if (size != 0) {
+            hard |= (ends >> at & 1) != 0;
+            starts &= ~(((u64{1} << size) - 1) << at);
+            ends |= u64{1} << (at + size);
+        }
+    }
+    return starts | ends;
+}
+
+#endif
+
+// Letters with any one character before them that is no newline, letter or number.
+TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
+    Window w = window_of(tile, i);
+    const u64 newline = tile.window(kMaskNewline, i);
+    bool hard = false;
+#if TM_CASED
+    const u64 upper = tile.window(kMaskUpper, i);
+    const u64 lower = tile.window(kMaskLower, i);
+    const u64 caseless = w.letter & ~upper & ~lower;
+    hard = (upper & w.after(caseless) & kOwn) != 0 ||
+           (tile.window(kMaskHard, i) & (kOwn | kOwn >> 16)) != 0;
+#if TM_ISOLATE_HAN
+    const u64 han = tile.window(kMaskHan, i);
+    w.other &= ~han;
+#endif
+#endif
+    const u64 absorbed = absorbed_tails(tile, i, w, newline, hard);
+    w.other &= ~absorbed;
+    // First character of punctuation that is not behind a blank: it may lead letters.
+    const u64 other = w.other & ~w.after(w.other) & ~w.after(w.space);
+    u64 prefix = other;
+    if (w.inside != 0) {
+        prefix |= prefix << 1 & w.inside;
+        prefix |= prefix << 1 & w.inside;
+        prefix |= prefix << 1 & w.inside;
+    }
+    const u64 after_letter = w.after(w.letter);
+    u64 starts = other | (w.letter & ~after_letter & ~w.after((w.white & ~newline) | prefix));
+    starts |= white_starts(tile, i, w, newline, absorbed);
+    starts |= number_starts(tile, i, w, hard);
+#if TM_CASED
+    starts |= upper & ~w.inside & w.after(lower);
+#if TM_ISOLATE_HAN
+    starts |= han & ~w.inside & ~w.after(han);
+#endif
+#endif
+#if TM_CONTRACTION != 0
+    const u64 apostrophes = tile.window(kMaskApostrophe, i) & other;
+#if TM_CASED
+    starts = with_suffixes(tile, i, apostrophes & after_letter, starts, hard);
+#else
+    starts = with_contractions(tile, i, apostrophes, starts);
+#endif
+#endif
+    return {starts, hard};
+}
+
+#endif

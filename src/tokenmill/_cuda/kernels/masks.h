@@ -1,0 +1,244 @@
+// The classes of the characters of 32 bytes as masks: one bit a byte, a character's bits on all of
+// its bytes. Classes of single bytes by arithmetic on four at a time; wide characters from tables.
+#pragma once
+
+#include "vocab/junction.h"
+
+#include "checks.h"
+#include "text.h"
+
+#if TM_FAMILY == 3
+#define TM_CASED 1
+#else
+#define TM_CASED 0
+#endif
+
+// Bits of the rule's class table, as core/split/split.h has them.
+enum ClassBit : u32 {
+    kLetter = 1,
+    kNumber = 2,
+    kWhite = 4,
+    kMark = 8,
+    kUpper = 16,
+    kLower = 32,
+    kHan = 128,
+};
+
+struct Masks {
+    u32 letter;
+    u32 number;
+    u32 white;
+    u32 newline;
+    u32 space;
+    u32 apostrophe;
+    u32 inside;  // bytes of a character behind its first
+    // Of cased words only:
+    u32 upper;
+    u32 lower;
+    u32 han;
+    u32 slash;
+    u32 hard;  // characters beyond the algebra
+};
+
+// What is found on the way.
+struct Findings {
+    u32 malformed;
+    u32 unsafe;
+    u32 cuts;  // between neighbours of three bytes that no token holds side by side
+};
+
+// The high bits of four bytes become the lowest bits of a mask: a product that moves them together.
+TM_DEVICE u32 push_four(u32 mask, u32 high_bits) {
+    return funnel(high_bits * 0x00204081U, mask, 28);
+}
+
+// High bits where a byte below 0x80 is at least `first` and not above `last`.
+TM_DEVICE u32 between(u32 bytes, u32 first, u32 last) {
+    return (bytes + (0x80 - first) * 0x01010101U) & ~(bytes + (0x7F - last) * 0x01010101U);
+}
+TM_DEVICE u32 equal(u32 bytes, u32 wanted) {
+    return ~((bytes ^ wanted * 0x01010101U) + 0x7F7F7F7FU);
+}
+
+// Adds the classes of four bytes below those that are there.
+TM_DEVICE void push_bytes(u32 bytes, Masks& m) {
+    const u32 narrow = ~bytes & 0x80808080U;
+    const u32 low = bytes & 0x7F7F7F7FU;
+    const u32 space = equal(low, ' ') & narrow;
+    m.letter = push_four(m.letter, between(low | 0x20202020U, 'a', 'z') & narrow);
+    m.number = push_four(m.number, between(low, '0', '9') & narrow);
+    m.white = push_four(m.white, (between(low, 9, 13) & narrow) | space);
+    m.space = push_four(m.space, space);
+#if TM_CONTRACTION != 0
+    m.apostrophe = push_four(m.apostrophe, equal(low, '\'') & narrow);
+#endif
+#if TM_FAMILY >= 2
+    m.newline = push_four(m.newline, (equal(low, '\n') | equal(low, '\r')) & narrow);
+#endif
+#if TM_CASED
+    m.upper = push_four(m.upper, between(low, 'A', 'Z') & narrow);
+    m.slash = push_four(m.slash, equal(low, '/') & narrow);
+#endif
+}
+
+TM_DEVICE Bytes32 read_bytes(const u8* text, int word) {
+    const uint4* const at = (const uint4*)text + 2 * word;
+    return {read_once(at), read_once(at + 1)};
+}
+
+TM_DEVICE u32 non_ascii(const Bytes32& b) {
+    return (b.low.x | b.low.y | b.low.z | b.low.w | b.high.x | b.high.y | b.high.z | b.high.w) &
+           0x80808080U;
+}
+
+#define TM_EACH_FOUR_BACKWARDS(b, CALL) \
+    CALL(b.high.w) CALL(b.high.z) CALL(b.high.y) CALL(b.high.x) \
+    CALL(b.low.w) CALL(b.low.z) CALL(b.low.y) CALL(b.low.x)
+
+TM_DEVICE void push_all(const Bytes32& b, Masks& m) {
+#define TM_PUSH(bytes) push_bytes(bytes, m);
+    TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
+#undef TM_PUSH
+}
+
+struct WideBytes {
+    u32 leads;
+    u32 inside;
+};
+
+TM_DEVICE WideBytes wide_bytes(const Bytes32& b) {
+    u32 wide = 0;
+    u32 inside = 0;
+#define TM_PUSH(bytes)                                         \
+    wide = push_four(wide, (bytes) & 0x80808080U);             \
+    inside = push_four(inside, (bytes) & ~((bytes) << 1) & 0x80808080U);
+    TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
+#undef TM_PUSH
+    return {wide & ~inside, inside};
+}
+
+TM_DEVICE u32 when(u32 bit, u32 mask) { return mask & (0 - (bit & 1)); }
+
+TM_DEVICE u32 rule_class(const Tables* tables, u32 code) {
+    return class_of(tables->rule_basic, tables->rule_page_of, tables->rule_pages, code);
+}
+
+// Han numbers, radicals and marks are no letters: what they are depends on what stands before.
+TM_DEVICE bool is_hard(u32 bits, u32 code) {
+    const bool odd_han = TM_ISOLATE_HAN != 0 && (bits & kHan) != 0 &&
+                         (code < 0x3400 || (code >= 0x16FE0 && code < 0x17000));
+    return (bits & kMark) != 0 || odd_han;
+}
+
+TM_DEVICE void add_char(u32 bits, u32 code, u32 mask, Masks& m) {
+    m.letter |= when(bits, mask);
+    m.number |= when(bits >> 1, mask);
+    m.white |= when(bits >> 2, mask);
+#if TM_CASED
+    m.upper |= when(bits >> 4, mask);
+    m.lower |= when(bits >> 5, mask);
+#if TM_ISOLATE_HAN
+    m.han |= when(bits >> 7, mask);
+#endif
+    m.hard |= is_hard(bits, code) ? mask : 0;
+#else
+    (void)code;
+#endif
+}
+
+TM_DEVICE bool are_joined(const Tables* tables, u32 left, u32 right) {
+    const tokenmill::vocab::JunctionFilter filter = {
+        tables->junction_words, tables->junction_flags,
+        (const TmU64*)tables->junction_parts,  // not the same name everywhere
+        TM_PARTS_MASK};
+    return filter.joined(left, right);
+}
+
+// Walks the wide characters of a word: their classes (if there is a rule), and all that is found
+// about them. `leads` are their first bytes, `m.inside` the others.
+template <bool kHasRule>
+TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, u32 leads, Masks& m,
+                              Findings& found) {
+    const u32 base = u32(word) * 32;
+    const u32 begins = document_word(text, word);
+    const u64 edges = u64(document_word(text, word + 1)) << 32 | begins;
+    u32 expected = 0;  // bytes inside of well-formed characters
+    u32 previous = 0;  // the last character, if it has three bytes
+    u32 previous_end = ~0U;
+    if (base != 0 && (begins & 1) == 0 && text.bytes[base - 1] >= 0x80) {
+        const u32 at = char_before(text, base);
+        const Char c = char_at(text, at);
+        const u32 end = at + c.size;
+        expected = end > base ? (1U << (end - base)) - 1 : 0;
+        previous = c.code;
+        previous_end = c.size == 3 && end >= base ? end - base : ~0U;
+        if (kHasRule && expected != 0) {
+            add_char(rule_class(tables, c.code), c.code, expected, m);
+        }
+    }
+    for (; leads != 0; leads &= leads - 1) {
+        const u32 i = lowest_bit(leads);
+        const Char c = wide_char(four_bytes(text.bytes, base + i), u32(edges >> i >> 1));
+        if (!c.is_valid) {
+            found.malformed |= 1U << i;
+            continue;
+        }
+        const u32 mask = ((1U << c.size) - 1) << i;
+        expected |= mask & ~(1U << i);
+        if (kHasRule) {
+            add_char(rule_class(tables, c.code), c.code, mask, m);
+        }
+#if TM_NORMAL
+        found.unsafe |= u32(is_unsafe(tables, c.code)) << i;
+#endif
+        if (c.size == 3) {
+            const bool is_cut = previous_end == i && !are_joined(tables, previous, c.code);
+            found.cuts |= u32(is_cut) << i;
+            previous = c.code;
+            previous_end = i + 3;
+        }
+    }
+    found.malformed |= m.inside & ~expected;
+}
+
+// Masks of a word of the text, and what was found in it.
+template <bool kHasRule>
+TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, const Bytes32& bytes,
+                           Findings& found) {
+    Masks m = {};
+    if (kHasRule) {
+        push_all(bytes, m);
+#if TM_CASED
+        m.lower = m.letter & ~m.upper;
+#endif
+    }
+    if (non_ascii(bytes) != 0) {
+        const WideBytes wide = wide_bytes(bytes);
+        const u32 left = text.size - u32(word) * 32;
+        const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
+        m.inside = wide.inside & valid;
+        add_wide_chars<kHasRule>(tables, text, word, wide.leads & valid, m, found);
+    }
+    return m;
+}
+
+// Flags the documents of a word that the CPU must encode.
+TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text, int word,
+                      const Bytes32& bytes, const FirstBytes& first, const Findings& found) {
+    const u32 base = u32(word) * 32;
+    const u32 left = text.size - base;
+    const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
+    if (found.malformed != 0) {
+        flag_documents(batch, text, base, found.malformed, kInvalidUtf8);
+    }
+#if TM_NORMAL
+    const u32 unsafe = found.unsafe | unsafe_ascii(tables, text.bytes + base, valid);
+    if (unsafe != 0) {
+        flag_documents(batch, text, base, unsafe, kNotNormalized);
+    }
+#endif
+    if (may_begin_added(first, bytes)) {
+        const u32 added = added_prefixes(tables, text.bytes, base, valid);
+        flag_documents(batch, text, base, added, kAddedToken);
+    }
+}

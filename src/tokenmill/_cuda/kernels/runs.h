@@ -1,0 +1,212 @@
+// The masks of a tile in shared memory, and what reaches over more than the neighbours of a word of
+// 32 bytes: such runs are followed word by word, and beyond the tile along the text.
+#pragma once
+
+#include "masks.h"
+
+// Of a tile: a word before it, its own and a word behind it.
+#define TM_MASK_WORDS (TM_TILE_WORDS + 2)
+
+enum MaskName : u32 {
+    kMaskLetter,
+    kMaskNumber,
+    kMaskWhite,
+    kMaskSpace,
+    kMaskApostrophe,
+    kMaskInside,
+    kMaskNewline,
+    kMaskUpper,
+    kMaskLower,
+    kMaskHard,
+    kMaskSlash,
+    kMaskHan,
+    kMaskCount = TM_FAMILY == 3 ? 12 : TM_FAMILY == 2 ? 7 : 6,
+};
+
+enum RunEnd : u32 { kRunText, kRunNewline, kRunDocument };
+
+constexpr u32 kUnknown = 255;
+
+// What the runs meet that reach beyond the masks.
+struct Edges {
+    u32 absorbed;  // the first byte of the masks belongs to the punctuation before: 0, 1, kUnknown
+    u32 digits;    // number characters that directly precede the masks, modulo a group, or kUnknown
+    u32 white;     // the RunEnd of blanks that go on behind the masks
+};
+
+struct Tile {
+    const u32* masks;
+    const Edges* edges;
+    Text text;
+    int first_word;  // of the masks, in the text
+
+    TM_DEVICE u32 word(MaskName name, u32 i) const { return masks[name * TM_MASK_WORDS + i]; }
+    TM_DEVICE u32 documents(u32 i) const { return document_word(text, first_word + int(i)); }
+    TM_DEVICE u32 han(u32 i) const {
+        return TM_ISOLATE_HAN && TM_CASED ? word(kMaskHan, i) : 0;
+    }
+    TM_DEVICE u32 hard(u32 i) const { return TM_CASED ? word(kMaskHard, i) : 0; }
+    TM_DEVICE u32 other(u32 i) const {
+        return ~(word(kMaskLetter, i) | word(kMaskNumber, i) | word(kMaskWhite, i) | han(i));
+    }
+    // What punctuation takes along behind it, once a newline has begun.
+    TM_DEVICE u32 tail(u32 i) const {
+        return word(kMaskNewline, i) | (TM_TAIL == 2 && TM_CASED ? word(kMaskSlash, i) : 0);
+    }
+    // Sixteen bytes on both sides of the 32 bytes of word i.
+    TM_DEVICE u64 window(MaskName name, u32 i) const {
+        const u32 own = word(name, i);
+        return u64(funnel(own, word(name, i + 1), 16)) << 32 | funnel(word(name, i - 1), own, 16);
+    }
+};
+
+TM_DEVICE u32 bits_above(u32 i) { return ~1U << i; }
+
+// Is the first byte of the window of word i, one of a tail, taken along by punctuation?
+TM_DEVICE u32 absorbed_before(const Tile& tile, u32 i) {
+    u32 seen = 0x1FFFF;
+    for (u32 w = i - 1;; --w, seen = ~0U) {
+        const u32 documents = tile.documents(w);
+        const u32 before = w == 0 ? 0 : tile.other(w - 1) >> 31;
+        const u32 hard_before = w == 0 ? 0 : tile.hard(w - 1) >> 31;
+        const u32 first =
+            tile.word(kMaskNewline, w) & (tile.other(w) << 1 | before) & ~documents & seen;
+        const u32 doubt = tile.hard(w) << 1 | hard_before;
+        const u32 stops = (~tile.tail(w) | documents) & seen;
+        const u32 run = stops == 0 ? seen : seen & bits_above(highest_bit(stops));
+        if ((first & run & ~doubt) != 0) {
+            return 1;
+        }
+        if ((first & run) != 0) {
+            return kUnknown;
+        }
+        if (stops != 0) {
+            return 0;
+        }
+        if (w == 0) {
+            return tile.edges->absorbed;
+        }
+    }
+}
+
+// Number characters directly before the window of word i, modulo a group.
+TM_DEVICE u32 digits_before(const Tile& tile, u32 i, u32 group) {
+    u32 count = 0;
+    u32 seen = 0xFFFF;
+    for (u32 w = i - 1;; --w, seen = ~0U) {
+        const u32 number = tile.word(kMaskNumber, w);
+        const u32 documents = tile.documents(w) & seen;
+        const u32 gaps = ~number & seen;
+        u32 run = gaps == 0 ? seen : seen & bits_above(highest_bit(gaps));
+        const u32 begin = documents & run;
+        run &= begin == 0 ? ~0U : ~((1U << highest_bit(begin)) - 1);
+        const u32 last_gap = gaps == 0 || begin != 0 ? 0 : 1U << highest_bit(gaps);
+        if ((tile.hard(w) & (run | last_gap)) != 0) {
+            return kUnknown;
+        }
+        count += count_bits(run & ~tile.word(kMaskInside, w));
+        if (gaps != 0 || begin != 0) {
+            return count % group;
+        }
+        if (w == 0) {
+            return tile.edges->digits == kUnknown ? kUnknown : (count + tile.edges->digits) % group;
+        }
+    }
+}
+
+// What the blanks meet that reach the end of the window of word i.
+TM_DEVICE u32 blanks_end(const Tile& tile, u32 i) {
+    u32 seen = ~0xFFFFU;
+    for (u32 w = i + 1; w < TM_MASK_WORDS; ++w, seen = ~0U) {
+        const u32 newline = tile.word(kMaskNewline, w);
+        const u32 documents = tile.documents(w);
+        const u32 stops = (~tile.word(kMaskWhite, w) | newline | documents) & seen;
+        if (stops != 0) {
+            const u32 stop = stops & (0 - stops);
+            return (documents & stop) != 0 ? kRunDocument
+                   : (newline & stop) != 0 ? kRunNewline
+                                           : kRunText;
+        }
+    }
+    return tile.edges->white;
+}
+
+// The same three beyond the masks, along the text. Too far for that: the CPU takes the document.
+struct Beyond {
+    const Tables* tables;
+    const Batch* batch;
+    Text text;
+
+    TM_DEVICE u32 bits_at(u32 position) const {
+        return rule_class(tables, char_at(text, position).code);
+    }
+
+    TM_DEVICE u32 absorbed_at(u32 position) const {
+        u32 answer = 0;
+        for (u32 at = position; position - at < TM_FARTHEST; --at) {
+            if (begins_document(text, at)) {
+                return answer;
+            }
+            const u32 byte = text.bytes[at];
+            const bool is_newline = byte == '\n' || byte == '\r';
+            if (!is_newline && !(TM_TAIL == 2 && byte == '/')) {
+                return answer;
+            }
+            const u32 before = char_before(text, at);
+            const u32 code = char_at(text, before).code;
+            const u32 bits = rule_class(tables, code);
+            const bool is_other = (bits & (kLetter | kNumber | kWhite | kHan)) == 0;
+            const bool is_doubtful = TM_CASED && is_hard(bits, code);
+            if (is_newline && is_other && !is_doubtful) {
+                return 1;
+            }
+            answer = is_newline && is_doubtful ? kUnknown : answer;
+        }
+        flag_document(batch, position, kNoSync);
+        return 0;
+    }
+
+    TM_DEVICE u32 digits_before(u32 position, u32 group) const {
+        u32 count = 0;
+        for (u32 at = position; position - at < TM_FARTHEST;) {
+            if (begins_document(text, at)) {
+                return count % group;
+            }
+            at = char_before(text, at);
+            const u32 code = char_at(text, at).code;
+            const u32 bits = rule_class(tables, code);
+            if (TM_CASED && is_hard(bits, code)) {
+                return kUnknown;
+            }
+            if ((bits & kNumber) == 0) {
+                return count % group;
+            }
+            ++count;
+        }
+        flag_document(batch, position, kNoSync);
+        return 0;
+    }
+
+    TM_DEVICE u32 blanks_end(u32 position) const {
+        u32 at = position;
+        while (at - position < 3 && !begins_document(text, at) && is_inside(text.bytes[at])) {
+            ++at;  // the rest of a blank that the masks have
+        }
+        while (at - position < TM_FARTHEST) {
+            if (begins_document(text, at)) {
+                return kRunDocument;
+            }
+            const u32 byte = text.bytes[at];
+            if (byte == '\n' || byte == '\r') {
+                return kRunNewline;
+            }
+            const Char c = char_at(text, at);
+            if ((rule_class(tables, c.code) & kWhite) == 0) {
+                return kRunText;
+            }
+            at += c.size;
+        }
+        flag_document(batch, position - 1, kNoSync);
+        return kRunText;
+    }
+};

@@ -1,0 +1,96 @@
+// Words by the DFA, from a place where one surely begins: the rule of every split of one stage, the
+// check of the masks and their help where the algebra ends. Freestanding twin:
+// core/split/advance.h, which trusts its text; here it may be malformed.
+#pragma once
+
+#include "text.h"
+
+enum ScanBits : u32 { kMatchHere = 0x8000, kStateMask = 0x7FFF, kDead = 0, kStartState = 1 };
+
+struct Scanner {
+    const Tables* tables;
+    const Batch* batch;
+    Text text;
+
+    TM_DEVICE u32 class_at(u32 position, u32& size) const {
+        const Char c = char_at(text, position);
+        size = c.size;
+        return class_of(tables->stage_basic, tables->stage_page_of, tables->stage_pages, c.code);
+    }
+
+    TM_DEVICE bool is_sync(u32 position) const {
+        if (begins_document(text, position)) {
+            return true;
+        }
+        if (is_inside(text.bytes[position])) {
+            return false;
+        }
+        u32 size = 0;
+        const u32 left = class_at(char_before(text, position), size);
+        return tables->stage_sync[left * TM_STAGE_CLASSES + class_at(position, size)] != 0;
+    }
+
+    // The last place at or before `position` where a word surely begins, or ~0.
+    TM_DEVICE u32 sync_before(u32 position) const {
+        for (u32 at = position; position - at < TM_FARTHEST; --at) {
+            if (is_sync(at)) {
+                return at;
+            }
+        }
+        return ~0U;
+    }
+
+    // End of the match that begins at `begin`: 0 if there is none, ~0 if it takes too long to say.
+    // An end behind `enough` is not looked for: any such place is returned.
+    TM_DEVICE u32 match_end(u32 begin, u32 enough) const {
+        u32 found = 0;
+        u32 state = kStartState;
+        for (u32 at = begin; at - begin < TM_FARTHEST;) {
+            const bool is_end = at != begin && begins_document(text, at);
+            u32 size = 0;
+            const u32 symbol = is_end ? TM_STAGE_CLASSES : class_at(at, size);
+            const u32 step = tables->stage_next[state << TM_STAGE_SHIFT | symbol];
+            found = (step & kMatchHere) != 0 ? at : found;
+            state = step & kStateMask;
+            if (is_end || state == kDead || found > enough) {
+                return found;
+            }
+            at += size;
+        }
+        return ~0U;
+    }
+
+    // End of the word that begins at `begin`: of a match, or of the gap before the next one.
+    TM_DEVICE u32 word_end(u32 begin, u32 enough) const {
+        u32 end = match_end(begin, enough);
+        for (u32 at = begin; end == 0;) {
+            u32 size = 0;
+            class_at(at, size);
+            at += size;
+            if (at > enough || begins_document(text, at)) {
+                return at;
+            }
+            end = match_end(at, at) == 0 ? 0 : at;
+        }
+        return end;
+    }
+
+    // Bits of the words that begin in the 32 bytes at `base`. `next` becomes the begin of the first
+    // word behind them if that is within 32 bytes, or a place behind those; 0: not known.
+    TM_DEVICE u32 starts(u32 base, u32& next) const {
+        const u32 stop = base + 32 < text.size ? base + 32 : text.size;
+        next = 0;
+        u32 bits = 0;
+        u32 word = sync_before(base);
+        while (word < stop) {
+            bits |= word >= base ? 1U << (word - base) : 0;
+            word = word_end(word, stop + 32);
+        }
+        if (word == ~0U) {
+            flag_document(batch, base, kNoSync);
+            return bits;
+        }
+        next = word;
+        return bits;
+    }
+};

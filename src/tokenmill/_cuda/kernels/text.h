@@ -1,0 +1,131 @@
+// The text of a batch: its bytes and documents, the characters in it, and what is wrong with it.
+#pragma once
+
+// Nothing is looked for farther than this beyond a tile: the CPU takes such a document.
+#define TM_FARTHEST 65536
+
+struct Text {
+    const u8* bytes;
+    const u32* doc_bits;  // from the word of position 0 on
+    u32 size;
+};
+
+TM_DEVICE Text text_of(const Batch* batch) {
+    return {batch->text, batch->doc_bits + 1, u32(batch->size)};
+}
+
+// Bits of the documents that begin among the 32 bytes of a word; the end of the text counts as one.
+TM_DEVICE u32 document_word(const Text& text, int word) {
+    const u32 end = word == int(text.size >> 5) ? 1U << (text.size & 31) : 0;
+    return text.doc_bits[word] | end;
+}
+
+TM_DEVICE bool begins_document(const Text& text, u32 position) {
+    return position == 0 || position >= text.size ||
+           (text.doc_bits[position >> 5] >> (position & 31) & 1) != 0;
+}
+
+// Four bytes from anywhere in the text, or up to four behind it; the first one lies lowest.
+TM_DEVICE u32 four_bytes(const u8* text, u32 position) {
+    const u32* const words = (const u32*)text + (position >> 2);
+    return funnel(words[0], words[1], (position & 3) * 8);
+}
+
+TM_DEVICE bool is_inside(u32 byte) { return (byte & 0xC0) == 0x80; }
+
+// The document that holds a position of the text.
+TM_DEVICE u32 document_at(const Batch* batch, u32 position) {
+    const u32* const begins = batch->doc_begin;
+    u32 low = 0;
+    u32 high = u32(batch->documents);  // begins[high] > position
+    while (high - low > 1) {
+        const u32 middle = low + (high - low) / 2;
+        if (begins[middle] <= position) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// Leaves the document of a position to the CPU.
+TM_DEVICE void flag_document(const Batch* batch, u32 position, u32 reason) {
+    u32* const flags = batch->doc_flags + document_at(batch, position);
+    if ((*flags & reason) == 0 && atomicOr(flags, reason) == 0) {
+        atomicAdd(batch->counters + kFlagged, 1);
+    }
+}
+
+// Flags the documents of the positions `first` + i for every bit i.
+TM_DEVICE void flag_documents(const Batch* batch, const Text& text, u32 first, u32 bits,
+                              u32 reason) {
+    while (bits != 0) {
+        const u32 i = lowest_bit(bits);
+        flag_document(batch, first + i, reason);
+        const u32 behind = document_word(text, int(first >> 5)) & (~1U << i);  // the next document
+        bits = behind == 0 ? 0 : bits & ~((behind & (0 - behind)) - 1);
+    }
+}
+
+struct Char {
+    u32 code;
+    u32 size;
+    bool is_valid;
+};
+
+// The character of two to four bytes that begins with the lowest one; `edges` has bit i set where
+// a document begins i + 1 bytes behind that.
+TM_DEVICE Char wide_char(u32 bytes, u32 edges) {
+    const u32 lead = bytes & 255;
+    const u32 a = bytes >> 8 & 63;
+    const u32 b = bytes >> 16 & 63;
+    const u32 c = bytes >> 24 & 63;
+    if (lead < 0xE0) {
+        const bool valid = lead >= 0xC2 && (bytes & 0xC000) == 0x8000 && (edges & 1) == 0;
+        return {(lead & 31) << 6 | a, 2, valid};
+    }
+    if (lead < 0xF0) {
+        const u32 code = (lead & 15) << 12 | a << 6 | b;
+        const bool valid = code >= 0x800 && code - 0xD800 >= 0x800 && (edges & 3) == 0 &&
+                           (bytes & 0xC0C000) == 0x808000;
+        return {code, 3, valid};
+    }
+    const u32 code = (lead & 7) << 18 | a << 12 | b << 6 | c;
+    const bool valid = lead < 0xF8 && code - 0x10000 < 0x100000 && (edges & 7) == 0 &&
+                       (bytes & 0xC0C0C000) == 0x80808000;
+    return {code, 4, valid};
+}
+
+// The character at any position of the text. Where it is malformed it has one byte, which is
+// of no consequence: the CPU takes its document. It never reaches into the next one.
+TM_DEVICE Char char_at(const Text& text, u32 position) {
+    const u32 lead = text.bytes[position];
+    if (lead < 0x80) {
+        return {lead, 1, true};
+    }
+    u32 edges = 0;
+    for (u32 i = 1; i < 4; ++i) {
+        edges |= u32(begins_document(text, position + i)) << (i - 1);
+    }
+    const Char found = wide_char(four_bytes(text.bytes, position), edges);
+    return lead >= 0xC0 && found.is_valid ? found : Char{0xFFFD, 1, false};
+}
+
+// Where the character begins that ends before `position`, which is not where a document begins.
+TM_DEVICE u32 char_before(const Text& text, u32 position) {
+    u32 at = position - 1;
+    for (u32 i = 0; i < 3 && is_inside(text.bytes[at]) && !begins_document(text, at); ++i) {
+        --at;
+    }
+    return at;
+}
+
+// A byte for every code point, as core/split/advance.h has it, by code points that exist.
+TM_DEVICE u32 class_of(const u8* basic, const u16* page_of, const u8* pages, u32 code) {
+    if (code < 0x10000) {
+        return basic[code];
+    }
+    const u32 above = code - 0x10000;
+    return pages[u32(page_of[above >> 8]) << 8 | (above & 255)];
+}

@@ -1,0 +1,127 @@
+"""The boundary kernels on the host: a model and documents in, bits out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tests.cuda.shim import ShimBackend, build
+
+from tokenmill._cuda.layout import BATCH, TABLES, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+INVALID, NOT_NORMALIZED, ADDED, NO_SYNC = 1, 2, 4, 16
+FIND_ADDED = 1
+ARRIVAL, FLAGGED = 9, 8
+RULE = (
+    "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
+    "fold_long_s",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a run wrote."""
+
+    starts: NDArray[np.uint8]  # a number a byte, 0 or 1
+    cuts: NDArray[np.uint8]
+    tile_words: NDArray[np.uint32]
+    flags: NDArray[np.uint32]
+    counters: NDArray[np.uint32]
+
+
+def macros(facts: Mapping[str, Any], tile: int, **more: int) -> dict[str, int]:
+    """Return what the kernels of a tokenizer are compiled with."""
+    out = {f"TM_{name.upper()}": facts["rule"][name] for name in RULE}
+    out["TM_STAGE_SHIFT"] = facts.get("stage_shift", 0)
+    out["TM_STAGE_CLASSES"] = facts.get("stage_classes", 0)
+    out["TM_PARTS_MASK"] = facts["junction_parts_mask"]
+    return out | {"TM_TILE": tile, "TM_PIECES": 1, **more}
+
+
+class BoundsRunner:
+    """The kernels of one tokenizer, compiled for one tile size."""
+
+    def __init__(
+        self, facts: Mapping[str, Any], folder: Path, tile: int, *, sanitize: str = "", **more: int
+    ) -> None:
+        self._tile = tile
+        self._library = build(folder, macros(facts, tile, **more), sanitize)
+        self._back = ShimBackend(self._library)
+        names = {field.name for field in TABLES}
+        arrays = {k: v for k, v in facts.items() if k in names and isinstance(v, np.ndarray)}
+        self._tables = {name: self._back.asarray(array) for name, array in arrays.items()}
+        self._count = 0
+
+    def add(self, count: int = 0, **arrays: NDArray[Any]) -> None:
+        """Give the tables more: bitmaps of code points and prefixes of added tokens."""
+        self._tables |= {name: self._back.asarray(array) for name, array in arrays.items()}
+        self._count = count or self._count
+
+    def __call__(
+        self,
+        kernel: str,
+        documents: Sequence[bytes],
+        *,
+        options: int = 0,
+        shuffle: int | None = None,
+        spare_blocks: int = 1,
+    ) -> Bounds:
+        """Run the kernels up to the boundaries; a few blocks more than there are tiles."""
+        back = ShimBackend(self._library, shuffle)
+        text = b"".join(documents)
+        tiles = -(-len(text) // self._tile)
+        words = tiles * self._tile // 32
+        padded = back.zeros(64 + len(text) + 256, np.uint8)
+        padded[:] = 0xE4  # what is readable around the text is no text
+        padded[64 : 64 + len(text)] = np.frombuffer(text, dtype=np.uint8)
+        begins = np.cumsum([0, *map(len, documents)]).astype(np.uint32)
+        arrays = {
+            "doc_begin": back.asarray(begins),
+            "doc_bits": _poisoned(back, words + 2),
+            "doc_flags": _poisoned(back, len(documents)),
+            "start_bits": _poisoned(back, words),
+            "cut_bits": _poisoned(back, words),
+            "tile_words": _poisoned(back, tiles),
+            "counters": _poisoned(back, 64),
+            "dedupe": _poisoned(back, 8),
+        }
+        numbers = {
+            "size": len(text), "documents": len(documents), "tiles": tiles, "dedupe_mask": 7,
+            "options": options, "text": back.address(padded) + 64,
+        }  # fmt: skip
+        batch = fill(BATCH, numbers | {k: back.address(v) for k, v in arrays.items()})
+        tables = fill(
+            TABLES,
+            {k: back.address(v) for k, v in self._tables.items()} | {"added_count": self._count},
+        )
+        for name, blocks in (
+            ("clear_batch", 3), ("mark_documents", 2), (kernel, tiles + spare_blocks),
+        ):  # fmt: skip
+            back.launch(name, blocks, 256, back.address(tables), back.address(batch))
+        assert not arrays["dedupe"].any()
+        return Bounds(
+            _unpacked(arrays["start_bits"], len(text)),
+            _unpacked(arrays["cut_bits"], len(text)),
+            arrays["tile_words"],
+            arrays["doc_flags"],
+            arrays["counters"],
+        )
+
+
+def _poisoned(back: ShimBackend, count: int) -> NDArray[np.uint32]:
+    array = back.zeros(count, np.uint32)
+    array[:] = 0xDEADBEEF
+    return array
+
+
+def _unpacked(bits: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
+    every = np.unpackbits(bits.view(np.uint8), bitorder="little")
+    assert not every[size:].any(), "a bit behind the text"
+    return every[:size]
