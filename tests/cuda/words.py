@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tests.models import Batch
 
 BEFORE = ("clear_batch", "mark_documents", "bounds")  # done by hand here
-SMALL_TABLES = WordCapacity(1 << 18, 1 << 12, 1 << 18)
+SMALL_TABLES = WordCapacity(1 << 20, 1 << 16, 1 << 20)
 PROCESSORS = 2
 
 
@@ -134,13 +134,13 @@ class WordKernels:
             max(len(marks.text), 1), len(marks.begins) - 1, PROCESSORS, self.setting.tile, **room
         )
         arrays = self._arrays(capacity, marks)
-        wanted = np.uint32 if bits == 32 else np.uint16  # noqa: PLR2004
+        wanted = np.uint32 if bits == 32 else np.uint16
         poison = np.iinfo(wanted).max
         out = self.backend.asarray(np.full(capacity.id_count + 64, poison, dtype=wanted))
         values = {name: self.backend.address(array) for name, array in arrays.items()}
         values |= batch_numbers(capacity)
         values |= {
-            "ids" if bits == 32 else "ids16": self.backend.address(out),  # noqa: PLR2004
+            "ids" if bits == 32 else "ids16": self.backend.address(out),
             "text": values["text"] + MARGIN,
             "size": len(marks.text),
             "documents": capacity.documents,
