@@ -280,8 +280,8 @@ def _launch(
 
 def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:  # noqa: ANN401
     """Return offsets of documents on the host, wherever they are: lengths decide about rows."""
-    found = offsets if isinstance(offsets, (np.ndarray, list)) else backend.to_host(offsets)
-    return np.asarray(found, np.int64)
+    is_here = type(offsets) in (np.ndarray, list)  # a device may have a kind of its own
+    return np.asarray(offsets if is_here else backend.to_host(offsets), np.int64)
 
 
 def check_ids(ids: Any) -> None:  # noqa: ANN401 -- an array of the device

@@ -1,0 +1,87 @@
+"""Files to rows and to shards through every kernel, on a device whose streams are late."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from tests.cuda.devices import HostDevice
+from tests.cuda.shim import build
+from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
+from tests.mill.outputs import BOS, digests
+
+from tokenmill import PackedDataset, Tokenizer, pack
+from tokenmill._cuda.encoder import GpuEncoder
+from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
+from tokenmill._pipeline import device as device_module
+from tokenmill._pipeline.device_rows import DeviceRowStream
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+COLUMNS = ("input_ids", "labels", "position_ids", "segment_ids", "attention_mask")
+OPTIONS: list[dict[str, Any]] = [
+    {"context_length": 64, "overlap": 7, "tail": "pad"},
+    {"context_length": 64, "bos": BOS, "special_in_text": "encode", "tail": "pad"},
+]
+
+
+Engines = tuple[GpuEncoder, Tokenizer]
+
+
+class PoolDevice(HostDevice):
+    """A device whose memory, as in a pool, is not used anew before its stream has come there."""
+
+    def __init__(self, library: Path) -> None:
+        super().__init__(library, shuffle=11)
+        self._pool: list[Any] = []
+
+    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        self._pool.append(super().zeros(count, dtype))
+        return self._pool[-1]
+
+
+@pytest.fixture(scope="module")
+def engines(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> Engines:
+    folder = tmp_path_factory.mktemp("kernels")
+
+    def connect(defines: Mapping[str, int]) -> Any:  # noqa: ANN401
+        return PoolDevice(build(folder, defines))
+
+    tokenizer = Tokenizer.load(small_json)
+    return GpuEncoder(GpuTokenizer(tokenizer, _connect=connect)), tokenizer
+
+
+@pytest.fixture(scope="module")
+def dirty(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    return dirty_corpus(tmp_path_factory.mktemp("dirty"))
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_shards_and_rows_are_those_of_the_cpu(
+    options: dict[str, Any],
+    engines: Engines,
+    dirty: Corpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder, tokenizer = engines
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(device_module, "_open", lambda *_: encoder)
+    given: dict[str, Any] = {"max_document_bytes": LONGEST, **options}
+    for device in ("cpu", "cuda"):
+        output = tmp_path / device
+        pack(dirty.paths, output=output, tokenizer=tokenizer, workers=3, device=device, **given)
+    assert digests(tmp_path / "cpu") == digests(tmp_path / "cuda")
+    stored = PackedDataset(tmp_path / "cpu", columns=COLUMNS, torch=False)
+    wanted = stored.batch(np.arange(len(stored)))
+    rows = DeviceRowStream(
+        dirty.paths, tokenizer, columns=COLUMNS, encoder=encoder, batch_bytes=40_000, **given
+    )
+    batches = list(rows)  # late: nothing of it may be overwritten by what came behind it
+    for name in COLUMNS:
+        found = np.concatenate([encoder.backend.to_host(batch[name]) for batch in batches])
+        assert np.array_equal(found, wanted[name]), name
