@@ -34,6 +34,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_rows(tmp_path_factory.mktemp("rows"))
 
 
+@pytest.fixture(scope="module")
+def one_block(library: Path) -> RowShim:
+    return RowShim(library)
+
+
 @pytest.fixture(scope="module", params=[None, 7], ids=["in order", "shuffled blocks"])
 def backend(library: Path, request: pytest.FixtureRequest) -> RowShim:
     return RowShim(library, request.param)
@@ -163,21 +168,21 @@ def overlapping(draw: st.DrawFn) -> Packer:
 @given(lengths=LENGTHS, around=AROUND, packer=PACKERS, looks=LOOKS)
 @settings(max_examples=300, deadline=None)
 def test_every_column_is_that_of_the_cpu(
-    backend: RowShim,
+    one_block: RowShim,
     lengths: list[list[int]],
     around: tuple[int | None, int | None],
     packer: Packer,
     looks: dict[str, Any],
 ) -> None:
-    check(backend, Case(lengths, *around), packer, **looks)
+    check(one_block, Case(lengths, *around), packer, **looks)
 
 
 @given(lengths=LENGTHS, packer=overlapping(), batch_rows=st.integers(1, 3))
 @settings(max_examples=200, deadline=None)
 def test_concat_carries_over_batches_with_overlap_and_every_tail(
-    backend: RowShim, lengths: list[list[int]], packer: Packer, batch_rows: int
+    one_block: RowShim, lengths: list[list[int]], packer: Packer, batch_rows: int
 ) -> None:
-    check(backend, Case(lengths, BOS, EOS), packer, batch_rows=batch_rows)
+    check(one_block, Case(lengths, BOS, EOS), packer, batch_rows=batch_rows)
 
 
 @pytest.mark.parametrize("long", ["split", "truncate", "drop"])

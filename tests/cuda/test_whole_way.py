@@ -52,7 +52,7 @@ def engines(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> Engin
         return PoolDevice(build(folder, defines))
 
     tokenizer = Tokenizer.load(small_json)
-    return GpuEncoder(GpuTokenizer(tokenizer, _connect=connect)), tokenizer
+    return GpuEncoder(GpuTokenizer(tokenizer, batch_bytes=1 << 18, _connect=connect)), tokenizer
 
 
 @pytest.fixture(scope="module")
