@@ -1,22 +1,25 @@
-"""Tokenizing and packing on a CUDA device, with the ids of the CPU engine.
+"""Tokenizing and packing on CUDA devices: text in, ids and rows that stay there out.
 
-`GpuTokenizer` encodes texts, and the ids stay on the device; `GpuRowDataset` gives a training loop
-batches of packed rows there, from text files; `DeviceRowPacker` packs ids that are there already.
-Names are loaded when they are first used; CuPy when a device is opened.
+`GpuTokenizer` is a tokenizer on one device, with the ids of the CPU engine, `GpuTokenizers` on
+several. `GpuRowDataset` gives a training loop batches of packed rows from text files, and
+`DeviceRowPacker` packs ids that are on a device already. `REASONS` says in words why a device does
+not do the work, for a whole call or for one document. CuPy is imported when a tokenizer is put on a
+device, PyTorch with GpuRowDataset, not before.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tokenmill._cuda.gpu_tokenizer import GpuTokenBatch, GpuTokenizer
+from tokenmill._cuda.reasons import DOCUMENT, WHOLE
+from tokenmill._cuda.row_packer import DeviceRowPacker
+from tokenmill._cuda.rows import DeviceRows
+from tokenmill._cuda.several import GpuTokenBatches, GpuTokenizers
+from tokenmill._cuda.texts import FlatTexts
+
 if TYPE_CHECKING:
-    from tokenmill._cuda.gpu_tokenizer import GpuTokenBatch, GpuTokenizer
-    from tokenmill._cuda.reasons import REASONS
-    from tokenmill._cuda.row_packer import DeviceRowPacker
-    from tokenmill._cuda.rows import DeviceRows
-    from tokenmill._cuda.texts import FlatTexts
     from tokenmill._pipeline.device_rows import DeviceRowStream as GpuRowDataset
 
 __all__ = [
@@ -26,28 +29,19 @@ __all__ = [
     "FlatTexts",
     "GpuRowDataset",
     "GpuTokenBatch",
+    "GpuTokenBatches",
     "GpuTokenizer",
+    "GpuTokenizers",
 ]
 
-_HOMES = {
-    "REASONS": "reasons",
-    "DeviceRowPacker": "row_packer",
-    "DeviceRows": "rows",
-    "FlatTexts": "texts",
-    "GpuTokenBatch": "gpu_tokenizer",
-    "GpuTokenizer": "gpu_tokenizer",
-}
+REASONS = {name: words.what for name, words in {**WHOLE, **DOCUMENT}.items()}
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name != "GpuRowDataset":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "GpuRowDataset":
-        value = _row_dataset()
-    else:
-        value = getattr(import_module(f"tokenmill._cuda.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+    globals()[name] = found = _row_dataset()
+    return found
 
 
 def _row_dataset() -> object:

@@ -1,4 +1,4 @@
-"""A device for tests: the kernels as a host library, streams whose work waits until it is asked for.
+"""A device for tests: the kernels as a host library, streams whose work waits until it is wanted.
 
 Nothing that is put on a stream is done before a mark behind it is waited for. So what reads a
 result too early, or overwrites memory that a copy still needs, gives wrong ids here every time.
@@ -91,7 +91,8 @@ class HostDevice(ShimBackend):
         super().launch(name, blocks, threads, tables, batch)
 
     def capture(self, work: Callable[[], None]) -> Graph:
-        self._recording = launches = []
+        launches: list[tuple[Any, ...]] = []
+        self._recording = launches
         work()
         self._recording = None
         return Graph(self, launches)
@@ -120,7 +121,7 @@ class HostDevice(ShimBackend):
         self.upload(array, values.reshape(-1))
         return array
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:  # type: ignore[override]  # noqa: ANN401
         self._stream.run(self._stream.taken)
         return np.array(array)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ class CpuEncoder:
         self.tokenizer = tokenizer
         self.backend = backend
         self.batches: list[int] = []  # documents of each
+        self.fallbacks: Counter[str] = Counter()
 
     def encode_flat(
         self, text: NDArray[np.uint8], offsets: NDArray[np.int64], *, special_in_text: str

@@ -125,7 +125,7 @@ def test_the_command_says_where_it_tokenized_and_why(
     main([*command, "-o", str(tmp_path / "a"), "--device", "auto", "--progress", "none"])
     said = capsys.readouterr().err
     line = next(line for line in said.splitlines() if line.startswith("device"))
-    assert line.split()[1] == "cpu"
+    assert line.split()[1:4] == ["cpu", "no", "GPU:"]
     assert "cupy" in line
     main([*command, "-o", str(tmp_path / "b"), "--json", "--device", "auto"])
     facts = json.loads(capsys.readouterr().out)
@@ -133,6 +133,20 @@ def test_the_command_says_where_it_tokenized_and_why(
     assert "cupy" in facts["device_note"]
     assert main([*command, "-o", str(tmp_path / "c"), "--device", "cuda"]) == 1
     assert "cupy" in capsys.readouterr().err
+
+
+def test_the_command_says_what_the_cpu_did_in_the_place_of_a_gpu(
+    encoder: CpuEncoder, small_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.txt").write_text("hello world")
+    command = ["pack", str(tmp_path / "a.txt"), "-t", str(small_json), "--eos", "</s>"]
+    command += ["--context-length", "4", "--device", "cuda:2", "--progress", "none"]
+    main([*command, "-o", str(tmp_path / "a")])
+    assert "cuda:2  encoded all documents\n" in capsys.readouterr().err
+    encoder.fallbacks.update({"long_word": 1200, "invalid_utf8": 1})
+    main([*command, "-o", str(tmp_path / "b")])
+    said = "encoded all documents but these, which the CPU did: 1 invalid_utf8, 1,200 long_word"
+    assert said in capsys.readouterr().err
 
 
 def test_a_recipe_may_name_the_device(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokenmill._cuda.texts import FlatTexts
@@ -25,6 +26,10 @@ class DeviceEncoder(Protocol):
     def name(self) -> str:
         """The device, for people."""
 
+    @property
+    def fallbacks(self) -> Counter[str]:
+        """Documents that the CPU engine encoded in the device's place, so far, by reason."""
+
     def encode_flat(
         self, text: NDArray[np.uint8], offsets: NDArray[np.int64], *, special_in_text: str
     ) -> tuple[Any, Any]:
@@ -42,15 +47,16 @@ class DeviceEncoder(Protocol):
 
 
 class GpuEncoder:
-    """A GpuTokenizer as a DeviceEncoder."""
+    """A GpuTokenizer as a DeviceEncoder, with an account of its own."""
 
     def __init__(self, tokenizer: GpuTokenizer) -> None:
         self._tokenizer = tokenizer
+        self.fallbacks: Counter[str] = Counter()
 
     @property
     def backend(self) -> RowBackend:
         """What runs kernels on the device."""
-        return self._tokenizer._backend  # noqa: SLF001 -- rows run beside it
+        return self._tokenizer.backend
 
     @property
     def name(self) -> str:
@@ -68,6 +74,7 @@ class GpuEncoder:
         batch = self._tokenizer.encode_batch(
             FlatTexts(text, offsets), special_in_text=special_in_text
         )
+        self.fallbacks.update(batch.fallbacks)
         return batch.ids, batch.offsets
 
     def encode_host(
@@ -82,11 +89,12 @@ class GpuEncoder:
         batch = self._tokenizer.encode_batch(
             FlatTexts(text, offsets), dtype=dtype, special_in_text=special_in_text, output="host"
         )
+        self.fallbacks.update(batch.fallbacks)
         return batch.ids, batch.offsets
 
 
 def open_encoder(tokenizer: object, device: int = 0) -> DeviceEncoder:
     """Open a device for a tokenizer; DeviceError says why where that cannot be."""
-    from tokenmill._cuda.gpu_tokenizer import GpuTokenizer  # noqa: PLC0415 -- takes a moment
+    from tokenmill._cuda.choose import opened  # noqa: PLC0415 -- takes a moment
 
-    return GpuEncoder(GpuTokenizer(tokenizer, device))
+    return GpuEncoder(opened(tokenizer, device))

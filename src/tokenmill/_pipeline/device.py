@@ -18,11 +18,22 @@ _CUDA = re.compile(r"cuda(?::([0-9]+))?")
 
 @dataclass(frozen=True)
 class Device:
-    """What tokenizes: `encoder` is None on the CPU; `note` says for people what, and why."""
+    """What tokenizes: `encoder` is None on the CPU, and `why` says why it had to be."""
 
     name: str
     encoder: SharedEncoder | None = None
-    note: str = ""
+    why: str = ""
+
+    @property
+    def note(self) -> str:
+        """Say for people why it is not a GPU, or what the CPU did in its place; "" on the CPU."""
+        if self.encoder is None:
+            return self.why
+        fallbacks = self.encoder.fallbacks
+        if not fallbacks:
+            return "encoded all documents"
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(fallbacks.items()))
+        return f"encoded all documents but these, which the CPU did: {counts}"
 
 
 CPU = Device("cpu")
@@ -46,10 +57,10 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
     except TokenmillError as error:
         if device != "auto":
             raise
-        return Device("cpu", note=f"no GPU: {error}")
+        return Device("cpu", why=f"no GPU: {error}")
     from tokenmill._pipeline.shared_encoder import SharedEncoder  # noqa: PLC0415
 
-    return Device(f"cuda:{number}", SharedEncoder(encoder), encoder.name)
+    return Device(f"cuda:{number}", SharedEncoder(encoder))
 
 
 def _open(tokenizer: Tokenizer, number: int) -> DeviceEncoder:

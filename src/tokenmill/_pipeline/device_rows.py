@@ -64,7 +64,8 @@ class DeviceRowStream:
     `threads` threads read and parse ahead; the encoder is opened when the iteration begins.
 
     Counts of the epoch at hand, in this process: `documents`, `skipped` (by reason), `tokens`,
-    `rows`, `padding`, `dropped`, `repeated`, `dropped_rows`. Bad records are counted and left out,
+    `rows`, `padding`, `dropped`, `repeated`, `dropped_rows`, and `fallbacks`, the documents that
+    the CPU engine encoded in the device's place, by reason. Bad records are counted and left out,
     or raise where `on_bad` says "fail".
     """
 
@@ -118,11 +119,13 @@ class DeviceRowStream:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         encoder = self._open()
+        before = encoder.fallbacks.copy()
         self._begin_counts()
         packer = self._packer(encoder)
         try:
             for group in self._groups():
                 ids, offsets = self._encoded(encoder, group)
+                self.fallbacks = encoder.fallbacks - before
                 yield from self._batches(packer.add(ids, offsets), packer)
             yield from self._batches(packer.finish(), packer)
         finally:
@@ -155,6 +158,7 @@ class DeviceRowStream:
 
     def _begin_counts(self) -> None:
         self.skipped: Counter[str] = Counter()
+        self.fallbacks: Counter[str] = Counter()
         self.documents = self.tokens = self.rows = 0
         self.padding = self.dropped = self.repeated = self.dropped_rows = 0
 

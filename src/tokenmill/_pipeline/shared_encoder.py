@@ -16,6 +16,8 @@ import numpy as np
 from tokenmill._batch import TokenBatch
 
 if TYPE_CHECKING:
+    from collections import Counter
+
     from numpy.typing import NDArray
 
     from tokenmill._cuda.encoder import DeviceEncoder
@@ -46,6 +48,11 @@ class SharedEncoder:
         self._list = threading.Lock()
         self._device = threading.Lock()
         self.batches = 0
+
+    @property
+    def fallbacks(self) -> Counter[str]:
+        """Documents that the CPU engine encoded in the device's place, by reason."""
+        return self._encoder.fallbacks
 
     def encode(
         self,
