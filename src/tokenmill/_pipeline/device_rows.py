@@ -69,6 +69,9 @@ class DeviceRowStream:
     or raise where `on_bad` says "fail".
     """
 
+    skipped: Counter[str]
+    fallbacks: Counter[str]
+
     def __init__(
         self,
         inputs: Any,  # noqa: ANN401 -- as of pack
@@ -157,8 +160,8 @@ class DeviceRowStream:
         )
 
     def _begin_counts(self) -> None:
-        self.skipped: Counter[str] = Counter()
-        self.fallbacks: Counter[str] = Counter()
+        self.skipped = Counter()
+        self.fallbacks = Counter()
         self.documents = self.tokens = self.rows = 0
         self.padding = self.dropped = self.repeated = self.dropped_rows = 0
 
