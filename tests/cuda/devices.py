@@ -6,6 +6,7 @@ result too early, or overwrites memory that a copy still needs, gives wrong ids 
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +27,9 @@ class DeviceMemory(np.ndarray[Any, Any]):
     """An array that stands for one of the device."""
 
 
+_LOCK = threading.RLock()  # the host library has one set of shared memory for all threads
+
+
 class Stream:
     """Work in order, none of it done yet."""
 
@@ -35,13 +39,15 @@ class Stream:
         self.done = 0
 
     def put(self, work: Callable[[], None]) -> None:
-        self.work.append(work)
-        self.taken += 1
+        with _LOCK:
+            self.work.append(work)
+            self.taken += 1
 
     def run(self, until: int) -> None:
-        while self.done < until:
-            self.done += 1  # before: work that waits for a mark behind it would never end
-            self.work.popleft()()
+        with _LOCK:
+            while self.done < until:
+                self.done += 1  # before: work that waits for a mark behind it would never end
+                self.work.popleft()()
 
 
 class Mark:
@@ -131,8 +137,9 @@ class HostDevice(ShimBackend):
         self._copy(target, kept)
 
     def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
-        assert self.is_pinned(target), "such a copy would wait"
-        self._copy(target[: array.size], array)
+        if array.size:
+            assert self.is_pinned(target), "such a copy would wait"
+            self._copy(target[: array.size], array)
 
     def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
         self._copy(target, array)

@@ -179,7 +179,7 @@ class Ring:
             self._drain(run, lane)
         if lane is None or not lane.holds(size, documents):
             self._lanes[number] = None
-            size = max(size, self._chunk, 0 if lane is None else lane.slot.size)
+            size = max(size, 0 if lane is None else lane.slot.size)
             self._settle()
             lane = self._lanes[number] = Lane(self._engine, size, documents)
         return lane

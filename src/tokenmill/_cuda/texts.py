@@ -155,8 +155,10 @@ def _of_chunk(pa: Any, chunk: Any, first: int) -> Part:  # noqa: ANN401
     narrow = {pa.string(), pa.binary()}
     if chunk.null_count:
         raise NotTexts
+    if chunk.type in (pa.string_view(), pa.binary_view()):
+        chunk = chunk.cast(pa.large_binary())
     if chunk.type not in wide | narrow:
-        chunk = chunk.cast(pa.large_string())
+        raise NotTexts
     dtype = np.dtype(np.int64 if chunk.type in wide else np.int32)
     _, offsets, data = chunk.buffers()
     if offsets is None or len(chunk) == 0:
