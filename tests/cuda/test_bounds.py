@@ -144,9 +144,11 @@ def test_all_longer_strings(make: Make, name: str) -> None:
         assert_same_both_ways(make(name), facts_by_name(name), texts)
 
 
-@pytest.mark.parametrize(("name", "tile"), list(product(IN_USE, (64, 128))))
+@pytest.mark.parametrize(
+    ("name", "tile"), [*((name, 64) for name in IN_USE), ("llama3", 128), ("kimi", 128)]
+)
 def test_long_strings_over_every_edge(make: Make, name: str, tile: int) -> None:
-    texts = class_strings(33, 300, 700) + class_strings(34, 200, 700, CASED_ALPHABET)
+    texts = class_strings(33, 150, 700) + class_strings(34, 100, 700, CASED_ALPHABET)
     texts += at_block_edges()[:: 3 if tile == 64 else 17]
     assert_same_both_ways(make(name, tile), facts_by_name(name), texts, tile)
 
@@ -179,7 +181,7 @@ def test_every_code_point_in_context(make: Make, name: str) -> None:
     assert_same_both_ways(make(name, 8192), facts_by_name(name), texts, 8192)
 
 
-@pytest.mark.parametrize("name", IN_USE)
+@pytest.mark.parametrize("name", ["gpt2", "llama3", "o200k"])
 def test_hostile_texts_in_tiles_of_the_usual_size(make: Make, name: str) -> None:
     texts = list(hostile_texts(9000).values())
     assert_same_both_ways(make(name, 8192), facts_by_name(name), texts, 8192)
@@ -191,7 +193,7 @@ def test_hostile_texts_in_tiles_of_the_usual_size(make: Make, name: str) -> None
         ("llama3", "1" * 80_000),
         ("llama3", "!" + "\n" * 80_000),
         ("llama3", "a\n" + " " * 80_000 + "b"),
-        ("o200k", "a" + "\u0301" * 40_000),
+        ("o200k", "a" + "\u0301" * 33_000),
     ],
 )
 def test_runs_too_long_to_follow(make: Make, name: str, text: str) -> None:
@@ -233,7 +235,7 @@ def check_rule(rule: NativeRule, folder: Path) -> None:
         assert_same_both_ways(BoundsRunner(facts, folder, 64), facts, texts)
 
 
-@pytest.mark.parametrize("rule", rules_of_every_kind()[::41], ids=name_of)
+@pytest.mark.parametrize("rule", rules_of_every_kind()[5::71], ids=name_of)
 def test_rules_of_many_kinds(rule: NativeRule, tmp_path: Path) -> None:
     check_rule(rule, tmp_path)
 
