@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests import vocabularies
+from tests.cuda.sanitized import run_sanitized
 from tests.cuda.words import Result, Setting, WordKernels, batch_of, mark, split, whole
 from tests.models import (
     AS_TEXT,
@@ -354,3 +355,8 @@ def test_a_vocabulary_of_pairs_and_random_bytes(folder: Path) -> None:
     kernels = WordKernels(folder, device_tables(engine), Setting())
     for time in range(2):
         check(kernels.run(whole(texts)), engine, texts, time)
+
+
+def test_kernels_under_sanitizers(folder: Path) -> None:
+    run = run_sanitized(folder)
+    assert run.stdout.endswith("clean\n"), run.stdout + run.stderr

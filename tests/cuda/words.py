@@ -101,7 +101,8 @@ class WordKernels:
     """Tables on the host library, and batches through them."""
 
     def __init__(self, folder: Path, device: Mapping[str, Any], setting: Setting) -> None:
-        library = build(folder, defines(device, setting.tile), setting.sanitize)
+        macros = defines(device, setting.tile)
+        library = build(folder, macros, setting.sanitize, "word_kernels.h")
         self.backend = ShimBackend(library, setting.shuffle)
         self.setting = setting
         self._tables = {

@@ -85,6 +85,12 @@ class WordCapacity:
     long_slots: int = 1 << 20  # of 16 bytes
     long_capacity: int = 1 << 24  # bytes, and ids, of long words
 
+    def __post_init__(self) -> None:
+        """Check what the kernels rely on: masks, and places in the bits that a code has."""
+        for size, most in ((self.entries, 1 << 26), (self.long_slots, 1 << 29)):
+            if size & (size - 1) or not 0 < size <= most:
+                raise ValueError(f"expected a power of two up to {most}, got {size}")
+
 
 def steps(capacity: Capacity) -> list[Step]:
     """Return the launches that encode a batch, in order."""
@@ -235,6 +241,6 @@ def _as_pieces(text: NDArray[np.uint8], records: NDArray[np.uint32]) -> NDArray[
     """Return the misses that can also be pieces of a cut word: those with a 3-byte character."""
     leads = np.concatenate([[0], np.cumsum(text >= THREE_BYTES)])
     begin, end = records[:, 0], records[:, 0] + records[:, 1]
-    pieces = records[leads[end] > leads[begin]].copy()
+    pieces: NDArray[np.uint32] = records[leads[end] > leads[begin]].copy()
     pieces[:, 1] |= PIECE
     return pieces

@@ -87,7 +87,8 @@ TM_DEVICE void list_starts(const Batch* batch, u32 base, LookUpTile& tile) {
             u32 rank = tile.ranks[i];
             for (u32 bits = starts[i]; bits != 0; bits &= bits - 1) {
                 const u32 bit = lowest_bit(bits);
-                const u32 marks = (opens >> bit & 1) * kOpensDocument | (cut >> bit & 1) * kAfterCut;
+                const u32 marks =
+                    (opens >> bit & 1) * kOpensDocument | (cut >> bit & 1) * kAfterCut;
                 tile.starts[rank++] = u16(32 * i + bit + marks);
             }
         }
@@ -199,7 +200,8 @@ TM_DEVICE void write_misses(const Batch* batch, u32 base, u32 first, LookUpTile&
             const TileWord word = word_at(tile, i, words);
             u32 code = kLost;
             if (tile.has_room != 0) {
-                const u32 rank = tile.miss_ranks[i / 32] + count_bits(others & ((1u << i % 32) - 1));
+                const u32 rank =
+                    tile.miss_ranks[i / 32] + count_bits(others & ((1u << i % 32) - 1));
                 const u32 miss = tile.first_miss + rank;
                 batch->misses[miss] =
                     make_uint4(base + word.place, word.size | (word.piece ? kPiece : 0),
