@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,12 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def _no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Be a machine without a GPU."""
+    monkeypatch.setitem(sys.modules, "cupy", None)
+
+
+@pytest.fixture
 def encoder(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> CpuEncoder:
     """Open this encoder where a GPU is asked for."""
     fake = CpuEncoder(tokenizer, None)  # type: ignore[arg-type]
@@ -92,6 +99,7 @@ def test_a_run_that_one_device_began_is_finished_by_another(
     assert len(encoder.batches) == asked
 
 
+@pytest.mark.usefixtures("_no_cupy")
 def test_without_a_gpu_cuda_raises_the_reason_and_auto_takes_the_cpu(
     dirty: Corpus, tokenizer: Tokenizer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +124,7 @@ def test_a_device_that_there_is_not(
         pack(dirty.paths, output=tmp_path, tokenizer=tokenizer, context_length=8, device=device)
 
 
+@pytest.mark.usefixtures("_no_cupy")
 def test_the_command_says_where_it_tokenized_and_why(
     small_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,6 +158,7 @@ def test_the_command_says_what_the_cpu_did_in_the_place_of_a_gpu(
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("_no_cupy")
 def test_a_recipe_may_name_the_device(
     small_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -260,8 +261,9 @@ def test_options_that_do_not_go_together(
 
 
 def test_without_a_gpu_the_reason_is_raised_when_it_begins(
-    encoder: CpuEncoder, numbered: list[str]
+    encoder: CpuEncoder, numbered: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
     rows = DeviceRowStream(numbered, encoder.tokenizer, context_length=8)
     with pytest.raises(TokenmillError, match="cupy"):
         next(iter(rows))

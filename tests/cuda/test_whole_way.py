@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,8 +22,8 @@ from tokenmill._pipeline.device_rows import DeviceRowStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ("input_ids", "labels", "position_ids", "segment_ids", "attention_mask")
 OPTIONS: list[dict[str, Any]] = [
     {"context_length": 64, "overlap": 7, "tail": "pad"},
@@ -87,3 +89,33 @@ def test_shards_and_rows_are_those_of_the_cpu(
         assert np.array_equal(found, wanted[name]), name
     assert set(rows.fallbacks) == ({"added_token"} if "special_in_text" in options else set())
     assert rows.fallbacks.total() < rows.documents
+
+
+def test_the_check_for_real_devices_finds_rows_equal(
+    engines: Engines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    tool = import_module("_gpu_rows")
+    encoder, tokenizer = engines
+    flat = tool.cut("hello world\ncaf\u00e9 12\n\n".encode() * 400, 50)
+    assert len(flat[1]) > 100
+    reports = list(tool.check(encoder._tokenizer, tokenizer, flat, 64))
+    assert [(r.way, r.dtype, r.wrong) for r in reports] == [
+        (way, dtype, ()) for way in ("concat", "bestfit") for dtype in ("int64", "int32")
+    ]
+    assert all(report.tokens > 1000 for report in reports)
+    monkeypatch.setattr(tool, "expected", wrong_labels(tool.expected))
+    assert {report.wrong for report in tool.check(encoder._tokenizer, tokenizer, flat, 64)} == {
+        ("labels",)
+    }
+
+
+def wrong_labels(expected: Any) -> Any:  # noqa: ANN401
+    """Spoil what the rows are compared with."""
+
+    def spoilt(*arguments: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+        tables: list[dict[str, Any]] = expected(*arguments)
+        tables[-1]["labels"][-1, 0] += 1
+        return tables
+
+    return spoilt
