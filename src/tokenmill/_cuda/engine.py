@@ -75,7 +75,11 @@ class Tables:
     """The tables of a tokenizer on a device, and a struct for either set of added tokens."""
 
     def __init__(
-        self, backend: Backend, facts: Mapping[str, Any], meta: Mapping[str, Any], words: WordCapacity
+        self,
+        backend: Backend,
+        facts: Mapping[str, Any],
+        meta: Mapping[str, Any],
+        words: WordCapacity,
     ) -> None:
         arrays = {name: backend.asarray(array) for name, array in host_tables(facts).items()}
         arrays |= {name: backend.zeros(*room) for name, room in word_buffers(words).items()}
