@@ -93,7 +93,9 @@ def assert_equal_bits(got: Any, wanted: Any, texts: Sequence[str], what: object)
         i = int(np.searchsorted(begins, at[0], "right")) - 1
         part = slice(max(begins[i], at[0] - 40), min(begins[i + 1], at[0] + 24))
         shown = "".join(texts).encode()[part]
-        pytest.fail(f"{what}: {shown!r}: got {got[part].tolist()}, expected {wanted[part].tolist()}")
+        pytest.fail(
+            f"{what}: {shown!r}: got {got[part].tolist()}, expected {wanted[part].tolist()}"
+        )
 
 
 def assert_same_both_ways(
