@@ -53,16 +53,15 @@ def opened(tokenizer: object, number: int, *, retry: bool = True) -> GpuTokenize
     with _LOCK:
         known = _OPENED.setdefault(tokenizer, {})
         entry = known.get(number)
-        if isinstance(entry, GpuTokenizer):
-            return entry
-        if entry is not None and not retry:
-            raise entry
-        try:
-            made = known[number] = GpuTokenizer(tokenizer, number)
-        except DeviceError as error:
-            known[number] = error.with_traceback(None)
-            raise
-        return made
+        if entry is None or (retry and isinstance(entry, DeviceError)):
+            try:
+                entry = GpuTokenizer(tokenizer, number)
+            except DeviceError as error:
+                entry = error.with_traceback(None)
+            known[number] = entry
+    if isinstance(entry, DeviceError):
+        raise entry
+    return entry
 
 
 def _encode(gpu: GpuTokenizer, asked: Asked) -> TokenBatch:

@@ -72,6 +72,11 @@ class Capacity:
         return self.misses or self.size // 3 + 1024
 
     @property
+    def long_blocks(self) -> int:
+        """How many long words are merged side by side."""
+        return 4 * self.processors
+
+    @property
     def id_count(self) -> int:
         """How many ids there is room for."""
         return self.ids or self.size
@@ -120,7 +125,7 @@ def miss_steps(capacity: Capacity) -> list[Step]:
         Step("merge_32", processors * 8, 128),
         Step("merge_64", processors * 8, 64),
         Step("merge_128", processors * 8, 32),
-        Step("merge_long", processors, 256),
+        Step("merge_long", capacity.long_blocks, 256),
     ]
 
 
@@ -148,7 +153,7 @@ def buffers(capacity: Capacity) -> Buffers:
         "miss_counts": (misses, np.uint32),
         "arena": (capacity.size + 64, np.uint32),
         "dedupe": (capacity.dedupe, np.uint32),
-        "scratch": (capacity.processors * 4 * LONGEST_WORD, np.uint32),
+        "scratch": (capacity.long_blocks * 4 * LONGEST_WORD, np.uint32),
         "counters": (64, np.uint32),
     }
 
@@ -164,7 +169,7 @@ def batch_numbers(capacity: Capacity) -> dict[str, int]:
         "miss_capacity": capacity.miss_count,
         "id_capacity": capacity.id_count,
         "dedupe_mask": capacity.dedupe - 1,
-        "scratch_blocks": capacity.processors,
+        "scratch_blocks": capacity.long_blocks,
         "text_capacity": capacity.size,
     }
 
@@ -204,7 +209,7 @@ def seed_words(
     counters[0] = len(records)
     arrays = {
         name: backend.zeros(*buffers(capacity)[name])
-        for name in ("miss_lists", "miss_counts", "arena", "scratch")
+        for name in ("miss_lists", "miss_counts", "arena")
     }
     arrays["misses"] = backend.asarray(records.reshape(-1))
     arrays["counters"] = backend.asarray(counters)
@@ -214,7 +219,8 @@ def seed_words(
     values |= {"text": backend.address(padded) + MARGIN, "size": text.size}
     values["options"] = KEEP_REPEATS | LEARN
     batch = backend.asarray(fill(BATCH, values))
-    for step in [*miss_steps(capacity), Step("insert_words", processors * 4, 256)]:
+    merges = [step for step in miss_steps(capacity) if step.name != "merge_long"]
+    for step in [*merges, Step("insert_words", processors * 4, 256)]:
         backend.launch(step.name, step.blocks, step.threads, tables, backend.address(batch))
     backend.to_host(arrays["counters"])  # waits: the arrays above must outlive the launches
 

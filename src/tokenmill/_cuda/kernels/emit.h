@@ -5,7 +5,7 @@ constexpr u32 kEmitThreads = 256;
 constexpr u32 kEmitWords = 4 * kEmitThreads;  // of a round
 constexpr u32 kStagedIds = 3072;
 constexpr u32 kFromLongIds = 0x80000000u;  // of a source: long_ids, not the arena
-constexpr u32 kCopyThreads = 8;            // that copy one list of ids together
+constexpr u32 kCopyThreads = 4;            // that copy one list of ids together
 
 // Every miss gets the ids of the one that stands for it, and its tile their number. One warp a
 // tile.
@@ -111,6 +111,7 @@ TM_DEVICE void count_ids(const Tables* tables, const Batch* batch, u32 words, Em
 // round's ids begin; it takes the place of a code whose word opens a document.
 TM_DEVICE void stage_words(const Tables* tables, u32* codes, u32 words, u32 window, u32 out,
                            EmitBlock& block) {
+    const uint4* entries = tables->words;
     TM_THREADS(t, kEmitThreads) {
         u32 at = block.offsets[t] - window;  // below kStagedIds: in the window
         const bool outside = window != 0 && int(block.offsets[t + 1] - window) <= 0;
@@ -124,7 +125,7 @@ TM_DEVICE void stage_words(const Tables* tables, u32* codes, u32 words, u32 wind
             if (kind == kOne && at < kStagedIds) {
                 block.ids[at] = code & kExternalMask;
             } else if (kind == kMany) {
-                const uint4 value = read_table(tables->words + 2 * u64(code & kManySlot) + 1);
+                const uint4 value = read_table(entries + 2 * u64(code & kManySlot) + 1);
                 TM_UNROLL
                 for (u32 k = 0; k < kInlineIds; ++k) {
                     if (k < count && at + k < kStagedIds) {

@@ -112,19 +112,25 @@ TM_DEVICE u32 long_facts(u32 size, bool piece, u32 count) {
     return size | (piece ? 64u : 0u) | count << 8;
 }
 
+// A copy: what the struct says would be loaded anew after every write.
+struct WordTable {
+    const uint4* words;
+    u32 mask;
+};
+
 // The entry of a short word and its value.
-TM_DEVICE bool find_word(const uint4* words, u32 mask, uint4 key, u32& slot, uint4& value) {
-    slot = hash_key(key) & mask;
+TM_DEVICE bool find_word(const WordTable& table, uint4 key, u32& slot, uint4& value) {
+    slot = hash_key(key) & table.mask;
     for (u32 probe = 0; probe < kProbes; ++probe) {
-        const uint4 found = read_table(words + 2 * u64(slot));
-        value = read_table(words + 2 * u64(slot) + 1);
+        const uint4 found = read_table(table.words + 2 * u64(slot));
+        value = read_table(table.words + 2 * u64(slot) + 1);
         if (same_words(found, key)) {
             return true;
         }
         if (found.w == 0) {
             return false;
         }
-        slot = (slot + 1) & mask;
+        slot = (slot + 1) & table.mask;
     }
     return false;
 }
