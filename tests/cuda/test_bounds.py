@@ -34,7 +34,7 @@ from tokenmill import _core
 from tokenmill._compile.rules import pattern_of, recognise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tests.cuda.bounds_run import Bounds
@@ -58,18 +58,17 @@ def facts_by_name(name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def make(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Make]:
+def make(tmp_path_factory: pytest.TempPathFactory) -> Make:
     """Runners by the name of the split, each compiled once."""
     folder: Path = tmp_path_factory.mktemp("kernels")
     runners: dict[object, BoundsRunner] = {}
 
-    def runner(name: str, tile: int = 64, **more: int) -> BoundsRunner:
-        key = name, tile, *more.items()
-        if key not in runners:
-            runners[key] = BoundsRunner(facts_by_name(name), folder, tile, **more)
-        return runners[key]
+    def runner(name: str, tile: int = 64) -> BoundsRunner:
+        if (name, tile) not in runners:
+            runners[name, tile] = BoundsRunner(facts_by_name(name), folder, tile)
+        return runners[name, tile]
 
-    yield runner
+    return runner
 
 
 def kernels_of(facts: dict[str, Any]) -> list[str]:
@@ -93,7 +92,9 @@ def assert_equal_bits(got: Any, wanted: Any, texts: Sequence[str], what: object)
         i = int(np.searchsorted(begins, at[0], "right")) - 1
         part = slice(max(begins[i], at[0] - 40), min(begins[i + 1], at[0] + 24))
         shown = "".join(texts).encode()[part]
-        pytest.fail(f"{what}: {shown!r}: got {got[part].tolist()}, expected {wanted[part].tolist()}")
+        pytest.fail(
+            f"{what}: {shown!r}: got {got[part].tolist()}, expected {wanted[part].tolist()}"
+        )
 
 
 def assert_same_both_ways(
@@ -219,7 +220,7 @@ def test_empty_documents_and_no_text(make: Make) -> None:
 
 def test_order_of_blocks_does_not_matter(make: Make) -> None:
     choose = random.Random(8)  # noqa: S311
-    documents = [choose.randbytes(70) + "a\n b".encode() * 9 for _ in range(40)]
+    documents = [choose.randbytes(70) + b"a\n b" * 9 for _ in range(40)]
     runs = [make("o200k")("bounds_masks", documents, shuffle=seed) for seed in (None, 1, 2, 3)]
     for other in runs[1:]:
         assert np.array_equal(runs[0].starts, other.starts)

@@ -67,7 +67,9 @@ def test_longer_sequences_at_the_limits(run: BoundsRunner) -> None:
 
 
 def test_every_code_point_with_a_byte_missing_or_wrong(run: BoundsRunner) -> None:
-    texts = [chr(code).encode() for code in (*range(0x80, 0xD800, 37), *range(0xE000, 0x110000, 501))]
+    texts = [
+        chr(code).encode() for code in (*range(0x80, 0xD800, 37), *range(0xE000, 0x110000, 501))
+    ]
     whole = b"".join(texts)
     documents = [whole, *(text[:-1] for text in texts), *(text[1:] for text in texts)]
     documents += [text[:-1] + b"\x41" for text in texts] + [text + b"\x80" for text in texts]
@@ -81,10 +83,12 @@ def garbage(seed: int, count: int) -> list[bytes]:
     documents = []
     for _ in range(count):
         size = choose.choice((0, 1, 2, 3, 5, 31, 32, 33, 64, 90, 200))
-        pool = choose.choice((bytes(range(256)), LIMITS, b"\x80\xbf", b"\xf4\x8f\xff", b" \n\xe3\x80"))
+        pool = choose.choice(
+            (bytes(range(256)), LIMITS, b"\x80\xbf", b"\xf4\x8f\xff", b" \n\xe3\x80")
+        )
         broken = bytearray(sound * 2)
         broken[choose.randrange(len(broken))] = choose.randrange(256)
-        documents += [bytes(choose.choices(pool, k=size)), sound, bytes(broken), sound[: size]]
+        documents += [bytes(choose.choices(pool, k=size)), sound, bytes(broken), sound[:size]]
     return documents
 
 
@@ -129,7 +133,9 @@ def test_added_tokens_are_never_missed(tmp_path: Path, more: list[bytes]) -> Non
     run = BoundsRunner(facts_by_name("gpt2"), tmp_path, 64)
     run.add(count=len(tokens), **added_tables(tokens))
     parts = [b"<|endoftext|>", b"<s>", b"<|end", b"<", b"a < b |>", b"[x", b"#1", b"~~~~~~~"]
-    documents = [b"y" * n + part + tail for part in parts for n in range(70) for tail in (b"", b" ")]
+    documents = [
+        b"y" * n + part + tail for part in parts for n in range(70) for tail in (b"", b" ")
+    ]
     text = b"".join(documents)
     ends = np.cumsum([len(document) for document in documents]).tolist()
     for kernel in KERNELS:
@@ -157,9 +163,7 @@ print("clean")
 """
 
 
-@pytest.mark.parametrize(
-    "name", ["o200k", pytest.param("llama3", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("name", ["o200k", pytest.param("llama3", marks=pytest.mark.slow)])
 def test_under_sanitizers(tmp_path: Path, name: str) -> None:
     compiler = os.environ.get("CXX", "g++")
     found = subprocess.run(  # noqa: S603
