@@ -111,9 +111,10 @@ public:
     [[nodiscard]] Bytes meta() const noexcept { return meta_; }
     // The serialized normalizer; empty where text stays as it is.
     [[nodiscard]] Bytes normalizer() const { return blob_.get<std::uint8_t>(kNormalizer); }
-    // Is every range between added tokens split as it stands, nothing put before or trimmed?
+    // Is every range between added tokens split as it stands, nothing put before it? (What is
+    // trimmed is the offsets of words, never their text.)
     [[nodiscard]] bool has_plain_ranges() const noexcept {
-        return prefix_space_ == PrefixSpace::Never && trim_ == Trim::Never && !whole_ranges_;
+        return prefix_space_ == PrefixSpace::Never && !whole_ranges_;
     }
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;

@@ -25,23 +25,33 @@ class TokenBatch:
     `spans`, if they were asked for, has a row (begin, end) for every id: the part of its text that
     it stands for; the spans of row `i` are `spans[offsets[i]:offsets[i + 1]]`.
     Indexing returns views, not copies.
+
+    `device` says what encoded it: "cpu", or a device as "cuda:0"; `reason` says why it was the CPU
+    where a device was asked for.
     """
 
-    __slots__ = ("ids", "offsets", "spans")
+    __slots__ = ("device", "ids", "offsets", "reason", "spans")
 
     ids: NDArray[Any]
     offsets: NDArray[np.int64]
     spans: NDArray[np.uint32] | None
+    device: str
+    reason: str | None
 
     def __init__(
         self,
         ids: NDArray[Any],
         offsets: NDArray[np.int64],
         spans: NDArray[np.uint32] | None = None,
+        *,
+        device: str = "cpu",
+        reason: str | None = None,
     ) -> None:
         self.ids = ids
         self.offsets = offsets
         self.spans = spans
+        self.device = device
+        self.reason = reason
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -110,7 +120,7 @@ class TokenBatch:
             offsets = self.offsets[start : stop + 1]
             part = slice(offsets[0], offsets[-1])
             spans = None if self.spans is None else self.spans[part]
-            return TokenBatch(self.ids[part], offsets - offsets[0], spans)
+            return self._with(self.ids[part], offsets - offsets[0], spans)
         rows = range(start, stop, step)
         offsets = np.zeros(len(rows) + 1, dtype=np.int64)
         np.cumsum([self.offsets[i + 1] - self.offsets[i] for i in rows], out=offsets[1:])
@@ -120,7 +130,12 @@ class TokenBatch:
             return np.concatenate(parts) if parts else column[:0]
 
         spans = None if self.spans is None else picked(self.spans)
-        return TokenBatch(picked(self.ids), offsets, spans)
+        return self._with(picked(self.ids), offsets, spans)
+
+    def _with(
+        self, ids: NDArray[Any], offsets: NDArray[np.int64], spans: NDArray[np.uint32] | None
+    ) -> TokenBatch:
+        return TokenBatch(ids, offsets, spans, device=self.device, reason=self.reason)
 
 
 # What models call the columns.

@@ -26,6 +26,7 @@
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
       +- InputError(OSError)               an input that vanished, changed or is damaged: path
       +- MissingDependency(ImportError)    an optional package that is not installed: name
+      +- DeviceError(RuntimeError)         a device that cannot do what was asked: reason
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
@@ -257,6 +258,14 @@ class MissingDependency(TokenmillError, ImportError):
     def __init__(self, problem: str, *, name: str = "", hint: str = "") -> None:
         super().__init__(problem, where=name, hint=hint)
         self.name = name
+
+
+class DeviceError(TokenmillError, RuntimeError):
+    """A device that cannot do what was asked; `reason` is a name in `tokenmill.cuda.REASONS`."""
+
+    def __init__(self, problem: str, *, reason: str = "", where: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.reason = reason
 
 
 class ReferencePathWarning(UserWarning):

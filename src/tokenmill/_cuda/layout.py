@@ -1,8 +1,9 @@
-"""What the kernels are given: two structs of pointers and numbers, each field eight bytes wide.
+"""What the kernels are given: structs of pointers and numbers, each field eight bytes wide.
 
 Every kernel has the same two arguments, `const Tables*` and `const Batch*`, which lie in device
-memory. So a captured graph of launches serves every batch: only the structs change. The C text of
-the structs is made from the lists below, so there is nothing to keep in step.
+memory. So a captured graph of launches serves every batch: only the structs change. The kernel that
+lays out rows has `const Rows*` in place of the batch. The C text of the structs is made from the
+lists below, so there is nothing to keep in step.
 """
 
 from __future__ import annotations
@@ -66,7 +67,8 @@ TABLES = _fields("""
     long_bytes: u8*             // their bytes, back to back
     long_ids: u32*              // and ids
     long_capacity: u64          // of both
-    learnt: u32*                // [0] entries of words, [1] of long_slots, [2] long_bytes, [3] long_ids
+    learnt: u32*                // [0] words, [1] long_slots, [2] long_bytes, [3] long_ids: how full
+    early_parts: const u32*     // a bit for each internal id that takes part in an earlier merge
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.
@@ -87,7 +89,7 @@ BATCH = _fields("""
     id_base: u32*               // and of all tiles before; tiles + 1
     misses: uint4*              // words that the tables do not know
     miss_capacity: u64
-    miss_first: u32*            // per miss: the first one with the same bytes
+    miss_first: u32*            // not used: a miss says itself which one stands for it
     miss_lists: u32*            // misses to merge, by class of length
     miss_counts: u32*           // per miss: its ids
     arena: u32*                 // ids of the misses
@@ -101,12 +103,61 @@ BATCH = _fields("""
     id_capacity: u64
     doc_ids: u32*               // where the ids of each document begin; documents + 1
     options: u64                // bits of Option in batch.h
+    text_capacity: u64          // the most that `size` can be
+    tile_misses: u32*           // per tile: its first miss, and how many
+""")
+
+# Of one batch whose ids go to the caller. A document lies in its place as the batch has it, or,
+# where the CPU encoded it, among `cpu_ids`.
+SPLICE = _fields("""
+    documents: u64
+    total: u64                  // ids of the result
+    base: u64                   // ids of the batches before
+    before: const u32*          // ids that stand before each document
+    before_count: u64
+    behind: const u32*          // and behind it
+    behind_count: u64
+    ids: const u32*             // of the batch
+    ids16: const u16*           // or this one, where it is not null
+    doc_ids: const u32*
+    out_begin: const i64*       // where each document begins; null: all come from the batch
+    origin: const i64*          // its first id in the batch, or -1 - that in cpu_ids
+    cpu_ids: const u32*
+    out: u32*
+    out16: u16*                 // or this one, where it is not null
+    out_offsets: i64*           // documents + 1
+""")
+
+# Of one table of rows. A piece is a run of tokens of one document in one row; pieces are in the
+# order of their places. What is known of a piece is a column of eight-byte numbers.
+ROWS = _fields("""
+    places: u64                 // rows times columns
+    pieces: u64
+    piece_place: const u64*     // where in the table it begins
+    piece_length: const u64*
+    piece_frame: const u64*     // its first token's place in the document, BOS and EOS included
+    piece_text: const u64*      // tokens of the document, without BOS and EOS
+    piece_ids: const u64*       // address of the first of those
+    piece_position: const u64*  // position of its first token
+    piece_segment: const u64*   // its number in the row, from 1
+    bos: u64
+    bos_count: u64              // 0 or 1: tokens before the text of each document
+    eos: u64
+    pad: u64
+    ignore: u64                 // the label of what is not to be predicted
+    options: u64                // bits of RowOption in rows.h
+    input_ids: void*            // a column that is null is not made
+    labels: void*
+    position_ids: void*
+    segment_ids: void*
+    attention_mask: void*
 """)
 
 
 def struct_text() -> str:
-    """Return the C text of both structs."""
-    return _struct("Tables", TABLES) + _struct("Batch", BATCH)
+    """Return the C text of all structs."""
+    structs = {"Tables": TABLES, "Batch": BATCH, "Splice": SPLICE, "Rows": ROWS}
+    return "".join(_struct(name, fields) for name, fields in structs.items())
 
 
 def _struct(name: str, fields: tuple[Field, ...]) -> str:

@@ -1,7 +1,12 @@
-// Every kernel. The structs Tables and Batch (layout.py) stand before this text.
+// Every kernel. The structs of layout.py stand before this text.
 #include "platform.h"
 
 #include "batch.h"
 
 #include "bounds.h"
 #include "clear.h"
+
+#include "word_kernels.h"
+
+#include "rows.h"
+#include "splice.h"

@@ -32,6 +32,7 @@ TM_DEVICE u32 count_bits64(u64 x) { return u32(__popcll(i64(x))); }
 TM_DEVICE u32 lowest_bit(u32 x) { return u32(__ffs(int(x)) - 1); }          // x is not 0
 TM_DEVICE u32 lowest_bit64(u64 x) { return u32(__ffsll(i64(x)) - 1); }      // x is not 0
 TM_DEVICE u32 highest_bit(u32 x) { return u32(31 - __clz(int(x))); }        // x is not 0
+TM_DEVICE u32 highest_bit64(u64 x) { return u32(63 - __clzll(i64(x))); }    // x is not 0
 // The 32 bits of high:low that begin at bit `shift` (below 32).
 TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low, high, shift); }
 // Data that is read or written once: it must not push the tables out of the caches.
@@ -104,3 +105,11 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #define TM_TILE 8192  // bytes
 #endif
 #define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
+
+// What a tokenizer's vocabulary says (tables.py).
+#ifndef TM_EXACT
+#define TM_EXACT 0  // some words are a token though merging does not make it
+#endif
+#ifndef TM_PIECES
+#define TM_PIECES 0  // a word and an equal piece of a cut word may differ
+#endif

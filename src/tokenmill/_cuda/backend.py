@@ -1,0 +1,296 @@
+"""What the engine asks of a device, and CuPy's answer. No other file calls CuPy.
+
+Arrays are one-dimensional and of the backend's own kind: CuPy's on a device, numpy's where the
+tests run the same kernels as a host library. Everything happens in the order of the current
+stream; only `to_host` and `Mark.synchronize` make the host wait.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from tokenmill._cuda.reasons import device_error
+from tokenmill._cuda.source import kernel_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    Connect = Callable[[Mapping[str, int]], "Backend"]
+
+OLDEST = 70  # compute capability 7.0
+_NO_DEVICE = 100  # cudaErrorNoDevice
+
+
+class Mark(Protocol):
+    """A place in the work of a stream."""
+
+    def synchronize(self) -> None:
+        """Wait until the work before it is done."""
+
+
+class Graph(Protocol):
+    """Launches that were captured once."""
+
+    def launch(self) -> None:
+        """Launch all of them on the current stream."""
+
+
+class Backend(Protocol):
+    """A device with the kernels of one tokenizer on it."""
+
+    name: str  # as "cuda:0"
+    processors: int
+
+    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
+        """Run a kernel with two addresses of structs."""
+
+    def capture(self, work: Callable[[], None]) -> Graph:
+        """Record the launches of `work` instead of running them."""
+
+    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        """Return an array of zeros that begins at a multiple of 256 bytes."""
+
+    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        """Return such an array without a content."""
+
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Return an array of the host from which and to which copies run beside the work."""
+
+    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+        """Copy an array to the device."""
+
+    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Copy an array from the device and wait for it."""
+
+    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+        """Copy from the host; pinned memory must stay as it is until that is done."""
+
+    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+        """Copy to pinned memory of the host, without waiting for it."""
+
+    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+        """Copy within the device."""
+
+    def address(self, array: Any) -> int:  # noqa: ANN401
+        """Return where an array begins."""
+
+    def is_own(self, array: object) -> bool:
+        """Say whether an array lies on this device, or can be taken there without a copy."""
+
+    def adopt(self, array: Any) -> Any:  # noqa: ANN401
+        """Return the backend's own array over memory of this device."""
+
+    def has_room(self, array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
+        """Say whether so many bytes around an array can be read."""
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        """Say whether copies from and to memory of the host run beside the work."""
+
+    def mark(self) -> Mark:
+        """Mark what the current stream has been given so far."""
+
+    def wait(self, mark: Any) -> None:  # noqa: ANN401
+        """Let the current stream wait for a mark of another one; the host does not wait."""
+
+    def new_stream(self) -> Any:  # noqa: ANN401
+        """Make a stream."""
+
+    def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
+        """Make a stream the current one, or leave the current one where None is given."""
+
+    def free_memory(self) -> int:
+        """Return the bytes that can still be had."""
+
+
+@contextmanager
+def memory_errors() -> Iterator[None]:
+    """Turn a device's lack of memory into DeviceError."""
+    try:
+        yield
+    except MemoryError as error:
+        raise device_error("out_of_memory", str(error)) from error
+
+
+def connect_cupy(device: int) -> Connect:
+    """Find a device, and return what compiles the kernels for it; DeviceError if it cannot be."""
+    cupy = _import_cupy()
+    _check_device(cupy, device)
+    return lambda defines: cast("Backend", CupyBackend(cupy, device, defines))
+
+
+def _import_cupy() -> Any:  # noqa: ANN401
+    try:
+        import cupy  # noqa: PLC0415 -- only who asks for a device needs it
+    except ImportError as error:
+        raise device_error("no_cupy", str(error)) from error
+    return cupy
+
+
+def _check_device(cupy: Any, device: int) -> None:  # noqa: ANN401
+    runtime = cupy.cuda.runtime
+    try:
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        reason = "no_device" if error.status == _NO_DEVICE else "no_driver"
+        raise device_error(reason, str(error)) from error
+    if not 0 <= device < count:
+        raise device_error("no_device", f"asked for number {device} of {count}")
+    capability = cupy.cuda.Device(device).compute_capability
+    if int(capability) < OLDEST:
+        raise device_error("cc_too_old", f"it has {capability[:-1]}.{capability[-1]}")
+
+
+class CupyBackend:
+    """Kernels compiled by NVRTC, memory from CuPy's pool, streams and graphs of CuPy."""
+
+    def __init__(self, cupy: Any, device: int, defines: Mapping[str, int]) -> None:  # noqa: ANN401
+        self._cupy = cupy
+        self._device = cupy.cuda.Device(device)
+        self.name = f"cuda:{device}"
+        self.processors = int(self._device.attributes["MultiProcessorCount"])
+        macros = [f"-D{name}={int(value)}" for name, value in sorted(defines.items())]
+        with self._device:
+            self._module = cupy.RawModule(
+                code=kernel_text(), options=("-std=c++17", *macros), backend="nvrtc"
+            )
+            try:
+                self._module.compile()
+            except cupy.cuda.compiler.CompileException as error:
+                raise device_error("compile_failed", str(error)) from error
+        self._kernels: dict[str, Any] = {}
+
+    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
+        """Run a kernel with two addresses of structs."""
+        kernel = self._kernels.get(name)
+        if kernel is None:
+            kernel = self._kernels[name] = self._module.get_function(name)
+        kernel((blocks,), (threads,), (np.uint64(tables), np.uint64(batch)))
+
+    def capture(self, work: Callable[[], None]) -> Graph:
+        """Record the launches of `work` instead of running them."""
+        with self._device:
+            stream = self._cupy.cuda.Stream(non_blocking=True)
+            with stream:
+                stream.begin_capture()
+                try:
+                    work()
+                finally:
+                    graph = stream.end_capture()
+        return cast("Graph", graph)
+
+    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        """Return an array of zeros."""
+        with self._device, memory_errors():
+            return self._cupy.zeros(count, dtype)
+
+    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        """Return an array without a content."""
+        with self._device, memory_errors():
+            return self._cupy.empty(count, dtype)
+
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Return page-locked memory of the host."""
+        kind = np.dtype(dtype)
+        with self._device, memory_errors():
+            memory = self._cupy.cuda.alloc_pinned_memory(max(count, 1) * kind.itemsize)
+        return np.frombuffer(memory, kind, count)
+
+    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+        """Copy an array to the device."""
+        array = self.empty(values.size, values.dtype)
+        self.upload(array, values)
+        return array
+
+    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Copy an array from the device and wait for it."""
+        with self._device:
+            return cast("NDArray[Any]", array.get())
+
+    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+        """Copy from the host, in the order of the stream."""
+        if values.size:
+            flat = np.ascontiguousarray(values)
+            self._move(target.data.ptr, flat.ctypes.data, flat.nbytes, "memcpyHostToDevice")
+
+    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+        """Copy to the host, in the order of the stream."""
+        if array.size:
+            self._move(target.ctypes.data, array.data.ptr, array.nbytes, "memcpyDeviceToHost")
+
+    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+        """Copy within the device, in the order of the stream."""
+        if array.size:
+            self._move(target.data.ptr, array.data.ptr, array.nbytes, "memcpyDeviceToDevice")
+
+    def _move(self, target: int, source: int, size: int, kind: str) -> None:
+        runtime = self._cupy.cuda.runtime
+        with self._device:
+            stream = self._cupy.cuda.get_current_stream()
+            runtime.memcpyAsync(target, source, size, getattr(runtime, kind), stream.ptr)
+
+    @staticmethod
+    def address(array: Any) -> int:  # noqa: ANN401
+        """Return where an array begins."""
+        return int(array.data.ptr)
+
+    def is_own(self, array: object) -> bool:
+        """Say whether an array lies on a CUDA device."""
+        return hasattr(array, "__cuda_array_interface__")
+
+    def adopt(self, array: Any) -> Any:  # noqa: ANN401
+        """Return a CuPy array over the memory of another library's array, if it is of bytes."""
+        with self._device:
+            return self._cupy.asarray(array).reshape(-1)
+
+    @staticmethod
+    def has_room(array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
+        """Say whether so many bytes around an array belong to its allocation."""
+        begin, memory = int(array.data.ptr), array.data.mem
+        first, last = int(memory.ptr), int(memory.ptr) + int(memory.size)
+        return first + before <= begin and begin + int(array.nbytes) + behind <= last
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        """Say whether the driver knows memory of the host as page-locked."""
+        runtime = self._cupy.cuda.runtime
+        with self._device:
+            found = runtime.pointerGetAttributes(array.ctypes.data)
+        return bool(found.type == runtime.memoryTypeHost)
+
+    def mark(self) -> Mark:
+        """Record an event on the current stream."""
+        with self._device:
+            event = self._cupy.cuda.Event(disable_timing=True)
+            event.record()
+        return cast("Mark", event)
+
+    def wait(self, mark: Any) -> None:  # noqa: ANN401
+        """Let the current stream wait for an event."""
+        with self._device:
+            self._cupy.cuda.get_current_stream().wait_event(mark)
+
+    def new_stream(self) -> Any:  # noqa: ANN401
+        """Make a stream that does not wait for the default one."""
+        with self._device:
+            return self._cupy.cuda.Stream(non_blocking=True)
+
+    @contextmanager
+    def using(self, stream: Any) -> Iterator[None]:  # noqa: ANN401
+        """Make a stream the current one, and the device too."""
+        with self._device:
+            if stream is None:
+                yield
+            else:
+                with stream:
+                    yield
+
+    def free_memory(self) -> int:
+        """Return what the device has free, and what CuPy's pool holds for nobody."""
+        with self._device:
+            free, _ = self._cupy.cuda.runtime.memGetInfo()
+            return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())

@@ -1,0 +1,268 @@
+"""One tokenizer on one device: its tables, the buffers that batches share, and their launches.
+
+A `Slot` holds what belongs to one batch: its text, its results, its struct. The work between lies
+in buffers that all slots share, so the launches of all slots must run on one stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.reasons import FLAGS, device_error
+from tokenmill._cuda.steps import (
+    Capacity,
+    WordCapacity,
+    batch_numbers,
+    buffers,
+    seed_words,
+    steps,
+    word_buffers,
+    word_numbers,
+)
+from tokenmill._cuda.support import NFC, added_prefixes, added_texts, unsafe_bits
+from tokenmill._cuda.tables import host_tables, table_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.backend import Backend, Graph, Mark
+    from tokenmill._cuda.texts import Part
+
+LONGEST = 1 << 30  # bytes of a batch
+SMALLEST = 1 << 20  # buffers are for that many bytes at least
+LARGEST_GRAPH = 32 << 20  # the launches of batches up to here are captured once a class
+MARGIN_BEFORE, MARGIN_BEHIND = 256, 256  # bytes around a text that can be read
+_ALIGNMENT = 256
+_FIND_ADDED, _CHECK_NORMAL, _LEARN = 1, 2, 8  # Option in batch.h
+_FLAGGED, _ARRIVAL, _ID_COUNT = 8, 9, 12  # Counter in batch.h
+_NO_SYNC = 1 << FLAGS.index("no_sync")
+_PER_SLOT = ("doc_flags", "counters")
+_DOCUMENTS = 1024  # a slot has room for that many at least
+
+
+def power_of_two(count: int, least: int = 1) -> int:
+    """Return the smallest power of two that is not below either.
+
+    (5, 1) -> 8; (5, 64) -> 64
+    """
+    return max(least, 1 << max(count - 1, 0).bit_length())
+
+
+@dataclass(frozen=True)
+class Job:
+    """How a batch is encoded."""
+
+    with_special: bool  # special tokens in a text are looked for
+    bits: int  # of an id: 32 or 16
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a batch: its ids lie in the slot, in `doc_ids` is where documents begin."""
+
+    documents: int
+    count: int
+    flags: NDArray[np.uint32] | None  # per document; None: all were encoded
+
+
+class Tables:
+    """The tables of a tokenizer on a device, and a struct for either set of added tokens."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        facts: Mapping[str, Any],
+        meta: Mapping[str, Any],
+        words: WordCapacity,
+    ) -> None:
+        arrays = {name: backend.asarray(array) for name, array in host_tables(facts).items()}
+        arrays |= {name: backend.zeros(*room) for name, room in word_buffers(words).items()}
+        if facts["normalizer"] == NFC:
+            arrays["unsafe_basic"] = backend.asarray(unsafe_bits())
+        values = {name: backend.address(array) for name, array in arrays.items()}
+        values |= table_numbers(facts) | word_numbers(words)
+        self._kept: list[Any] = [arrays]
+        self._structs: dict[bool, Any] = {}
+        self.finds_added: dict[bool, bool] = {}
+        for special in (True, False):
+            texts = added_texts(meta, facts, with_special=special)
+            prefixes = added_prefixes(texts, facts)._asdict()
+            placed = {name: backend.asarray(array) for name, array in prefixes.items()}
+            own = {name: backend.address(array) for name, array in placed.items()}
+            count = prefixes["added_prefixes"].size
+            self._kept.append(placed)
+            self.finds_added[special] = count > 0
+            self._structs[special] = backend.asarray(
+                fill(TABLES, values | own | {"added_count": count})
+            )
+        self._backend = backend
+        seed_words(backend, facts, self.address(True), backend.processors)
+
+    def address(self, with_special: bool) -> int:
+        """Return where the struct lies."""
+        return self._backend.address(self._structs[with_special])
+
+
+class Slot:
+    """What belongs to one batch, with room for `size` bytes and `documents`."""
+
+    def __init__(self, backend: Backend, size: int, documents: int) -> None:
+        self.size, self.documents = size, documents
+        self.memory = backend.zeros(MARGIN_BEFORE + size + MARGIN_BEHIND, np.uint8)
+        self.text = self.memory[MARGIN_BEFORE : MARGIN_BEFORE + size]
+        self.doc_begin = backend.zeros(documents + 1, np.uint32)
+        self.doc_ids = backend.zeros(documents + 1, np.uint32)
+        self.doc_flags = backend.zeros(documents + 1, np.uint32)
+        self.counters = backend.zeros(64, np.uint32)
+        self.ids = backend.zeros(size, np.uint32)
+        self.struct = backend.zeros(len(BATCH), np.uint64)
+        self.host_struct = backend.pinned(len(BATCH), np.uint64)
+        self.host_counters = backend.pinned(64, np.uint32)
+        self.graphs: dict[tuple[int, bool], Graph] = {}
+        self.here: Any = self.text  # the text of the batch at hand
+        self.loaded = (0, 0)  # its bytes and documents
+        self.done: Mark | None = None
+
+    def ids16(self) -> Any:  # noqa: ANN401
+        """Return the memory of the ids as half as wide ones."""
+        return self.ids.view(np.uint16)
+
+
+class Engine:
+    """Encodes batches of one tokenizer on one device. Not for several threads at a time."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        facts: Mapping[str, Any],
+        meta: Mapping[str, Any],
+        *,
+        words: WordCapacity | None = None,
+        learn: bool = True,
+        max_memory: int | None = None,
+        tile: int = 8192,
+    ) -> None:
+        self.backend = backend
+        self.max_memory = max_memory
+        self._learn = learn
+        self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
+        self._normalizes = facts["normalizer"] == NFC
+        self._base = Capacity(0, 0, backend.processors, tile)
+        self._tables = Tables(backend, facts, meta, words or WordCapacity())
+        self._work: dict[str, Any] = {}
+        self._room = self._capacity(0, 0)
+
+    def _capacity(self, size: int, documents: int) -> Capacity:
+        dedupe = min(power_of_two(size // 32, 1 << 12), 1 << 22)
+        return replace(self._base, size=size, documents=documents, dedupe=dedupe)
+
+    def memory_for(self, size: int) -> int:
+        """Return the bytes that batches of that size take on the device, in one slot."""
+        room = buffers(self._capacity(power_of_two(size, SMALLEST), _DOCUMENTS))
+        work = sum(count * np.dtype(kind).itemsize for count, kind in room.values())
+        return work + 5 * power_of_two(size, SMALLEST)
+
+    def slot(self, size: int, documents: int) -> Slot:
+        """Make a slot, and room for its work."""
+        size, documents = power_of_two(size, SMALLEST), power_of_two(documents, _DOCUMENTS)
+        if self.max_memory is not None and self.memory_for(size) > self.max_memory:
+            needed = f"{self.memory_for(size) >> 20} MiB, and max_memory is less"
+            raise device_error("out_of_memory", needed)
+        if size > self._room.size:
+            self._work.clear()  # before the new ones are made: there may be no room for both
+            self._room = self._capacity(size, 0)
+            self._work = {
+                name: self.backend.zeros(*room)
+                for name, room in buffers(self._room).items()
+                if name not in _PER_SLOT
+            }
+        return Slot(self.backend, size, documents)
+
+    def load(self, slot: Slot, part: Part, begin: int, end: int) -> None:
+        """Bring documents of a part into a slot, or leave them where they are if that will do."""
+        backend = self.backend
+        offsets = part.offsets[begin : end + 1]
+        first, last = int(offsets[0]), int(offsets[-1])
+        backend.upload(slot.doc_begin[: offsets.size], (offsets - first).astype(np.uint32))
+        text = part.data[first:last]
+        slot.here, slot.loaded = slot.text, (last - first, end - begin)
+        if not part.on_device:
+            backend.upload(slot.text[: text.size], text)
+        elif backend.address(text) % _ALIGNMENT == 0 and backend.has_room(
+            text, MARGIN_BEFORE, MARGIN_BEHIND
+        ):
+            slot.here = text
+        else:
+            backend.copy(slot.text[: text.size], text)
+
+    def launch(self, slot: Slot, job: Job) -> None:
+        """Encode what is in a slot."""
+        size, documents = slot.loaded
+        slot.host_struct[:] = fill(BATCH, self._values(slot, job))
+        self.backend.upload(slot.struct, slot.host_struct)
+        step = power_of_two(size, SMALLEST)
+        if step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step):
+            key = (step, job.with_special)
+            if key not in slot.graphs:
+                grid = self._capacity(step, self._documents_of(step))
+                slot.graphs[key] = self.backend.capture(lambda: self._run(grid, slot, job))
+            slot.graphs[key].launch()
+        else:
+            self._run(self._capacity(size, documents), slot, job)
+        self.backend.download(slot.host_counters, slot.counters)
+        slot.done = self.backend.mark()
+
+    @staticmethod
+    def _documents_of(size: int) -> int:
+        """Return how many documents the captured launches of a class are for."""
+        return size // 256
+
+    def _run(self, grid: Capacity, slot: Slot, job: Job) -> None:
+        tables = self._tables.address(job.with_special)
+        batch = self.backend.address(slot.struct)
+        for step in steps(grid):
+            name, threads = step.name, step.threads
+            if name == "bounds":
+                name, threads = self._bounds, grid.tile // 32  # a thread for a word of a mask
+            self.backend.launch(name, step.blocks, threads, tables, batch)
+
+    def _values(self, slot: Slot, job: Job) -> dict[str, int]:
+        address = self.backend.address
+        size, documents = slot.loaded
+        arrays = {name: address(array) for name, array in self._work.items()}
+        arrays |= {
+            name: address(getattr(slot, name))
+            for name in ("doc_begin", "doc_ids", "doc_flags", "counters")
+        }
+        options = _FIND_ADDED * self._tables.finds_added[job.with_special]
+        options |= _CHECK_NORMAL * self._normalizes | _LEARN * self._learn
+        return {
+            **batch_numbers(self._room),
+            **arrays,
+            "text": address(slot.here),
+            "ids16" if job.bits == 16 else "ids": address(slot.ids),  # noqa: PLR2004
+            "id_capacity": slot.size,
+            "size": size,
+            "documents": documents,
+            "tiles": -(-size // self._base.tile),
+            "options": options,
+        }
+
+    def outcome(self, slot: Slot) -> Outcome:
+        """Wait for a batch, which is the only wait, and say what became of it."""
+        if slot.done is None:
+            raise RuntimeError("the slot was not launched")
+        slot.done.synchronize()
+        documents = slot.loaded[1]
+        flags = None
+        if slot.host_counters[_ARRIVAL]:  # a fault of the kernels: nothing of the batch counts
+            flags = np.full(documents, _NO_SYNC, np.uint32)
+        elif slot.host_counters[_FLAGGED]:
+            flags = self.backend.to_host(slot.doc_flags[:documents])
+        return Outcome(documents, int(slot.host_counters[_ID_COUNT]), flags)

@@ -1,0 +1,369 @@
+"""GpuTokenizer: texts in, ids that stay on the device out."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from tokenmill._batch import TokenBatch
+from tokenmill._cuda.backend import connect_cupy
+from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Slot
+from tokenmill._cuda.reasons import device_error
+from tokenmill._cuda.ring import Ring
+from tokenmill._cuda.selftest import sample_texts
+from tokenmill._cuda.splice import (
+    NO_FRAME,
+    CpuEngine,
+    Encoded,
+    Frame,
+    Place,
+    frame_of,
+    place_batch,
+)
+from tokenmill._cuda.steps import WordCapacity
+from tokenmill._cuda.support import check_support
+from tokenmill._cuda.tables import defines
+from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
+from tokenmill._errors import DtypeError, OptionError
+from tokenmill._options import bits_of, modes, texts_of, thread_count
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.backend import Backend, Connect, Mark
+    from tokenmill._cuda.texts import Part
+
+DTYPES = ("int32", "uint32", "uint16")
+OUTPUTS = ("device", "host")
+_AS_TEXT = 1  # of special_in_text, as the core counts
+
+
+class GpuTokenBatch:
+    """Rows of ids on a device. Row `i` is `ids[offsets[i]:offsets[i + 1]]`.
+
+    `ids` and `offsets` (int64) are arrays of the device, which torch and CuPy take without a copy
+    (`torch.from_dlpack(batch.ids)`). They are ready for work on the stream that was the current one
+    in the call. `device` is its name; `fallbacks` counts the documents that the CPU engine encoded,
+    by reason (`tokenmill.cuda.REASONS`).
+    """
+
+    __slots__ = ("_backend", "device", "fallbacks", "ids", "offsets")
+
+    def __init__(
+        self,
+        backend: Backend,
+        ids: Any,  # noqa: ANN401
+        offsets: Any,  # noqa: ANN401
+        fallbacks: Counter[str],
+    ) -> None:
+        self._backend = backend
+        self.ids = ids
+        self.offsets = offsets
+        self.device = backend.name
+        self.fallbacks = fallbacks
+
+    def __len__(self) -> int:
+        return int(self.offsets.size) - 1
+
+    def to_host(self) -> TokenBatch:
+        """Copy to the host; ids are unsigned there, as TokenBatch has them."""
+        ids, offsets = map(self._to_host, (self.ids, self.offsets))
+        unsigned = ids.view(np.uint32) if ids.dtype == np.int32 else ids
+        return TokenBatch(unsigned, offsets, device=self.device)
+
+    def _to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+        if not self._backend.is_own(array):
+            return cast("NDArray[Any]", array)  # output="host"
+        with self._backend.using(None):
+            return self._backend.to_host(array)
+
+    def __repr__(self) -> str:
+        size, dtype = int(self.ids.size), self.ids.dtype
+        return f"GpuTokenBatch({len(self)} rows, {size} {dtype} ids on {self.device})"
+
+
+@dataclass(frozen=True)
+class _Call:
+    """The options of a call, ready to be used."""
+
+    job: Job
+    frame: Frame
+    cpu: CpuEngine
+
+
+class GpuTokenizer:
+    """A tokenizer on a CUDA device, with the ids of the CPU engine.
+
+    `batch_bytes` is how much text is encoded at a time, `table_bits` the size of the word table
+    (2 ** table_bits entries of 32 bytes), which learns words as they come if `learn` is true; what
+    it holds changes the speed alone. `max_memory` bounds the memory of buffers; documents that do
+    not fit are encoded by the CPU engine. DeviceError says why a device cannot be used.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,  # noqa: ANN401 -- a Tokenizer, which imports this
+        device: int = 0,
+        *,
+        batch_bytes: int = 256 << 20,
+        learn: bool = True,
+        table_bits: int = 21,
+        max_memory: int | None = None,
+        _connect: Connect | None = None,
+        _tile: int = 8192,
+    ) -> None:
+        ready = tokenizer._ready  # noqa: SLF001 -- the engine behind the face
+        if ready.payload is None:
+            raise device_error("unsupported_model", "its own library runs it", ready.meta["name"])
+        self._model = ready.model
+        facts = ready.model.device_tables()
+        check_support(facts, ready.meta["name"])
+        _check_numbers(batch_bytes=batch_bytes, table_bits=table_bits)
+        connect = _connect or connect_cupy(device)
+        self._backend = connect(defines(facts, _tile))
+        self._lock = threading.Lock()
+        with self._backend.using(None):
+            self._engine = Engine(
+                self._backend, facts, ready.meta, words=WordCapacity(entries=1 << table_bits),
+                learn=learn, max_memory=max_memory, tile=_tile,
+            )  # fmt: skip
+            self._longest = _longest(self._engine, max_memory)
+            self.batch_bytes = min(batch_bytes, self._longest)
+            self._frame = frame_of(self._model)
+            self._slot: Slot | None = None
+            self._ring: Ring | None = None
+            self._last: Mark | None = None
+            self._self_test(facts)
+
+    @property
+    def device(self) -> str:
+        """The name of the device, as "cuda:0"."""
+        return self._backend.name
+
+    name = device
+
+    @property
+    def backend(self) -> Backend:
+        """What runs kernels on the device."""
+        return self._backend
+
+    def encode_batch(
+        self,
+        texts: Any,  # noqa: ANN401
+        *,
+        dtype: Literal["int32", "uint32", "uint16"] = "int32",
+        add_special_tokens: bool = False,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
+        errors: Literal["strict", "replace"] = "strict",
+        output: Literal["device", "host"] = "device",
+        stream: Any = None,  # noqa: ANN401
+    ) -> GpuTokenBatch:
+        """Return the ids of many texts: a list, an Arrow array, or FlatTexts on host or device.
+
+        `output`: "host" gives arrays of the host instead. `stream` is a CuPy stream to work on in
+        place of the current one. The other options are those of `Tokenizer.encode_batch`.
+        """
+        return self.encode_parts(
+            self.parts(texts),
+            dtype=dtype,
+            add_special_tokens=add_special_tokens,
+            special_in_text=special_in_text,
+            errors=errors,
+            output=output,
+            stream=stream,
+        )
+
+    def encode_parts(
+        self,
+        parts: Sequence[Part],
+        *,
+        dtype: str = "int32",
+        add_special_tokens: bool = False,
+        special_in_text: str = "encode",
+        errors: str = "strict",
+        output: str = "device",
+        stream: Any = None,  # noqa: ANN401
+    ) -> GpuTokenBatch:
+        """Return the ids of texts that lie back to back, as `parts` gives them."""
+        call = self._call(dtype, add_special_tokens, special_in_text, errors)
+        if output not in OUTPUTS:
+            raise OptionError(f"output: expected one of {OUTPUTS}, got {output!r}")
+        backend = self._backend
+        with self._lock, backend.using(stream):
+            self._take_turn()
+            encode = self._to_host if output == "host" else self._to_device
+            ids, offsets = encode(parts, call)
+            self._last = backend.mark()
+        if stream is not None:
+            with backend.using(None):
+                backend.wait(self._last)
+        wanted = ids.view(np.int32) if dtype == "int32" else ids
+        return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks)
+
+    def parts(self, texts: Any) -> list[Part]:  # noqa: ANN401
+        """Bring texts into parts that lie back to back; TextTypeError for what is no text."""
+        try:
+            with self._backend.using(None):
+                flat = isinstance(texts, FlatTexts)
+                return parts_of(texts if flat else texts_of(texts), self._backend)
+        except NotTexts:
+            # The CPU engine says it in its own words.
+            self._model.encode_batch(texts, 1, 32, False, 0, 0)
+            raise
+
+    def encode_host(
+        self,
+        data: Any,  # noqa: ANN401
+        offsets: Any,  # noqa: ANN401
+        *,
+        dtype: Literal["uint32", "uint16"] = "uint32",
+        out: NDArray[Any] | None = None,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
+        errors: Literal["strict", "replace"] = "strict",
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Encode text of the host into memory of the host, copies and work side by side.
+
+        `data` and `offsets` are those of FlatTexts. `out` (of `dtype`) takes the ids;
+        OutputTooSmall if they do not fit. Memory that is pinned, of either, is not copied once
+        more on the host: `pinned` makes such memory. Returns the ids and their offsets.
+        """
+        call = self._call(dtype, False, special_in_text, errors)
+        with self._lock, self._backend.using(None):
+            self._take_turn()
+            parts = self.parts(FlatTexts(data, offsets))
+            found = self._ring_of().encode(parts, call.job, call.cpu, _checked_out(out, dtype))
+            self._last = self._backend.mark()
+        return found
+
+    def encode_flat(
+        self,
+        data: Any,  # noqa: ANN401
+        offsets: Any,  # noqa: ANN401
+        *,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
+    ) -> tuple[Any, Any]:
+        """Encode text that lies back to back; ids (uint32) and offsets stay on the device."""
+        batch = self.encode_batch(
+            FlatTexts(data, offsets), dtype="uint32", special_in_text=special_in_text
+        )
+        return batch.ids, batch.offsets
+
+    def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:  # noqa: ANN401
+        """Return memory of the host that the device copies from and to by itself."""
+        return self._backend.pinned(count, dtype)
+
+    def _call(
+        self, dtype: str, add_special_tokens: bool, special_in_text: str, errors: str
+    ) -> _Call:
+        special, policy = modes(special_in_text, errors)
+        if dtype not in DTYPES:
+            raise DtypeError(f"dtype: expected one of {DTYPES}, got {dtype!r}")
+        bits = bits_of("uint32" if dtype == "int32" else dtype, self._model.max_id)
+        return _Call(
+            Job(special != _AS_TEXT, bits),
+            self._frame if add_special_tokens else NO_FRAME,
+            CpuEngine(self._model, special, policy, thread_count(None)),
+        )
+
+    def _take_turn(self) -> None:
+        """Let this call's stream wait for the one before: they share tables and buffers."""
+        if self._last is not None:
+            self._backend.wait(self._last)
+
+    def _batches(self, parts: Sequence[Part], call: _Call) -> Iterator[tuple[Encoded, int]]:
+        """Encode batch after batch; each lies in the slot until the next is asked for.
+
+        With each comes the number of its first document.
+        """
+        for part in parts:
+            for begin, end in part.batches(self.batch_bytes):
+                size = int(part.offsets[end] - part.offsets[begin])
+                slot = self._slot_for(min(size, self._longest), end - begin)
+                if size > self._longest:
+                    outcome = Outcome(1, 0, None)
+                    replaced = call.cpu.replace_long(self._backend, part, begin)
+                    self._backend.upload(slot.doc_ids[:2], np.zeros(2, np.uint32))
+                    yield Encoded(slot, outcome, replaced), part.first + begin
+                    continue
+                self._engine.load(slot, part, begin, end)
+                self._engine.launch(slot, call.job)
+                outcome = self._engine.outcome(slot)
+                some = call.cpu.replace(self._backend, part, begin, outcome)
+                yield Encoded(slot, outcome, some), part.first + begin
+
+    def _slot_for(self, size: int, documents: int) -> Slot:
+        slot = self._slot
+        if slot is None or slot.size < size or slot.documents < documents:
+            size = max(size, 0 if slot is None else slot.size)
+            documents = max(documents, 0 if slot is None else slot.documents)
+            self._slot = None  # gives its memory back
+            slot = self._slot = self._engine.slot(size, documents)
+        return slot
+
+    def _to_device(self, parts: Sequence[Part], call: _Call) -> tuple[Any, Any]:
+        backend = self._backend
+        documents = sum(map(len, parts))
+        offsets = backend.zeros(documents + 1, np.int64)
+        pieces, base = [], 0
+        for batch, first in self._batches(parts, call):
+            own = offsets[first : first + batch.outcome.documents + 1]
+            place = Place(base, own, call.job.bits)
+            pieces.append(place_batch(backend, batch, call.frame, place))
+            base += int(pieces[-1].size)
+        if len(pieces) == 1:
+            return pieces[0], offsets
+        ids = backend.empty(base, np.uint16 if call.job.bits == 16 else np.uint32)  # noqa: PLR2004
+        at = 0
+        for piece in pieces:
+            backend.copy(ids[at : at + piece.size], piece)
+            at += int(piece.size)
+        return ids, offsets
+
+    def _to_host(self, parts: Sequence[Part], call: _Call) -> tuple[Any, Any]:
+        if call.frame.size == 0 and not any(part.on_device for part in parts):
+            return self._ring_of().encode(parts, call.job, call.cpu, None)
+        ids, offsets = self._to_device(parts, call)
+        return self._backend.to_host(ids), self._backend.to_host(offsets)
+
+    def _ring_of(self) -> Ring:
+        if self._ring is None:
+            self._ring = Ring(self._engine, min(self.batch_bytes, 64 << 20), self._longest)
+        return self._ring
+
+    def _self_test(self, facts: Any) -> None:  # noqa: ANN401
+        """Encode a text here and by the CPU engine; DeviceError if the ids are not the same."""
+        texts = sample_texts(facts)
+        found = self.encode_batch(texts, dtype="uint32", errors="replace").to_host()
+        ids, offsets = self._model.encode_batch(texts, 1, 32, False, 0, 1)
+        if found != TokenBatch(ids, offsets):
+            raise device_error("selftest_failed", where=self.device)
+
+
+def _checked_out(out: NDArray[Any] | None, dtype: str) -> NDArray[Any] | None:
+    if out is not None and (out.dtype != dtype or out.ndim != 1 or not out.flags.c_contiguous):
+        raise DtypeError(f"out: expected a row of {dtype} without gaps, got {out.dtype}")
+    return out
+
+
+def _check_numbers(**numbers: int) -> None:
+    least = {"batch_bytes": 1, "table_bits": 10}
+    for name, number in numbers.items():
+        if not isinstance(number, int) or number < least[name]:
+            raise OptionError(f"{name}: expected at least {least[name]}, got {number!r}")
+
+
+def _longest(engine: Engine, max_memory: int | None) -> int:
+    """Return the longest document that the device may take."""
+    size = LONGEST
+    while max_memory is not None and engine.memory_for(size) > max_memory:
+        if size <= SMALLEST:
+            needed = f"at least {engine.memory_for(SMALLEST) >> 20} MiB are needed"
+            raise device_error("out_of_memory", needed)
+        size >>= 1
+    return size

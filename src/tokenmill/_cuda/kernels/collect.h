@@ -1,0 +1,76 @@
+// What the threads of a block do together: sums, and loads of text that are not aligned.
+#pragma once
+
+// Adds the values of a warp's threads to *at. Every thread of the block must call it.
+TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
+#if defined(TM_HOST)
+    (void)thread;
+    *at += value;
+#else
+    const u32 sum = warp_sum(value);
+    if ((thread & 31) == 0 && sum != 0) {
+        atomicAdd(at, sum);
+    }
+#endif
+}
+
+// values[0..n) become the sums of those before them, and values[n] the sum of all. `values` is in
+// shared memory, written before the last TM_SYNC; whoever reads it need not wait.
+//   [3 1 4] -> [0 3 4 8]
+template <u32 kThreads>
+TM_DEVICE void block_prefix(u32* values, u32 n) {
+#if defined(TM_HOST)
+    u32 sum = 0;
+    for (u32 i = 0; i < n; ++i) {
+        const u32 value = values[i];
+        values[i] = sum;
+        sum += value;
+    }
+    values[n] = sum;
+#else
+    __shared__ u32 totals[kThreads / 32];
+    const u32 lane = threadIdx.x & 31;
+    const u32 warp = threadIdx.x >> 5;
+    u32 carry = 0;
+    for (u32 base = 0; base < n; base += kThreads) {
+        const u32 i = base + threadIdx.x;
+        const u32 value = i < n ? values[i] : 0;
+        u32 sum = value;
+        TM_UNROLL
+        for (u32 step = 1; step < 32; step <<= 1) {
+            const u32 left = __shfl_up_sync(0xFFFFFFFFu, sum, step);
+            sum += lane >= step ? left : 0;
+        }
+        if (lane == 31) {
+            totals[warp] = sum;
+        }
+        __syncthreads();
+        u32 before = carry;
+        TM_UNROLL
+        for (u32 k = 0; k < kThreads / 32; ++k) {
+            const u32 total = totals[k];
+            before += k < warp ? total : 0;
+            carry += total;
+        }
+        if (i < n) {
+            values[i] = before + sum - value;
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        values[n] = carry;
+    }
+    __syncthreads();
+#endif
+}
+
+// The lowest `bytes` bytes of a word: none if negative, all from four on.
+TM_DEVICE u32 byte_mask(int bytes) {
+    return bytes >= 4 ? 0xFFFFFFFFu : bytes <= 0 ? 0u : (1u << (8 * bytes)) - 1;
+}
+
+// Four bytes of text that begin anywhere. It reads up to three bytes before and four behind them.
+TM_DEVICE u32 text_word(const u8* text, u32 at) {
+    const u32* word = reinterpret_cast<const u32*>(text + (at & ~3u));
+    return funnel(word[0], word[1], 8 * (at & 3));
+}

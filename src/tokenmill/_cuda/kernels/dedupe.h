@@ -1,0 +1,125 @@
+// dedupe_misses: misses -> which one of equal words stands for all, and lists of those by size.
+// The table holds misses by number; which of two equal ones comes first is chance, the ids are not.
+#pragma once
+
+constexpr u32 kDedupeThreads = 256;
+constexpr u32 kDedupeProbes = 8;
+constexpr u32 kDedupedWord = 128;  // bytes
+constexpr u32 kBins = 5;
+constexpr u32 kNoBin = 0xFFFFFFFFu;
+
+TM_DEVICE u32 miss_total(const Batch* batch) {
+    const u64 count = batch->counters[kMissCount];
+    return u32(count < batch->miss_capacity ? count : batch->miss_capacity);
+}
+
+TM_DEVICE u32 bin_of(u32 size) {
+    return size <= 16 ? 0 : size <= 32 ? 1 : size <= 64 ? 2 : size <= 128 ? 3 : 4;
+}
+
+// Words of the bins after the first have more than 16, 32, 64 and 128 bytes: that bounds how many
+// there can be, as words do not overlap.
+TM_DEVICE u32* bin_list(const Batch* batch, u32 bin) {
+    u64 begin = bin == 0 ? 0 : batch->miss_capacity;
+    for (u32 k = 1; k < bin; ++k) {
+        begin += batch->text_capacity / (8u << k) + 1;
+    }
+    return batch->miss_lists + begin;
+}
+
+TM_DEVICE u64 bin_room(const Batch* batch, u32 bin) {
+    return bin == 0 ? batch->miss_capacity : batch->text_capacity / (8u << bin) + 1;
+}
+
+// How many words a list holds.
+TM_DEVICE u32 bin_total(const Batch* batch, u32 bin) {
+    const u64 count = batch->counters[kBinCount + bin];
+    return u32(count < bin_room(batch, bin) ? count : bin_room(batch, bin));
+}
+
+TM_DEVICE bool same_miss(const u8* text, uint4 a, uint4 b) {
+    if (a.y != b.y || a.z != b.z) {
+        return false;
+    }
+    const u32 size = miss_size(a);
+    for (u32 i = 0; i < size; i += 4) {
+        const u32 differing = text_word(text, a.x + i) ^ text_word(text, b.x + i);
+        if ((differing & byte_mask(int(size - i))) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The miss that stands for `miss`, which may be itself.
+TM_DEVICE u32 standing_for(const Batch* batch, u32 number, uint4 miss) {
+    if (miss_size(miss) > kDedupedWord || (batch->options & kKeepRepeats) != 0) {
+        return number;
+    }
+    const u32 mask = u32(batch->dedupe_mask);
+    for (u32 probe = 0; probe < kDedupeProbes; ++probe) {
+        u32* slot = batch->dedupe + ((miss.z + probe) & mask);
+        u32 other = *slot;
+        if (other == 0) {
+            other = atomicCAS(slot, 0u, number + 1);
+        }
+        if (other == 0) {
+            return number;
+        }
+        if (same_miss(batch->text, miss, batch->misses[other - 1])) {
+            return other - 1;
+        }
+    }
+    return number;
+}
+
+struct DedupeBlock {
+    u32 counts[kBins];
+    u32 begins[kBins];
+    u32 bins[kDedupeThreads];  // of the words to merge
+    u32 places[kDedupeThreads];
+};
+
+TM_DEVICE void sort_misses(const Batch* batch, u32 base, u32 total, DedupeBlock& block) {
+    TM_THREADS(t, kDedupeThreads) {
+        const u32 number = base + t;
+        block.bins[t] = kNoBin;
+        if (number < total) {
+            const uint4 miss = batch->misses[number];
+            const u32 first = standing_for(batch, number, miss);
+            batch->misses[number].w = first;
+            if (first == number) {
+                const u32 bin = bin_of(miss_size(miss));
+                block.bins[t] = bin;
+                block.places[t] = atomicAdd(&block.counts[bin], 1u);
+            }
+        }
+    }
+    TM_SYNC();
+}
+
+TM_KERNEL(256) dedupe_misses(const Tables*, const Batch* batch) {
+    TM_SHARED DedupeBlock block;
+    const u32 total = miss_total(batch);
+    for (u32 base = TM_BLOCK * kDedupeThreads; base < total; base += TM_BLOCKS * kDedupeThreads) {
+        TM_THREADS(t, kBins) {
+            block.counts[t] = 0;
+        }
+        TM_SYNC();
+        sort_misses(batch, base, total, block);
+        TM_THREADS(t, kBins) {
+            block.begins[t] = 0;
+            if (block.counts[t] != 0) {
+                block.begins[t] = atomicAdd(&batch->counters[kBinCount + t], block.counts[t]);
+            }
+        }
+        TM_SYNC();
+        TM_THREADS(t, kDedupeThreads) {
+            const u32 bin = block.bins[t];
+            if (bin != kNoBin && block.begins[bin] + block.places[t] < bin_room(batch, bin)) {
+                bin_list(batch, bin)[block.begins[bin] + block.places[t]] = base + t;
+            }
+        }
+        TM_SYNC();
+    }
+}

@@ -1,0 +1,22 @@
+// Documents that are left to the CPU, and why.
+#pragma once
+
+TM_DEVICE void leave_document(const Batch* batch, u32 document, u32 reason) {
+    u32* flags = batch->doc_flags + document;
+    if ((*flags & reason) == 0 && atomicOr(flags, reason) == 0) {
+        atomicAdd(&batch->counters[kFlagged], 1u);
+    }
+}
+
+// The document that holds a byte.
+TM_DEVICE void leave_document_at(const Batch* batch, u32 position, u32 reason) {
+    const u32* begins = batch->doc_begin;
+    u32 low = 0;
+    u32 high = u32(batch->documents);
+    while (low + 1 < high) {
+        const u32 middle = (low + high) / 2;
+        low = begins[middle] <= position ? middle : low;
+        high = begins[middle] <= position ? high : middle;
+    }
+    leave_document(batch, low, reason);
+}

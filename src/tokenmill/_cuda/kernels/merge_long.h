@@ -1,0 +1,224 @@
+// merge_long: words of 129 to 8192 bytes -> their ids in the arena. One block a word, in rounds:
+// all occurrences of the lowest rank at once. That is exact unless such a merge makes room for one
+// of a lower rank still; the few that can (Tables::early_parts) are done one by one, the leftmost
+// first.
+#pragma once
+
+constexpr u32 kLongThreads = 256;
+constexpr u32 kFresh = 0x80000000u;  // of a symbol: made in this round
+
+// Symbols are a list over the places of a word's bytes.
+struct LongWord {
+    u32 size;
+    u32* symbols;
+    u32* ranks;  // of a symbol and the next; kNoRank where one is gone
+    u32* nexts;  // size after the last
+    u32* befores;
+};
+
+TM_DEVICE u32 rank_of(const tokenmill::vocab::PairTable& pairs, const LongWord& word, u32 at) {
+    const u32 next = word.nexts[at];
+    if (next >= word.size) {
+        return kNoRank;
+    }
+    const u32 left = word.symbols[at] & ~kFresh;
+    return end_probe(begin_probe(pairs, left, word.symbols[next] & ~kFresh));
+}
+
+TM_DEVICE void load_long(const u8* text, const tokenmill::vocab::PairTable& pairs,
+                         const LongWord& word) {
+    TM_THREADS(t, kLongThreads) {
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            const u32 merged = read_table(pairs.byte_pairs + (u32(text[i]) << 8 | text[i + 1]));
+            word.symbols[i] = text[i];
+            word.ranks[i] = i + 1 < word.size && merged < kNoRank ? merged : kNoRank;
+            word.nexts[i] = i + 1;
+            word.befores[i] = i - 1;
+        }
+    }
+    TM_SYNC();
+}
+
+TM_DEVICE void find_lowest(const LongWord& word, u32* lowest, u32* leftmost) {
+    TM_THREADS(t, kLongThreads) {
+        u32 best = kNoRank;
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            best = word.ranks[i] < best ? word.ranks[i] : best;
+        }
+        if (best != kNoRank) {
+            atomicMin(lowest, best);
+        }
+        if (t == 0) {
+            *leftmost = word.size;
+        }
+    }
+    TM_SYNC();
+}
+
+TM_DEVICE void find_leftmost(const LongWord& word, u32 rank, u32* leftmost) {
+    TM_THREADS(t, kLongThreads) {
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            if (word.ranks[i] == rank) {
+                atomicMin(leftmost, i);
+                break;
+            }
+        }
+    }
+    TM_SYNC();
+}
+
+// Joins a symbol and the next. Returns the place after them.
+TM_DEVICE u32 join(const LongWord& word, u32 at, u32 rank) {
+    const u32 gone = word.nexts[at];
+    const u32 after = word.nexts[gone];
+    word.symbols[at] = rank | kFresh;
+    word.symbols[gone] = kNoRank;
+    word.ranks[gone] = kNoRank;
+    word.nexts[at] = after;
+    if (after < word.size) {
+        word.befores[after] = at;
+    }
+    return after;
+}
+
+// Occurrences overlap where a symbol merges with itself, as in "aaaa": of such a run every other
+// one is taken.
+TM_DEVICE void join_run(const LongWord& word, u32 at, u32 rank) {
+    bool overlaps = true;
+    while (overlaps && at < word.size && word.ranks[at] == rank) {
+        overlaps = word.ranks[word.nexts[at]] == rank;
+        at = join(word, at, rank);
+    }
+}
+
+TM_DEVICE void join_all(const LongWord& word, u32 rank, u8* heads) {
+    TM_THREADS(t, kLongThreads) {
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            const u32 before = word.befores[i];
+            const bool is_first = before >= word.size || word.ranks[before] != rank;
+            heads[i] = word.ranks[i] == rank && is_first ? 1 : 0;
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, kLongThreads) {
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            if (heads[i] != 0) {
+                join_run(word, i, rank);
+            }
+        }
+    }
+    TM_SYNC();
+}
+
+// The ranks around the symbols that are new.
+TM_DEVICE void renew_ranks(const tokenmill::vocab::PairTable& pairs, const LongWord& word,
+                           u32* lowest) {
+    TM_THREADS(t, kLongThreads) {
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            const u32 next = word.nexts[i];
+            const bool fresh = (word.symbols[i] & kFresh) != 0;
+            const bool before_fresh = next < word.size && (word.symbols[next] & kFresh) != 0;
+            if (word.symbols[i] != kNoRank && (fresh || before_fresh)) {
+                word.ranks[i] = rank_of(pairs, word, i);
+            }
+        }
+        if (t == 0) {
+            *lowest = kNoRank;
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, kLongThreads) {
+        for (u32 i = t; i < word.size; i += kLongThreads) {
+            word.symbols[i] &= ~kFresh;
+        }
+    }
+    TM_SYNC();
+}
+
+TM_DEVICE void join_first(const LongWord& word, u32 rank, u32* leftmost) {
+    find_leftmost(word, rank, leftmost);
+    TM_THREADS(t, 1) {
+        join(word, *leftmost, rank);
+    }
+    TM_SYNC();
+}
+
+TM_DEVICE bool is_early(const Tables* tables, u32 symbol) {
+    return (tables->early_parts[symbol / 32] >> (symbol % 32) & 1) != 0;
+}
+
+struct LongBlock {
+    u8 heads[kMergedWord];
+    u32 counts[kLongThreads + 1];
+    u32 lowest;
+    u32 leftmost;
+};
+
+TM_DEVICE void merge_rounds(const Tables* tables, const tokenmill::vocab::PairTable& pairs,
+                            const LongWord& word, LongBlock& block) {
+    for (u32 round = 1; round < word.size; ++round) {
+        find_lowest(word, &block.lowest, &block.leftmost);
+        const u32 rank = block.lowest;
+        TM_SYNC();
+        if (rank == kNoRank) {
+            return;
+        }
+        if (is_early(tables, rank)) {
+            join_first(word, rank, &block.leftmost);
+        } else {
+            join_all(word, rank, block.heads);
+        }
+        renew_ranks(pairs, word, &block.lowest);
+    }
+}
+
+// The ids of the symbols that are left; returns how many.
+TM_DEVICE u32 write_long(const LongWord& word, const u32* external, u32* ids, u32* counts) {
+    const u32 each = (word.size + kLongThreads - 1) / kLongThreads;
+    TM_THREADS(t, kLongThreads) {
+        u32 count = 0;
+        for (u32 i = each * t; i < each * (t + 1) && i < word.size; ++i) {
+            count += word.symbols[i] != kNoRank ? 1 : 0;
+        }
+        counts[t] = count;
+    }
+    TM_SYNC();
+    block_prefix<kLongThreads>(counts, kLongThreads);
+    TM_THREADS(t, kLongThreads) {
+        u32 at = counts[t];
+        for (u32 i = each * t; i < each * (t + 1) && i < word.size; ++i) {
+            if (word.symbols[i] != kNoRank) {
+                ids[at++] = external[word.symbols[i]];
+            }
+        }
+    }
+    return counts[kLongThreads];
+}
+
+TM_KERNEL(256) merge_long(const Tables* tables, const Batch* batch) {
+    TM_SHARED LongBlock block;
+    const u32 count = bin_total(batch, 4);
+    const tokenmill::vocab::PairTable pairs = pair_table(tables);
+    u32* scratch = batch->scratch + u64(TM_BLOCK) * 4 * kMergedWord;
+    for (u32 i = TM_BLOCK; i < count && TM_BLOCK < batch->scratch_blocks; i += TM_BLOCKS) {
+        const u32 number = bin_list(batch, 4)[i];
+        const uint4 miss = batch->misses[number];
+        const LongWord word{miss_size(miss), scratch, scratch + kMergedWord,
+                            scratch + 2 * kMergedWord, scratch + 3 * kMergedWord};
+        TM_THREADS(t, 1) {
+            block.lowest = kNoRank;
+        }
+        load_long(batch->text + miss.x, pairs, word);
+        merge_rounds(tables, pairs, word, block);
+        const u32 n = write_long(word, tables->external, batch->arena + miss.x, block.counts);
+        TM_THREADS(t, 1) {
+            u32 one = 0;
+            const bool is_token = exact_id(tables, batch->text, miss, &one) != 0;
+            batch->miss_counts[number] = is_token ? 1 : n;
+            if (is_token) {
+                batch->arena[miss.x] = one;
+            }
+        }
+        TM_SYNC();
+    }
+}

@@ -1,0 +1,80 @@
+// From the ids of a batch to those of the caller: what stands around each document is put there,
+// and documents that the CPU encoded take the place of what the device made of them.
+#pragma once
+
+// Where document d begins in the result; d may be the number of documents.
+TM_DEVICE i64 begin_in_result(const Splice* job, u64 d) {
+    if (job->out_begin != nullptr) {
+        return job->out_begin[d];
+    }
+    return i64(job->doc_ids[d]) + i64(d * (job->before_count + job->behind_count));
+}
+
+TM_KERNEL(256) place_offsets(const Tables*, const Splice* job) {
+    const u64 documents = job->documents;
+    for (u64 first = u64(TM_BLOCK) * 256; first <= documents; first += u64(TM_BLOCKS) * 256) {
+        TM_THREADS(t, 256) {
+            const u64 d = first + t;
+            if (d <= documents) {
+                job->out_offsets[d] = i64(job->base) + begin_in_result(job, d);
+            }
+        }
+    }
+}
+
+// The document that holds id i of the result: the last one that begins at or before it.
+TM_DEVICE u64 document_of(const Splice* job, u64 i) {
+    u64 low = 0;
+    u64 high = job->documents;
+    while (high - low > 1) {
+        const u64 middle = low + (high - low) / 2;
+        if (u64(begin_in_result(job, middle)) <= i) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// Id `at` of document d, whose text has `size` ids.
+TM_DEVICE u32 id_of(const Splice* job, u64 d, u64 at, u64 size) {
+    if (at < job->before_count) {
+        return job->before[at];
+    }
+    at -= job->before_count;
+    if (at >= size) {
+        return job->behind[at - size];
+    }
+    const i64 origin = job->out_begin == nullptr ? i64(job->doc_ids[d]) : job->origin[d];
+    if (origin < 0) {
+        return job->cpu_ids[u64(-1 - origin) + at];
+    }
+    return job->ids16 != nullptr ? u32(job->ids16[u64(origin) + at]) : job->ids[u64(origin) + at];
+}
+
+// Blocks take 4096 ids at a time; a thread writes every 256th of them, so that writes lie together,
+// and goes on from the document of the one before.
+TM_KERNEL(256) splice_ids(const Tables*, const Splice* job) {
+    const u64 total = job->total;
+    const u64 frame = job->before_count + job->behind_count;
+    for (u64 first = u64(TM_BLOCK) * 4096; first < total; first += u64(TM_BLOCKS) * 4096) {
+        TM_THREADS(t, 256) {
+            const u64 end = first + 4096 < total ? first + 4096 : total;
+            u64 d = first + t < end ? document_of(job, first + t) : 0;
+            for (u64 i = first + t; i < end; i += 256) {
+                while (u64(begin_in_result(job, d + 1)) <= i) {
+                    ++d;
+                }
+                const u64 begin = u64(begin_in_result(job, d));
+                const u64 size = u64(begin_in_result(job, d + 1)) - begin - frame;
+                const u32 id = id_of(job, d, i - begin, size);
+                if (job->out16 != nullptr) {
+                    job->out16[i] = u16(id);
+                } else {
+                    job->out[i] = id;
+                }
+            }
+        }
+    }
+}

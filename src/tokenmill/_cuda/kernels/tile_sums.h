@@ -1,0 +1,68 @@
+// scan_words, scan_ids: numbers of tiles -> how many there are before each tile, and in all.
+// One block: 131072 tiles are eight rounds.
+#pragma once
+
+constexpr u32 kScanThreads = 1024;
+constexpr u32 kScanEach = 16;  // tiles of one thread in a round
+
+TM_DEVICE uint4 tiles_at(const u32* counts, u32 at, u32 tiles) {
+    const uint4 four = *reinterpret_cast<const uint4*>(counts + at);
+    return make_uint4(at < tiles ? four.x : 0, at + 1 < tiles ? four.y : 0,
+                      at + 2 < tiles ? four.z : 0, at + 3 < tiles ? four.w : 0);
+}
+
+TM_DEVICE u32 sum_of(uint4 four) {
+    return four.x + four.y + four.z + four.w;
+}
+
+TM_DEVICE u32 write_sums(u32* out, u32 at, uint4 four, u32 sum) {
+    const u32 y = sum + four.x;
+    const u32 z = y + four.y;
+    const u32 w = z + four.z;
+    *reinterpret_cast<uint4*>(out + at) = make_uint4(sum, y, z, w);
+    return w + four.w;
+}
+
+// out[tiles] is the total; the arrays have room for whole rounds.
+TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
+    TM_SHARED u32 sums[kScanThreads + 1];
+    TM_SHARED u32 carry;
+    TM_THREADS(t, 1) {
+        carry = 0;
+    }
+    for (u32 base = 0; base <= tiles; base += kScanThreads * kScanEach) {
+        TM_THREADS(t, kScanThreads) {
+            u32 sum = 0;
+            for (u32 i = 0; i < kScanEach; i += 4) {
+                sum += sum_of(tiles_at(counts, base + kScanEach * t + i, tiles));
+            }
+            sums[t] = sum;
+        }
+        TM_SYNC();
+        block_prefix<kScanThreads>(sums, kScanThreads);
+        TM_THREADS(t, kScanThreads) {
+            u32 sum = carry + sums[t];
+            for (u32 i = 0; i < kScanEach; i += 4) {
+                const u32 at = base + kScanEach * t + i;
+                sum = write_sums(out, at, tiles_at(counts, at, tiles), sum);
+            }
+        }
+        TM_SYNC();
+        TM_THREADS(t, 1) {
+            carry += sums[kScanThreads];
+        }
+        TM_SYNC();
+    }
+    TM_THREADS(t, 1) {
+        *total = carry;
+    }
+}
+
+TM_KERNEL(1024) scan_words(const Tables*, const Batch* batch) {
+    scan_tiles(batch->tile_words, batch->word_base, u32(batch->tiles),
+               &batch->counters[kWordCount]);
+}
+
+TM_KERNEL(1024) scan_ids(const Tables*, const Batch* batch) {
+    scan_tiles(batch->tile_ids, batch->id_base, u32(batch->tiles), &batch->counters[kIdCount]);
+}

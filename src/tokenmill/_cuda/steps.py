@@ -1,0 +1,252 @@
+"""The order of the kernels, the buffers of a batch, and the words that a table begins with.
+
+Everything here is a function of a capacity, so that launches can be captured once: the kernels
+read the size of the batch at hand from the structs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from tokenmill._cuda.layout import BATCH, fill
+from tokenmill._cuda.tables import has_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+TILE = 8192  # bytes; what TM_TILE is unless a build says otherwise
+LONGEST_WORD = 8192  # bytes; a longer one is for the CPU
+LONGEST_LEARNT = 63  # bytes of a word in the second table
+MARGIN = 64  # readable bytes before the text
+PIECE = 1 << 31  # in the length of a miss
+THREE_BYTES = 0xE0  # the first byte of a character of three, or more
+KEEP_REPEATS, LEARN = 4, 8  # Option in batch.h
+
+Buffers = dict[str, tuple[int, Any]]
+
+
+class Backend(Protocol):
+    """What runs kernels: a device, or the host library of the tests."""
+
+    def zeros(self, count: int, dtype: Any) -> Any: ...  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any: ...  # noqa: ANN401
+    def address(self, array: Any) -> int: ...  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]: ...  # noqa: ANN401
+    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch."""
+
+    name: str
+    blocks: int
+    threads: int
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """The largest batch that a set of buffers holds."""
+
+    size: int  # bytes of text, at most 1 GiB
+    documents: int
+    processors: int = 132
+    tile: int = TILE
+    misses: int = 0  # words that the tables do not know; 0: one for three bytes
+    ids: int = 0  # 0: one for each byte, which is always enough
+    dedupe: int = 1 << 22  # a power of two
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the largest text."""
+        return -(-self.size // self.tile)
+
+    @property
+    def miss_count(self) -> int:
+        """How many misses there is room for."""
+        return self.misses or self.size // 3 + 1024
+
+    @property
+    def long_blocks(self) -> int:
+        """How many long words are merged side by side."""
+        return 4 * self.processors
+
+    @property
+    def id_count(self) -> int:
+        """How many ids there is room for."""
+        return self.ids or self.size
+
+
+@dataclass(frozen=True)
+class WordCapacity:
+    """The sizes of the two word tables, powers of two; half of each may be filled."""
+
+    entries: int = 1 << 21  # of 32 bytes
+    long_slots: int = 1 << 20  # of 16 bytes
+    long_capacity: int = 1 << 24  # bytes, and ids, of long words
+
+    def __post_init__(self) -> None:
+        """Check what the kernels rely on: masks, and places in the bits that a code has."""
+        for size, most in ((self.entries, 1 << 26), (self.long_slots, 1 << 29)):
+            if size & (size - 1) or not 0 < size <= most:
+                raise ValueError(f"expected a power of two up to {most}, got {size}")
+
+
+def steps(capacity: Capacity) -> list[Step]:
+    """Return the launches that encode a batch, in order."""
+    tiles, wide = max(capacity.tiles, 1), capacity.processors * 8
+    documents = -(-(capacity.documents + 1) // 8)
+    return [
+        Step("clear_batch", wide, 256),
+        Step("mark_documents", -(-(capacity.documents + 1) // 256), 256),
+        Step("bounds", tiles, 256),
+        Step("scan_words", 1, 1024),
+        Step("look_up", tiles, 256),
+        *miss_steps(capacity),
+        Step("finish_misses", -(-tiles // 8), 256),
+        Step("scan_ids", 1, 1024),
+        Step("emit_ids", tiles, 256),
+        Step("document_ids", min(documents, wide), 256),
+        Step("insert_words", capacity.processors * 4, 256),
+    ]
+
+
+def miss_steps(capacity: Capacity) -> list[Step]:
+    """Return the launches that turn misses into ids."""
+    processors = capacity.processors
+    return [
+        Step("dedupe_misses", processors * 8, 256),
+        Step("merge_16", processors * 16, 128),
+        Step("merge_32", processors * 8, 128),
+        Step("merge_64", processors * 8, 64),
+        Step("merge_128", processors * 8, 32),
+        Step("merge_long", capacity.long_blocks, 256),
+    ]
+
+
+def buffers(capacity: Capacity) -> Buffers:
+    """Return how many items of which type each array of a batch needs, but for text and results.
+
+    Not here, because callers choose them: `text`, `doc_begin`, `ids` or `ids16`, `doc_ids`.
+    """
+    tiles, misses = capacity.tiles, capacity.miss_count
+    masks = tiles * (capacity.tile // 32) + 64
+    per_tile = -(-(tiles + 1) // 16) * 16 + 16384  # scans write whole rounds of their block
+    return {
+        "doc_bits": (masks + 1, np.uint32),
+        "doc_flags": (capacity.documents + 1, np.uint32),
+        "start_bits": (masks, np.uint32),
+        "cut_bits": (masks, np.uint32),
+        "tile_words": (per_tile, np.uint32),
+        "word_base": (per_tile, np.uint32),
+        "tile_ids": (per_tile, np.uint32),
+        "id_base": (per_tile, np.uint32),
+        "tile_misses": (2 * tiles + 2, np.uint32),
+        "codes": (capacity.size + 64, np.uint32),
+        "misses": (4 * misses, np.uint32),
+        "miss_lists": (misses + list_room(capacity.size), np.uint32),
+        "miss_counts": (misses, np.uint32),
+        "arena": (capacity.size + 64, np.uint32),
+        "dedupe": (capacity.dedupe, np.uint32),
+        "scratch": (capacity.long_blocks * 4 * LONGEST_WORD, np.uint32),
+        "counters": (64, np.uint32),
+    }
+
+
+def list_room(size: int) -> int:
+    """Return the room of the lists of words of more than 16, 32, 64 and 128 bytes."""
+    return sum(size // (16 << k) + 1 for k in range(4))
+
+
+def batch_numbers(capacity: Capacity) -> dict[str, int]:
+    """Return the numbers of the struct Batch that the capacity fixes."""
+    return {
+        "miss_capacity": capacity.miss_count,
+        "id_capacity": capacity.id_count,
+        "dedupe_mask": capacity.dedupe - 1,
+        "scratch_blocks": capacity.long_blocks,
+        "text_capacity": capacity.size,
+    }
+
+
+def word_buffers(words: WordCapacity) -> Buffers:
+    """Return the arrays of the two word tables; all zeros is an empty table."""
+    return {
+        "words": (8 * words.entries, np.uint32),
+        "long_slots": (4 * words.long_slots, np.uint32),
+        "long_bytes": (words.long_capacity + 64, np.uint8),
+        "long_ids": (words.long_capacity, np.uint32),
+        "learnt": (8, np.uint32),
+    }
+
+
+def word_numbers(words: WordCapacity) -> dict[str, int]:
+    """Return the numbers of the struct Tables that belong to the word tables."""
+    return {
+        "words_mask": words.entries - 1,
+        "words_limit": words.entries // 2,
+        "long_mask": words.long_slots - 1,
+        "long_capacity": words.long_capacity,
+    }
+
+
+def seed_words(
+    backend: Backend, device_tables: Mapping[str, Any], tables: int, processors: int = 132
+) -> None:
+    """Put the vocabulary's own tokens into the word tables at `tables`, the address of the struct.
+
+    They are one batch of misses that the merge kernels resolve, never identities: a token that
+    merging does not make has other ids.
+    """
+    text, records = _seeds(device_tables)
+    capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
+    counters = np.zeros(64, dtype=np.uint32)
+    counters[0] = len(records)
+    arrays = {
+        name: backend.zeros(*buffers(capacity)[name])
+        for name in ("miss_lists", "miss_counts", "arena")
+    }
+    arrays["misses"] = backend.asarray(records.reshape(-1))
+    arrays["counters"] = backend.asarray(counters)
+    padded = backend.asarray(np.pad(text, (MARGIN, 256)))
+    values = {name: backend.address(array) for name, array in arrays.items()}
+    values |= batch_numbers(capacity)
+    values |= {"text": backend.address(padded) + MARGIN, "size": text.size}
+    values["options"] = KEEP_REPEATS | LEARN
+    batch = backend.asarray(fill(BATCH, values))
+    merges = [step for step in miss_steps(capacity) if step.name != "merge_long"]
+    for step in [*merges, Step("insert_words", processors * 4, 256)]:
+        backend.launch(step.name, step.blocks, step.threads, tables, backend.address(batch))
+    backend.to_host(arrays["counters"])  # waits: the arrays above must outlive the launches
+
+
+def _seeds(device_tables: Mapping[str, Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Return the tokens that a table can hold, one after another, and a miss for each of them.
+
+    With ids that differ for a piece of a word, those that can be one are there a second time: the
+    ids of a miss are written where its text is.
+    """
+    text, offsets = device_tables["token_bytes"], device_tables["token_offsets"].astype(np.int64)
+    sizes = np.diff(offsets)
+    held = np.flatnonzero((sizes > 0) & (sizes <= LONGEST_LEARNT))
+    records = np.zeros((held.size, 4), dtype=np.uint32)
+    records[:, 0], records[:, 1] = offsets[held], sizes[held]
+    if not has_pieces(device_tables):
+        return text, records
+    pieces = _as_pieces(text, records)
+    pieces[:, 0] += text.size
+    return np.concatenate([text, text]), np.concatenate([records, pieces])
+
+
+def _as_pieces(text: NDArray[np.uint8], records: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Return the misses that can also be pieces of a cut word: those with a 3-byte character."""
+    leads = np.concatenate([[0], np.cumsum(text >= THREE_BYTES)])
+    begin, end = records[:, 0], records[:, 0] + records[:, 1]
+    pieces: NDArray[np.uint32] = records[leads[end] > leads[begin]].copy()
+    pieces[:, 1] |= PIECE
+    return pieces

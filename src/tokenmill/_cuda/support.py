@@ -1,0 +1,126 @@
+"""Can the kernels run a tokenizer? And what do they need to know of its texts beside its tables."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from tokenmill._cuda.reasons import device_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+IDENTITY, NFC = b"", b"\x01"  # serialized normalizers that the kernels know
+_BYTES = 0  # vocab::Kind
+_FAMILIES = (0, 1, 2, 3)  # split::Family: 0 has no rule, an automaton finds the words
+_PREFIX_BYTES = 8
+_MOST_PREFIXES = 64
+_NOT_A_TOKEN = 0xFFFF_FFFF
+_UNICODE = 0x110000
+_JAMO = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels and finals of Hangul, which compose
+
+
+def check_support(facts: Mapping[str, Any], where: str) -> None:
+    """Raise DeviceError if the kernels cannot run a model; `facts` are its `device_tables`."""
+    if facts["kind"] != _BYTES:
+        raise device_error("unsupported_model", where=where)
+    if facts["has_ends"] or facts["has_ties"]:
+        detail = "its merges differ at the ends of words" if facts["has_ends"] else "ranks tie"
+        raise device_error("unsupported_model", detail, where)
+    if not _knows_split(facts):
+        raise device_error("unsupported_split", where=where)
+    if not facts["plain_ranges"]:
+        raise device_error("unsupported_normalizer", "it puts a blank before texts", where)
+    if facts["normalizer"] not in (IDENTITY, NFC):
+        raise device_error("unsupported_normalizer", where=where)
+
+
+def _knows_split(facts: Mapping[str, Any]) -> bool:
+    family = facts["rule"]["family"]
+    if family not in _FAMILIES:
+        return False
+    is_one_automaton = facts["stage_count"] == 1 and facts["stage_keeps_all"]
+    return family != 0 or (is_one_automaton and not facts["stage_on_bytes"])
+
+
+class AddedPrefixes(NamedTuple):
+    """How texts begin that the CPU must look at: fields of the struct Tables."""
+
+    added_first: NDArray[np.uint32]
+    added_prefixes: NDArray[np.uint64]
+    added_masks: NDArray[np.uint64]
+
+
+def added_prefixes(texts: Iterable[bytes], facts: Mapping[str, Any]) -> AddedPrefixes:
+    """Return the beginnings of added tokens, and the bytes that the vocabulary does not have.
+
+    Few enough to be compared one by one: where there are more, shorter ones stand for several.
+    """
+    wanted = {text for text in texts if text} | _missing_bytes(facts)
+    for size in range(_PREFIX_BYTES, 0, -1):
+        prefixes = sorted({text[:size] for text in wanted})
+        if len(prefixes) <= _MOST_PREFIXES:
+            break
+    first = np.zeros(8, np.uint32)
+    for prefix in prefixes:
+        first[prefix[0] >> 5] |= np.uint32(1 << (prefix[0] & 31))
+    return AddedPrefixes(
+        first,
+        np.array([int.from_bytes(prefix, "little") for prefix in prefixes], np.uint64),
+        np.array([(1 << 8 * len(prefix)) - 1 for prefix in prefixes], np.uint64),
+    )
+
+
+def _missing_bytes(facts: Mapping[str, Any]) -> set[bytes]:
+    """Return the bytes that drop out of a word, so that its other bytes meet."""
+    if not facts["drops_bytes"]:
+        return set()
+    return {bytes([byte]) for byte in np.flatnonzero(facts["external"][:256] == _NOT_A_TOKEN)}
+
+
+def added_texts(
+    meta: Mapping[str, Any], facts: Mapping[str, Any], *, with_special: bool
+) -> list[bytes]:
+    """Return what added tokens look like in a text, raw and normalized."""
+    special = () if with_special else meta["special_tokens"]
+    texts = [text for text in meta["added_tokens"] if text not in special]
+    forms = set(texts)
+    if facts["normalizer"] == NFC:
+        forms.update(unicodedata.normalize("NFC", text) for text in texts)
+    return sorted(form.encode("utf-8", "surrogatepass") for form in forms)
+
+
+@lru_cache(maxsize=1)
+def unsafe_bits() -> NDArray[np.uint32]:
+    """Return a bit for every code point that composing (NFC) may change, or move, or merge.
+
+    All others stay as they are, whatever stands beside them. Code points that this Python does not
+    know are among the unsafe ones, so a newer Unicode in the core changes nothing.
+    """
+    unsafe = np.ones(_UNICODE, np.uint8)
+    for code in range(_UNICODE):
+        character = chr(code)
+        if unicodedata.category(character) in ("Cn", "Cs"):
+            continue
+        if unicodedata.combining(character) == 0:
+            unsafe[code] = not unicodedata.is_normalized("NFC", character)
+    for begin, end in _JAMO:
+        unsafe[begin:end] = 1
+    unsafe[list(_second_parts())] = 1
+    return np.packbits(unsafe, bitorder="little").view(np.uint32)
+
+
+def _second_parts() -> set[int]:
+    """Return what may compose with the character before it."""
+    found = set()
+    for code in range(sys.maxunicode + 1):
+        parts = unicodedata.decomposition(chr(code)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):  # noqa: PLR2004 -- a pair
+            found.add(int(parts[1], 16))
+    return found

@@ -1,0 +1,123 @@
+"""A tokenizer for a device: the arrays and numbers of the struct Tables, and the macros of a build.
+
+All of it is made from `Model.device_tables`. The word tables are in steps.py, and what a normalizer
+or added tokens need is the engine's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+# Arrays that a device gets as they are.
+PLAIN = (
+    "rule_basic", "rule_page_of", "rule_pages", "stage_basic", "stage_page_of", "stage_pages",
+    "stage_next", "stage_sync", "pair_slots", "byte_pairs", "junction_words", "junction_flags",
+    "junction_parts", "external", "token_bytes", "token_offsets",
+)  # fmt: skip
+RULE = (
+    "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
+    "fold_long_s",
+)  # fmt: skip
+CHARACTER = 3  # bytes of those between which words are cut
+ID_BITS = 20
+
+
+def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the struct Tables by field, those of the word tables left out."""
+    tables = {name: device_tables[name] for name in PLAIN if name in device_tables}
+    tables["token_bytes"] = np.pad(tables["token_bytes"], (0, 64))  # read in words
+    tables["exact_slots"] = _exact_slots(device_tables)
+    tables["early_parts"] = early_parts(device_tables)
+    return tables
+
+
+def table_numbers(device_tables: Mapping[str, Any]) -> dict[str, int]:
+    """Return the numbers of the struct Tables that belong to those arrays."""
+    exact = exact_tokens(device_tables)
+    sizes = np.diff(device_tables["token_offsets"].astype(np.int64))
+    return {
+        "exact_mask": _exact_room(exact.size) - 1,
+        "exact_longest": int(sizes[exact].max(initial=0)),
+    }
+
+
+def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int]:
+    """Return the macros that specialise the kernels for a tokenizer."""
+    rule = device_tables["rule"]
+    return {
+        **{f"TM_{name.upper()}": int(rule[name]) for name in RULE},
+        "TM_STAGE_SHIFT": int(device_tables.get("stage_shift", 0)),
+        "TM_STAGE_CLASSES": int(device_tables.get("stage_classes", 0)),
+        "TM_PAIR_SHIFT": int(device_tables["pair_shift"]),
+        "TM_PAIR_MASK": int(device_tables["pair_mask"]),
+        "TM_PARTS_MASK": int(device_tables["junction_parts_mask"]),
+        "TM_EXACT": int(exact_tokens(device_tables).size > 0),
+        "TM_PIECES": int(has_pieces(device_tables)),
+        "TM_NORMAL": int(len(device_tables["normalizer"]) > 0),
+        "TM_TILE": tile,
+    }
+
+
+def exact_tokens(device_tables: Mapping[str, Any]) -> NDArray[np.int64]:
+    """Return the tokens that a whole word becomes although merging its bytes does not make them."""
+    if not device_tables["ignore_merges"]:
+        return np.empty(0, dtype=np.int64)
+    is_text = np.diff(device_tables["token_offsets"].astype(np.int64)) > 0
+    return np.flatnonzero(is_text & (device_tables["token_reachable"] == 0))
+
+
+def has_pieces(device_tables: Mapping[str, Any]) -> bool:
+    """Whether a word and an equal piece of a cut word may have different ids."""
+    sizes = np.diff(device_tables["token_offsets"].astype(np.int64))
+    return bool((sizes[exact_tokens(device_tables)] >= CHARACTER).any())
+
+
+def early_parts(device_tables: Mapping[str, Any]) -> NDArray[np.uint32]:
+    """Return a bit for each internal id that is a part of a merge whose rank is lower than its own.
+
+    Only those merges can make room for one that comes before them; all occurrences of any other
+    one in a word may be merged at once.
+    """
+    slots = device_tables["pair_slots"]
+    slots = slots[slots != 0].astype(np.int64)
+    mask = (1 << ID_BITS) - 1
+    merged, right, left = slots & mask, slots >> ID_BITS & mask, (slots >> 2 * ID_BITS) - 1
+    bits = np.zeros(-(-(1 << ID_BITS) // 8), dtype=np.uint8)
+    for part in (left[left > merged], right[right > merged]):
+        np.bitwise_or.at(bits, part >> 3, np.left_shift(1, part & 7).astype(np.uint8))
+    return bits.view(np.uint32)
+
+
+def exact_hash(token: bytes) -> int:
+    """Return the hash of a token as the kernels compute it (exact.h).
+
+    b"" -> 2166136261
+    """
+    value = 2166136261
+    for byte in token:
+        value = ((value ^ byte) * 16777619) & 0xFFFFFFFF
+    return value ^ value >> 15
+
+
+def _exact_room(count: int) -> int:
+    return 1 << max(2 * count, 1).bit_length()
+
+
+def _exact_slots(device_tables: Mapping[str, Any]) -> NDArray[np.uint32]:
+    """Return an open-addressed table of those tokens: id + 1, 0 is free."""
+    exact = exact_tokens(device_tables)
+    slots = np.zeros(_exact_room(exact.size), dtype=np.uint32)
+    offsets, data = device_tables["token_offsets"], device_tables["token_bytes"].tobytes()
+    for token in exact.tolist():
+        at = exact_hash(data[int(offsets[token]) : int(offsets[token + 1])]) % slots.size
+        while slots[at]:
+            at = (at + 1) % slots.size
+        slots[at] = token + 1
+    return slots

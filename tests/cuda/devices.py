@@ -1,0 +1,197 @@
+"""A device for tests: the kernels as a host library, streams whose work waits until it is wanted.
+
+Nothing that is put on a stream is done before a mark behind it is waited for. So what reads a
+result too early, or overwrites memory that a copy still needs, gives wrong ids here every time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from tests.cuda.shim import ShimBackend, build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.backend import Connect
+
+
+class DeviceMemory(np.ndarray[Any, Any]):
+    """An array that stands for one of the device."""
+
+
+_LOCK = threading.RLock()  # the host library has one set of shared memory for all threads
+
+
+class Stream:
+    """Work in order, none of it done yet."""
+
+    def __init__(self) -> None:
+        self.work: deque[Callable[[], None]] = deque()
+        self.taken = 0
+        self.done = 0
+
+    def put(self, work: Callable[[], None]) -> None:
+        with _LOCK:
+            self.work.append(work)
+            self.taken += 1
+
+    def run(self, until: int) -> None:
+        with _LOCK:
+            while self.done < until:
+                self.done += 1  # before: work that waits for a mark behind it would never end
+                self.work.popleft()()
+
+
+class Mark:
+    def __init__(self, stream: Stream) -> None:
+        self._stream, self._place = stream, stream.taken
+
+    def synchronize(self) -> None:
+        self._stream.run(self._place)
+
+
+class Graph:
+    def __init__(self, device: HostDevice, launches: list[tuple[Any, ...]]) -> None:
+        self._device, self._launches = device, launches
+
+    def launch(self) -> None:
+        self._device.graphs_launched += 1
+        for launch in self._launches:
+            self._device.launch(*launch)
+
+
+class HostDevice(ShimBackend):
+    """Everything the engine asks of a device."""
+
+    processors = 2
+
+    def __init__(
+        self, library: Path, number: int = 0, memory: int = 1 << 40, shuffle: int | None = None
+    ) -> None:
+        super().__init__(library, shuffle)
+        self.name = f"host:{number}"
+        self.memory = memory
+        self.graphs_launched = self.uploaded = 0
+        self._stream = Stream()
+        self._recording: list[tuple[Any, ...]] | None = None
+        self._pinned: list[NDArray[Any]] = []
+        # A pool gives memory to nobody else before the work of its stream that uses it is done.
+        self._pool: list[NDArray[Any]] = []
+
+    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
+        launch = (name, blocks, threads, tables, batch)
+        if self._recording is not None:
+            self._recording.append(launch)
+        else:
+            self._stream.put(lambda: self.run_kernel(*launch))
+
+    def run_kernel(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
+        super().launch(name, blocks, threads, tables, batch)
+
+    def capture(self, work: Callable[[], None]) -> Graph:
+        launches: list[tuple[Any, ...]] = []
+        self._recording = launches
+        work()
+        self._recording = None
+        return Graph(self, launches)
+
+    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        self.memory -= count * np.dtype(dtype).itemsize
+        if self.memory < 0:
+            raise MemoryError("no room")
+        self._pool.append(super().zeros(count, dtype))
+        return self._pool[-1].view(DeviceMemory)
+
+    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        array = self.zeros(count, dtype)
+        array.view(np.uint8)[:] = 0xEE  # whatever was there
+        return array
+
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+        self._pinned.append(np.full(count, 0xEE, dtype))
+        return self._pinned[-1][:]
+
+    def is_pinned(self, array: NDArray[Any]) -> bool:
+        return any(np.may_share_memory(array, pinned) for pinned in self._pinned)
+
+    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+        array = self.empty(values.size, values.dtype)
+        self.upload(array, values.reshape(-1))
+        return array
+
+    def to_host(self, array: Any) -> NDArray[Any]:  # type: ignore[override]  # noqa: ANN401
+        self._stream.run(self._stream.taken)
+        return np.array(array)
+
+    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+        self.uploaded += values.nbytes
+        kept = values if self.is_pinned(values) else values.copy()
+        self._copy(target, kept)
+
+    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+        if array.size:
+            assert self.is_pinned(target), "such a copy would wait"
+            self._copy(target[: array.size], array)
+
+    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+        self._copy(target, array)
+
+    def _copy(self, target: Any, source: Any) -> None:  # noqa: ANN401
+        assert target.size == source.size
+        self._stream.put(lambda: np.copyto(target, source, casting="no"))
+
+    @staticmethod
+    def is_own(array: object) -> bool:
+        return isinstance(array, DeviceMemory)
+
+    @staticmethod
+    def adopt(array: Any) -> Any:  # noqa: ANN401
+        return array
+
+    @staticmethod
+    def has_room(array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
+        whole = array
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        first, last = whole.ctypes.data, whole.ctypes.data + whole.nbytes
+        begin = array.ctypes.data
+        return bool(first + before <= begin and begin + array.nbytes + behind <= last)
+
+    def mark(self) -> Mark:
+        return Mark(self._stream)
+
+    def wait(self, mark: Mark) -> None:
+        self._stream.put(mark.synchronize)
+
+    @staticmethod
+    def new_stream() -> Stream:
+        return Stream()
+
+    @contextmanager
+    def using(self, stream: Stream | None) -> Iterator[None]:
+        before = self._stream
+        self._stream = stream or before
+        try:
+            yield
+        finally:
+            self._stream = before
+
+    def free_memory(self) -> int:
+        return self.memory
+
+
+def connect(folder: Path, **options: Any) -> Connect:  # noqa: ANN401
+    """Return what compiles the kernels for a host device."""
+
+    def made(defines: Mapping[str, int]) -> HostDevice:
+        return HostDevice(build(folder, defines), **options)
+
+    return cast("Connect", made)
