@@ -27,7 +27,8 @@ struct Scanner {
         }
         u32 size = 0;
         const u32 left = class_at(char_before(text, position), size);
-        return tables->stage_sync[left * TM_STAGE_CLASSES + class_at(position, size)] != 0;
+        return global_memory(
+                   tables->stage_sync)[left * TM_STAGE_CLASSES + class_at(position, size)] != 0;
     }
 
     // The last place at or before `position` where a word surely begins, or ~0.
@@ -49,7 +50,7 @@ struct Scanner {
             const bool is_end = at != begin && begins_document(text, at);
             u32 size = 0;
             const u32 symbol = is_end ? TM_STAGE_CLASSES : class_at(at, size);
-            const u32 step = tables->stage_next[state << TM_STAGE_SHIFT | symbol];
+            const u32 step = global_memory(tables->stage_next)[state << TM_STAGE_SHIFT | symbol];
             found = (step & kMatchHere) != 0 ? at : found;
             state = step & kStateMask;
             if (is_end || state == kDead || found > enough) {
