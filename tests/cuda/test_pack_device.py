@@ -15,9 +15,10 @@ from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
 from tests.mill.outputs import BOS, digests
 from tests.mill.tuned import shrink
 
-from tokenmill import OptionError, SpecialTokenInText, Tokenizer, TokenmillError, pack
+from tokenmill import DeviceError, OptionError, SpecialTokenInText, Tokenizer, TokenmillError, pack
 from tokenmill._cli import main
 from tokenmill._pipeline import device as device_module
+from tokenmill._pipeline import pack_task, prepare_task
 from tokenmill._pipeline.shared_encoder import SharedEncoder
 
 if TYPE_CHECKING:
@@ -259,6 +260,42 @@ def test_only_the_block_at_fault_hears_of_it(tokenizer: Tokenizer) -> None:
     ]  # fmt: skip
     assert isinstance(results[1], SpecialTokenInText)
     assert results[1].document == 1
+
+
+class SmallEncoder(CpuEncoder):
+    """Has no memory for more than some bytes."""
+
+    most = 200
+
+    def encode_host(
+        self,
+        text: NDArray[np.uint8],
+        *args: Any,  # noqa: ANN401
+        **options: Any,  # noqa: ANN401
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        if len(text) > self.most:
+            raise DeviceError("no room", reason="out_of_memory")
+        return super().encode_host(text, *args, **options)
+
+
+def test_what_a_device_fails_at_is_an_error_or_with_auto_the_work_of_the_cpu(
+    dirty: Corpus,
+    tokenizer: Tokenizer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    small = SmallEncoder(tokenizer, None)  # type: ignore[arg-type]
+    monkeypatch.setattr(device_module, "_open", lambda *_: small)
+    options: dict[str, Any] = {**COMMON, "context_length": 64}
+    with pytest.raises(DeviceError, match="no room"):
+        pack(dirty.paths, output=tmp_path / "a", tokenizer=tokenizer, device="cuda", **options)
+    task = prepare_task(dirty.paths, tokenizer=tokenizer, **options)
+    result = pack_task(task, output=tmp_path / "b", device="auto", workers=3)
+    pack(dirty.paths, output=tmp_path / "c", tokenizer=tokenizer, **options)
+    assert digests(tmp_path / "b") == digests(tmp_path / "c")
+    assert small.batches  # some blocks are small enough
+    assert "which the CPU did: " in result.device.note
+    assert result.device.note.endswith(" out_of_memory")
 
 
 def test_a_special_token_in_a_text_is_named_with_its_place(

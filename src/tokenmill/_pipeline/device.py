@@ -43,7 +43,7 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
     """Open the device that was asked for; never changes an id, so it is no part of a plan.
 
     "cpu"; "cuda" or "cuda:1", which raises where that device cannot do it; "auto", which then takes
-    the CPU, and says why.
+    the CPU, for the run or for what the device fails at later on, and says why.
     """
     if device == "cpu":
         return CPU
@@ -60,7 +60,8 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
         return Device("cpu", why=f"no GPU: {error}")
     from tokenmill._pipeline.shared_encoder import SharedEncoder  # noqa: PLC0415
 
-    return Device(f"cuda:{number}", SharedEncoder(encoder))
+    stand_in = tokenizer if device == "auto" else None
+    return Device(f"cuda:{number}", SharedEncoder(encoder, stand_in=stand_in))
 
 
 def _open(tokenizer: Tokenizer, number: int) -> DeviceEncoder:

@@ -8,19 +8,21 @@ his block is done, or takes the next batch. There is no thread of its own that c
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._batch import TokenBatch
+from tokenmill._core import FlatTexts
+from tokenmill._errors import DeviceError
 
 if TYPE_CHECKING:
-    from collections import Counter
-
     from numpy.typing import NDArray
 
     from tokenmill._cuda.encoder import DeviceEncoder
+    from tokenmill._tokenizer import Tokenizer
 
 BATCH_BYTES = 512 << 20  # of text at once: half of what positions on a device can count
 
@@ -29,7 +31,7 @@ BATCH_BYTES = 512 << 20  # of text at once: half of what positions on a device c
 class _Request:
     text: NDArray[np.uint8]
     offsets: NDArray[np.int64]
-    how: tuple[str, str]  # dtype, special_in_text: only equal ones go together
+    how: tuple[Any, Any]  # dtype, special_in_text: only equal ones go together
     result: TokenBatch | None = None
     error: BaseException | None = None
 
@@ -39,11 +41,23 @@ class _Request:
 
 
 class SharedEncoder:
-    """A device encoder that many threads may call; `batches` counts what the device was given."""
+    """A device encoder that many threads may call; `batches` counts what the device was given.
 
-    def __init__(self, encoder: DeviceEncoder, batch_bytes: int = BATCH_BYTES) -> None:
+    A batch that fails is tried again block by block. With a `stand_in`, a tokenizer of the CPU, it
+    encodes the blocks that the device cannot do (DeviceError) even then; their documents count as
+    fallbacks.
+    """
+
+    def __init__(
+        self,
+        encoder: DeviceEncoder,
+        batch_bytes: int = BATCH_BYTES,
+        stand_in: Tokenizer | None = None,
+    ) -> None:
         self._encoder = encoder
         self._batch_bytes = batch_bytes
+        self._stand_in = stand_in
+        self._stood_in: Counter[str] = Counter()
         self._waiting: list[_Request] = []
         self._list = threading.Lock()
         self._device = threading.Lock()
@@ -52,7 +66,7 @@ class SharedEncoder:
     @property
     def fallbacks(self) -> Counter[str]:
         """Documents that the CPU engine encoded in the device's place, by reason."""
-        return self._encoder.fallbacks
+        return self._encoder.fallbacks + self._stood_in
 
     def encode(
         self,
@@ -91,7 +105,9 @@ class SharedEncoder:
         try:
             batch = self._run(*_joined(requests), requests[0].how)
         except BaseException as error:
-            if len(requests) == 1 or not isinstance(error, Exception):
+            if isinstance(error, DeviceError) and len(requests) == 1 and self._stand_in is not None:
+                self._encode_here(requests[0], error.reason)
+            elif len(requests) == 1 or not isinstance(error, Exception):
                 for request in requests:
                     request.error = error
             else:  # one of them is at fault, and only he shall hear of it
@@ -105,12 +121,24 @@ class SharedEncoder:
             first = last
 
     def _run(
-        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], how: tuple[str, Any]
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], how: tuple[Any, Any]
     ) -> TokenBatch:
         self.batches += 1
         dtype, special = how
         ids, bounds = self._encoder.encode_host(text, offsets, dtype=dtype, special_in_text=special)
         return TokenBatch(ids, bounds)
+
+    def _encode_here(self, request: _Request, reason: str) -> None:
+        """Let the CPU do a block that the device cannot."""
+        assert self._stand_in is not None  # noqa: S101 -- asked before
+        dtype, special = request.how
+        try:
+            request.result = self._stand_in.encode_batch(
+                FlatTexts(request.text, request.offsets), dtype=dtype, special_in_text=special
+            )
+        except Exception as error:
+            request.error = error
+        self._stood_in[reason] += len(request.offsets) - 1
 
 
 def _joined(requests: list[_Request]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
