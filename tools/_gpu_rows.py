@@ -1,87 +1,125 @@
-"""Rows packed on a device against those of the CPU's packer, as torch sees them."""
+"""Compares the rows that a device packs with the CPU packer's, element by element, and times them.
+
+The documents are given in three batches. One report for each way to pack and number type.
+"""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from _gpu_texts import cut
 
 from tokenmill import Packer
-from tokenmill._core import FlatTexts as CpuTexts
+from tokenmill._core import FlatTexts
 from tokenmill._cuda.rows import COLUMNS
 from tokenmill._dataset.columns import Columns
 from tokenmill._pack import frame, gather
 from tokenmill._rows import Rows
-from tokenmill.cuda import DeviceRowPacker, FlatTexts
+from tokenmill.cuda import DeviceRowPacker
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from tokenmill import Tokenizer
-    from tokenmill.cuda import GpuTokenizer
+    from tokenmill.cuda import DeviceRows, GpuTokenizer
 
-CONTEXT = 1024
-EOS = 3
-WAYS = (Packer("concat", CONTEXT, tail="pad"), Packer("bestfit", CONTEXT))
+    Flat = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
-
-def check_rows(
-    tokenizer: Tokenizer, gpu: GpuTokenizer, corpora: dict[str, NDArray[np.uint8]]
-) -> dict[str, Any]:
-    """Pack every corpus both ways in both places and compare every column of every row."""
-    rows = tokens = differences = 0
-    for name, data in corpora.items():
-        text = cut(name, data, 3000)
-        found = gpu.encode_batch(FlatTexts(text.data, text.offsets))
-        expected = tokenizer.encode_batch(CpuTexts(text.data, text.offsets))
-        framed, lengths = frame(expected.ids, expected.offsets, [], [EOS])
-        for packer in WAYS:
-            on_device = DeviceRowPacker(
-                gpu._backend,  # noqa: SLF001 -- where the ids lie
-                packer, eos_id=EOS, columns=COLUMNS, pad_id=0,
-            )  # fmt: skip
-            parts = [on_device.add(found.ids, found.offsets), on_device.finish()]
-            made = [part for part in parts if part is not None]
-            wanted = cpu_columns(packer, framed, lengths)
-            differences += compare(made, wanted)
-            rows += on_device.rows
-            tokens += on_device.tokens
-    return {"rows": rows, "tokens": tokens, "differences": differences,
-            "zero copy": is_zero_copy(made[0]["input_ids"])}  # fmt: skip
+WAYS = ("concat", "bestfit")
+DTYPES = ("int64", "int32")
+BATCHES = 3
+ROUNDS = 5
 
 
-def cpu_columns(
-    packer: Packer, ids: NDArray[Any], lengths: NDArray[np.int64]
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of the CPU's packer."""
-    pieces = packer.pack(lengths)
-    begins = np.concatenate(([0], np.cumsum(lengths)))[pieces.documents] + pieces.begins
-    out = np.empty(int(pieces.lengths.sum()), np.uint32)
-    gather([ids], np.zeros(len(begins), np.int32), begins, pieces.lengths, out)
-    columns = Columns(
-        COLUMNS, CONTEXT, 0, shifted_labels=False, ignore_index=-100, continue_positions=False
-    )
-    return columns.of(Rows(out, pieces))
+@dataclass(frozen=True)
+class Report:
+    """What became of one way to pack: `wrong` names the columns that differ."""
+
+    way: str
+    dtype: str
+    rows: int
+    tokens: int
+    wrong: tuple[str, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        verdict = f"DIFFERENT: {', '.join(self.wrong)}" if self.wrong else "equal"
+        rate = self.tokens / self.seconds / 1e9
+        what = f"{self.rows:,} rows, {self.tokens:,} tokens, {rate:.2f} G tokens/s"
+        return f"{self.way:<8} {self.dtype:<6} {what}, {verdict}"
 
 
-def compare(made: list[Any], wanted: dict[str, NDArray[Any]]) -> int:
-    """Return how many columns differ, read through torch."""
-    import torch  # noqa: PLC0415 -- what the rows are for
-
-    wrong = 0
-    for name in COLUMNS:
-        columns = [torch.from_dlpack(rows[name]).cpu().numpy() for rows in made]
-        if name == "cu_seqlens":
-            lengths = np.concatenate([np.diff(column) for column in columns])
-            wrong += not np.array_equal(lengths, np.diff(wanted[name]))
-        else:
-            wrong += not np.array_equal(np.concatenate(columns), wanted[name])
-    return wrong
+def batches(flat: Flat, count: int = BATCHES) -> Iterator[Flat]:
+    """Yield as many documents at a time as make about equal batches."""
+    text, offsets = flat
+    for part in np.array_split(np.arange(len(offsets) - 1), count):
+        if len(part):
+            bounds = offsets[part[0] : part[-1] + 2]
+            yield text[bounds[0] : bounds[-1]], bounds - bounds[0]
 
 
-def is_zero_copy(array: Any) -> bool:  # noqa: ANN401
-    """Does torch read the very memory of the array?"""
+def expected(tokenizer: Tokenizer, flat: Flat, packer: Packer, eos: int) -> list[dict[str, Any]]:
+    """Return what the CPU makes: of all documents in concat, else of each batch."""
+    given = [flat] if packer.strategy == "concat" else list(batches(flat))
+    columns = Columns(COLUMNS, packer.context_length, 0, True, -100, False)
+    tables = []
+    for text, offsets in given:
+        batch = tokenizer.encode_batch(FlatTexts(text, offsets), special_in_text="text")
+        ids, lengths = frame(batch.ids, batch.offsets, suffix=[eos])
+        pieces = packer.pack(lengths)
+        begins = (np.cumsum(lengths) - lengths)[pieces.documents] + pieces.begins
+        out = np.empty(int(pieces.lengths.sum()), ids.dtype)
+        gather([ids], np.zeros(len(begins), np.int32), begins, pieces.lengths, out)
+        tables.append(columns.of(Rows(out, pieces)))
+    return tables
+
+
+def pack_there(gpu: GpuTokenizer, given: list[Any], packer: DeviceRowPacker) -> list[DeviceRows]:
+    """Pack encoded batches, and wait until that is done."""
+    made = [packer.add(ids, offsets) for ids, offsets in given]
+    made.append(packer.finish())
+    gpu.backend.mark().synchronize()
+    return [rows for rows in made if rows is not None]
+
+
+def check(gpu: GpuTokenizer, tokenizer: Tokenizer, flat: Flat, width: int) -> Iterator[Report]:
+    """Compare every way to pack; the EOS is the first id, which is as good as any."""
+    given = [gpu.encode_flat(*batch, special_in_text="text") for batch in batches(flat)]
+    for way in WAYS:
+        packer = Packer(way, width)  # type: ignore[arg-type]
+        wanted = expected(tokenizer, flat, packer, 0)
+        for dtype in DTYPES:
+            options: Any = {"eos_id": 0, "columns": COLUMNS, "dtype": dtype, "shifted_labels": True}
+            seconds = []
+            for _ in range(ROUNDS):
+                there = DeviceRowPacker(gpu.backend, packer, **options)
+                began = time.perf_counter()
+                made = pack_there(gpu, given, there)
+                seconds.append(time.perf_counter() - began)
+            wrong = tuple(name for name in COLUMNS if not _equal(gpu, name, made, wanted))
+            wrong += tuple(f"{name} for torch" for name in _copied(gpu, made[0]))
+            yield Report(way, dtype, there.rows, there.tokens, wrong, sorted(seconds)[ROUNDS // 2])
+
+
+def _equal(gpu: GpuTokenizer, name: str, made: list[DeviceRows], wanted: list[Any]) -> bool:
+    found = [gpu.backend.to_host(rows[name]) for rows in made]
+    tables = [table[name] for table in wanted]
+    if name == "cu_seqlens":  # each list begins with 0
+        found, tables = [np.diff(f) for f in found], [np.diff(t) for t in tables]
+    return bool(np.array_equal(np.concatenate(found), np.concatenate(tables)))
+
+
+def _copied(gpu: GpuTokenizer, rows: DeviceRows) -> list[str]:
+    """Return the columns that torch does not take as they are."""
+    if find_spec("torch") is None or isinstance(rows["input_ids"], np.ndarray):
+        return []
     import torch  # noqa: PLC0415
 
-    return int(torch.from_dlpack(array).data_ptr()) == int(array.data.ptr)
+    address = gpu.backend.address
+    return [n for n in COLUMNS if torch.from_dlpack(rows[n]).data_ptr() != address(rows[n])]
+

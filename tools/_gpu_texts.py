@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "com
 from _texts import corpus_files, read_text
 
 NEWLINE = 10
+DOCUMENT_BYTES = 3000
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from _gpu_texts import Text, cut, repeat
+from _gpu_texts import DOCUMENT_BYTES, Text, cut, repeat
 
 from tokenmill._core import FlatTexts as CpuTexts
 from tokenmill._cuda.engine import Job
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from tokenmill._cuda.engine import Engine, Slot
     from tokenmill.cuda import GpuTokenizer
 
-DOCUMENT_BYTES = 3000
 SMALL = (1 << 20, 4 << 20, 16 << 20, 64 << 20)
 HOST_BYTES = 4 << 30
 

@@ -263,9 +263,7 @@ class MissingDependency(TokenmillError, ImportError):
 class DeviceError(TokenmillError, RuntimeError):
     """A device that cannot do what was asked; `reason` is a name in `tokenmill.cuda.REASONS`."""
 
-    def __init__(
-        self, problem: str, *, reason: str = "", where: str = "", hint: str = ""
-    ) -> None:
+    def __init__(self, problem: str, *, reason: str = "", where: str = "", hint: str = "") -> None:
         super().__init__(problem, where=where, hint=hint)
         self.reason = reason
 

@@ -42,14 +42,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
+    from tokenmill._post.request import Dtype, Errors, RowDtype, SpecialInText, Strategy
     from tokenmill._spec import TokenizerSpec
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
-    SpecialInText: TypeAlias = Literal["encode", "text", "raise"]
-    Errors: TypeAlias = Literal["strict", "replace"]
-    Truncation: TypeAlias = Literal["longest_first", "only_first", "only_second"]
-    RowDtype: TypeAlias = Literal["int64", "int32"] | type[np.int64] | type[np.int32]
-    Dtype: TypeAlias = Literal["uint32", "uint16"] | type[np.uint32] | type[np.uint16]
 
 __all__ = ["Tokenizer", "compile_file"]
 
@@ -115,7 +111,7 @@ class Tokenizer:
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
         pair: Text | None = None,
-        truncation: Truncation | None = None,
+        truncation: Strategy | None = None,
         max_length: int | None = None,
         truncation_side: Literal["right", "left"] = "right",
     ) -> NDArray[np.uint32]:
@@ -128,7 +124,7 @@ class Tokenizer:
             if special_in_text == "encode" and errors == "strict":
                 return self._encode(text, add_special_tokens, 0, 0)
             return self._encode(text, add_special_tokens, *modes(special_in_text, errors))
-        rows = self.encode_batch(
+        return self.encode_batch(
             [text],
             threads=1,
             add_special_tokens=add_special_tokens,
@@ -138,8 +134,7 @@ class Tokenizer:
             truncation=truncation,
             max_length=max_length,
             truncation_side=truncation_side,
-        )
-        return rows.ids
+        ).ids
 
     @overload
     def encode_batch(
@@ -163,12 +158,14 @@ class Tokenizer:
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
         offsets: Literal["char", "byte"] | None = None,
+        device: str = "cpu",
         **results: Unpack[ResultOptions],
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
 
         `offsets`: "char" or "byte" adds `spans`, the (begin, end) of what every id stands for in
         its text, in characters or in bytes of UTF-8; what is put around texts has (0, 0).
+        `device`: "cuda" or "cuda:1" encodes there, "auto" does if it can (`reason` says why not).
 
         Each of these options makes the result an EncodedBatch, the rows that a model wants:
 
@@ -188,10 +185,19 @@ class Tokenizer:
         count = thread_count(threads)
         first = texts_of(texts)
         unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
+        bits = 0 if wanted else bits_of(dtype, self._model.max_id)
+        reason = None
+        if device != "cpu":
+            from tokenmill._cuda.choose import encode_on  # noqa: PLC0415 -- not for the CPU
+
+            asked = (first, bits, add_special_tokens, special_in_text, errors)
+            found = encode_on(device, self, asked, ids_alone=wanted is None and unit is None)
+            if isinstance(found, TokenBatch):
+                return found
+            reason = found
         if wanted is None:
-            bits = bits_of(dtype, self._model.max_id)
             side = encode_side(self._model, (first, count, bits, add_special_tokens, *how), unit)
-            return TokenBatch(side.ids, side.offsets, side.columns.get("spans"))
+            return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
         sides = [encode_side(self._model, (b, count, bits, False, *how), unit) for b in batches]
@@ -213,15 +219,9 @@ class Tokenizer:
 
         OutputTooSmall if they do not fit; what `out` holds then is not defined.
         """
-        special, policy = modes(special_in_text, errors)
-        offsets: NDArray[np.int64] = self._model.encode_into(
-            texts_of(texts),
-            out_of(out, self._model.max_id),
-            thread_count(threads),
-            add_special_tokens,
-            special,
-            policy,
-        )
+        given = (texts_of(texts), out_of(out, self._model.max_id), thread_count(threads))
+        how = modes(special_in_text, errors)
+        offsets: NDArray[np.int64] = self._model.encode_into(*given, add_special_tokens, *how)
         return offsets
 
     def count(

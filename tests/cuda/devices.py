@@ -1,4 +1,4 @@
-"""A device for tests: the kernels as a host library, streams whose work waits until it is asked for.
+"""A device for tests: the kernels as a host library, streams whose work waits until it is wanted.
 
 Nothing that is put on a stream is done before a mark behind it is waited for. So what reads a
 result too early, or overwrites memory that a copy still needs, gives wrong ids here every time.
@@ -6,6 +6,7 @@ result too early, or overwrites memory that a copy still needs, gives wrong ids 
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -26,6 +27,9 @@ class DeviceMemory(np.ndarray[Any, Any]):
     """An array that stands for one of the device."""
 
 
+_LOCK = threading.RLock()  # the host library has one set of shared memory for all threads
+
+
 class Stream:
     """Work in order, none of it done yet."""
 
@@ -35,13 +39,15 @@ class Stream:
         self.done = 0
 
     def put(self, work: Callable[[], None]) -> None:
-        self.work.append(work)
-        self.taken += 1
+        with _LOCK:
+            self.work.append(work)
+            self.taken += 1
 
     def run(self, until: int) -> None:
-        while self.done < until:
-            self.done += 1  # before: work that waits for a mark behind it would never end
-            self.work.popleft()()
+        with _LOCK:
+            while self.done < until:
+                self.done += 1  # before: work that waits for a mark behind it would never end
+                self.work.popleft()()
 
 
 class Mark:
@@ -91,7 +97,8 @@ class HostDevice(ShimBackend):
         super().launch(name, blocks, threads, tables, batch)
 
     def capture(self, work: Callable[[], None]) -> Graph:
-        self._recording = launches = []
+        launches: list[tuple[Any, ...]] = []
+        self._recording = launches
         work()
         self._recording = None
         return Graph(self, launches)
@@ -120,7 +127,7 @@ class HostDevice(ShimBackend):
         self.upload(array, values.reshape(-1))
         return array
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:  # type: ignore[override]  # noqa: ANN401
         self._stream.run(self._stream.taken)
         return np.array(array)
 
@@ -130,8 +137,9 @@ class HostDevice(ShimBackend):
         self._copy(target, kept)
 
     def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
-        assert self.is_pinned(target), "such a copy would wait"
-        self._copy(target[: array.size], array)
+        if array.size:
+            assert self.is_pinned(target), "such a copy would wait"
+            self._copy(target[: array.size], array)
 
     def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
         self._copy(target, array)

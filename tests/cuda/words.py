@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tests.models import Batch
 
 BEFORE = ("clear_batch", "mark_documents", "bounds")  # done by hand here
-SMALL_TABLES = WordCapacity(1 << 18, 1 << 12, 1 << 18)
+SMALL_TABLES = WordCapacity(1 << 20, 1 << 16, 1 << 20)
 PROCESSORS = 2
 
 
@@ -101,7 +101,8 @@ class WordKernels:
     """Tables on the host library, and batches through them."""
 
     def __init__(self, folder: Path, device: Mapping[str, Any], setting: Setting) -> None:
-        library = build(folder, defines(device, setting.tile), setting.sanitize)
+        macros = defines(device, setting.tile)
+        library = build(folder, macros, setting.sanitize, "word_kernels.h")
         self.backend = ShimBackend(library, setting.shuffle)
         self.setting = setting
         self._tables = {
@@ -134,13 +135,13 @@ class WordKernels:
             max(len(marks.text), 1), len(marks.begins) - 1, PROCESSORS, self.setting.tile, **room
         )
         arrays = self._arrays(capacity, marks)
-        wanted = np.uint32 if bits == 32 else np.uint16  # noqa: PLR2004
+        wanted = np.uint32 if bits == 32 else np.uint16
         poison = np.iinfo(wanted).max
         out = self.backend.asarray(np.full(capacity.id_count + 64, poison, dtype=wanted))
         values = {name: self.backend.address(array) for name, array in arrays.items()}
         values |= batch_numbers(capacity)
         values |= {
-            "ids" if bits == 32 else "ids16": self.backend.address(out),  # noqa: PLR2004
+            "ids" if bits == 32 else "ids16": self.backend.address(out),
             "text": values["text"] + MARGIN,
             "size": len(marks.text),
             "documents": capacity.documents,

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from tokenmill._batch import TokenBatch
 from tokenmill._cuda.backend import connect_cupy
-from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Slot
+from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Place, Slot
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.ring import Ring
 from tokenmill._cuda.selftest import sample_texts
-from tokenmill._cuda.splice import NO_FRAME, CpuEngine, Frame, Place, frame_of, place_batch
+from tokenmill._cuda.splice import (
+    NO_FRAME,
+    CpuEngine,
+    Encoded,
+    Frame,
+    frame_of,
+    place_batch,
+)
 from tokenmill._cuda.steps import WordCapacity
 from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
@@ -24,12 +30,12 @@ from tokenmill._errors import DtypeError, OptionError
 from tokenmill._options import bits_of, modes, texts_of, thread_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections import Counter
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from tokenmill._cuda.backend import Backend, Connect, Mark
-    from tokenmill._cuda.splice import Replaced
     from tokenmill._cuda.texts import Part
 
 DTYPES = ("int32", "uint32", "uint16")
@@ -66,10 +72,15 @@ class GpuTokenBatch:
 
     def to_host(self) -> TokenBatch:
         """Copy to the host; ids are unsigned there, as TokenBatch has them."""
-        ids = self._backend.to_host(self.ids)
+        ids, offsets = map(self._to_host, (self.ids, self.offsets))
         unsigned = ids.view(np.uint32) if ids.dtype == np.int32 else ids
-        offsets = self._backend.to_host(self.offsets)
         return TokenBatch(unsigned, offsets, device=self.device)
+
+    def _to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+        if not self._backend.is_own(array):
+            return cast("NDArray[Any]", array)  # output="host"
+        with self._backend.using(None):
+            return self._backend.to_host(array)
 
     def __repr__(self) -> str:
         size, dtype = int(self.ids.size), self.ids.dtype
@@ -157,22 +168,53 @@ class GpuTokenizer:
         `output`: "host" gives arrays of the host instead. `stream` is a CuPy stream to work on in
         place of the current one. The other options are those of `Tokenizer.encode_batch`.
         """
+        return self.encode_parts(
+            self.parts(texts),
+            dtype=dtype,
+            add_special_tokens=add_special_tokens,
+            special_in_text=special_in_text,
+            errors=errors,
+            output=output,
+            stream=stream,
+        )
+
+    def encode_parts(
+        self,
+        parts: Sequence[Part],
+        *,
+        dtype: str = "int32",
+        add_special_tokens: bool = False,
+        special_in_text: str = "encode",
+        errors: str = "strict",
+        output: str = "device",
+        stream: Any = None,  # noqa: ANN401
+    ) -> GpuTokenBatch:
+        """Return the ids of texts that lie back to back, as `parts` gives them."""
         call = self._call(dtype, add_special_tokens, special_in_text, errors)
         if output not in OUTPUTS:
             raise OptionError(f"output: expected one of {OUTPUTS}, got {output!r}")
-        with self._lock, self._backend.using(stream):
+        backend = self._backend
+        with self._lock, backend.using(stream):
             self._take_turn()
-            parts = self._parts(texts, call)
-            if output == "host":
-                ids, offsets = self._to_host(parts, call)
-            else:
-                ids, offsets = self._to_device(parts, call)
-            self._last = self._backend.mark()
-        if stream is not None and output == "device":
-            with self._backend.using(None):
-                self._backend.wait(self._last)
+            encode = self._to_host if output == "host" else self._to_device
+            ids, offsets = encode(parts, call)
+            self._last = backend.mark()
+        if stream is not None:
+            with backend.using(None):
+                backend.wait(self._last)
         wanted = ids.view(np.int32) if dtype == "int32" else ids
-        return GpuTokenBatch(self._backend, wanted, offsets, call.cpu.fallbacks)
+        return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks)
+
+    def parts(self, texts: Any) -> list[Part]:  # noqa: ANN401
+        """Bring texts into parts that lie back to back; TextTypeError for what is no text."""
+        try:
+            with self._backend.using(None):
+                flat = isinstance(texts, FlatTexts)
+                return parts_of(texts if flat else texts_of(texts), self._backend)
+        except NotTexts:
+            # The CPU engine says it in its own words.
+            self._model.encode_batch(texts, 1, 32, False, 0, 0)
+            raise
 
     def encode_host(
         self,
@@ -193,13 +235,17 @@ class GpuTokenizer:
         call = self._call(dtype, False, special_in_text, errors)
         with self._lock, self._backend.using(None):
             self._take_turn()
-            parts = self._parts(FlatTexts(data, offsets), call)
+            parts = self.parts(FlatTexts(data, offsets))
             found = self._ring_of().encode(parts, call.job, call.cpu, _checked_out(out, dtype))
             self._last = self._backend.mark()
         return found
 
     def encode_flat(
-        self, data: Any, offsets: Any, *, special_in_text: str = "encode"  # noqa: ANN401
+        self,
+        data: Any,  # noqa: ANN401
+        offsets: Any,  # noqa: ANN401
+        *,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
     ) -> tuple[Any, Any]:
         """Encode text that lies back to back; ids (uint32) and offsets stay on the device."""
         batch = self.encode_batch(
@@ -229,32 +275,21 @@ class GpuTokenizer:
         if self._last is not None:
             self._backend.wait(self._last)
 
-    def _parts(self, texts: Any, call: _Call) -> list[Part]:  # noqa: ANN401
-        try:
-            flat = isinstance(texts, FlatTexts)
-            return parts_of(texts if flat else texts_of(texts), self._backend)
-        except NotTexts:
-            call.cpu.refuse(texts)
-            raise
-
-    def _batches(
-        self, parts: Sequence[Part], call: _Call
-    ) -> Iterator[tuple[Slot, Outcome, Replaced | None, int]]:
-        """Encode batch after batch; each lies in the slot until the next is asked for."""
-        for part in parts:
-            for begin, end in part.batches(self.batch_bytes):
-                size = int(part.offsets[end] - part.offsets[begin])
-                slot = self._slot_for(min(size, self._longest), end - begin)
-                if size > self._longest:
-                    replaced = call.cpu.replace_long(self._backend, part, begin)
-                    self._backend.upload(slot.doc_ids[:2], np.zeros(2, np.uint32))
-                    yield slot, Outcome(1, 0, None), replaced, part.first + begin
-                    continue
-                self._engine.load(slot, part, begin, end)
-                self._engine.launch(slot, call.job)
-                outcome = self._engine.outcome(slot)
-                replaced_some = call.cpu.replace(self._backend, part, begin, outcome)
-                yield slot, outcome, replaced_some, part.first + begin
+    def _encode(self, part: Part, begin: int, end: int, call: _Call, place: Place) -> Any:  # noqa: ANN401
+        """Encode one batch, and return its ids."""
+        size = int(part.offsets[end] - part.offsets[begin])
+        slot = self._slot_for(min(size, self._longest), end - begin)
+        if size > self._longest:
+            replaced = call.cpu.replace_long(self._backend, part, begin)
+            self._backend.upload(slot.doc_ids[:2], np.zeros(2, np.uint32))
+            batch = Encoded(slot, Outcome(1, 0, None), replaced)
+        else:
+            self._engine.load(slot, part, begin, end)
+            self._engine.launch(slot, call.job, place)
+            outcome = self._engine.outcome(slot)
+            some = call.cpu.replace(self._backend, part, begin, outcome)
+            batch = Encoded(slot, outcome, some)
+        return place_batch(self._backend, batch, call.frame, place, call.job.bits)
 
     def _slot_for(self, size: int, documents: int) -> Slot:
         slot = self._slot
@@ -267,13 +302,14 @@ class GpuTokenizer:
 
     def _to_device(self, parts: Sequence[Part], call: _Call) -> tuple[Any, Any]:
         backend = self._backend
-        documents = sum(map(len, parts))
-        offsets = backend.zeros(documents + 1, np.int64)
+        offsets = backend.zeros(sum(map(len, parts)) + 1, np.int64)
+        around = (call.frame.before.size, call.frame.behind.size)
         pieces, base = [], 0
-        for slot, outcome, replaced, first in self._batches(parts, call):
-            place = Place(base, offsets[first : first + outcome.documents + 1], call.job.bits)
-            pieces.append(place_batch(backend, slot, outcome, replaced, call.frame, place))
-            base += int(pieces[-1].size)
+        for part in parts:
+            for begin, end in part.batches(self.batch_bytes):
+                own = offsets[part.first + begin : part.first + end + 1]
+                pieces.append(self._encode(part, begin, end, call, Place(own, base, *around)))
+                base += int(pieces[-1].size)
         if len(pieces) == 1:
             return pieces[0], offsets
         ids = backend.empty(base, np.uint16 if call.job.bits == 16 else np.uint32)  # noqa: PLR2004

@@ -136,9 +136,7 @@ class Ring:
         for stream in self._streams.values():
             with self._backend.using(stream):
                 self._backend.wait(begun)
-        chunks = (
-            (part, begin, end) for part in parts for begin, end in part.batches(self._chunk)
-        )
+        chunks = ((part, begin, end) for part in parts for begin, end in part.batches(self._chunk))
         waiting: deque[Chunk] = deque()
         try:
             for part, begin, end in chunks:
@@ -181,7 +179,7 @@ class Ring:
             self._drain(run, lane)
         if lane is None or not lane.holds(size, documents):
             self._lanes[number] = None
-            size = max(size, self._chunk, 0 if lane is None else lane.slot.size)
+            size = max(size, 0 if lane is None else lane.slot.size)
             self._settle()
             lane = self._lanes[number] = Lane(self._engine, size, documents)
         return lane
@@ -265,9 +263,7 @@ class _Run:
         first = chunk.part.first + chunk.begin
         return self.offsets[first : first + chunk.end - chunk.begin + 1]
 
-    def put(
-        self, chunk: Chunk, pieces: Sequence[NDArray[Any]], lengths: NDArray[np.int64]
-    ) -> None:
+    def put(self, chunk: Chunk, pieces: Sequence[NDArray[Any]], lengths: NDArray[np.int64]) -> None:
         """Write the ids of a chunk, which are on the host."""
         begin, end = self.sink.take(int(lengths.sum()))
         np.concatenate(pieces, out=self.sink.memory[begin:end])

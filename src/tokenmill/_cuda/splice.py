@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._cuda.backend import Backend
-    from tokenmill._cuda.engine import Outcome, Slot
+    from tokenmill._cuda.engine import Outcome, Place, Slot
     from tokenmill._cuda.texts import Part
 
 _INVALID = np.uint32(1 << FLAGS.index("invalid_utf8"))
@@ -97,103 +97,80 @@ class CpuEngine:
         except EncodeError as error:
             if error.document is None:
                 raise
-            place = part.first + int(numbers[error.document])
+            place = part.skipped + part.first + int(numbers[error.document])
             self.fail(texts[error.document], place)
             raise
         return Replaced(places, ids, offsets)
-
-    def refuse(self, texts: object) -> None:
-        """Raise the error of something that is no text."""
-        self._model.encode_batch(texts, 1, 32, False, *self._how)
 
     def fail(self, text: object, document: int) -> None:
         """Raise the error of a text as if it were that document of many."""
         self._model.encode_batch([*([b""] * document), text], 1, 32, False, *self._how)
 
 
-def lengths_of(
-    doc_ids: NDArray[Any], replaced: Replaced | None, frame: Frame
-) -> NDArray[np.int64]:
+def lengths_of(doc_ids: NDArray[Any], replaced: Replaced | None, frame: Frame) -> NDArray[np.int64]:
     """Return how many ids each document of a batch has in the result."""
     lengths = np.diff(doc_ids.astype(np.int64))
     if replaced is not None:
         lengths[replaced.documents] = np.diff(replaced.offsets)
-    return lengths + frame.size
+    return np.asarray(lengths + frame.size, np.int64)
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the results of a batch go: behind `base` ids, into these offsets, as such numbers."""
+class Encoded:
+    """One encoded batch: its slot, what became of it, and what the CPU encoded of it."""
 
-    base: int
-    offsets: Any
-    bits: int
+    slot: Slot
+    outcome: Outcome
+    replaced: Replaced | None
 
 
-def place_batch(
-    backend: Backend,
-    slot: Slot,
-    outcome: Outcome,
-    replaced: Replaced | None,
-    frame: Frame,
-    place: Place,
-) -> Any:  # noqa: ANN401
-    """Return the ids of a batch in an array of their own, and write its offsets."""
-    dtype = np.uint16 if place.bits == 16 else np.uint32  # noqa: PLR2004
-    source = slot.ids16() if dtype == np.uint16 else slot.ids
-    values = {
-        "documents": outcome.documents,
-        "base": place.base,
-        "doc_ids": backend.address(slot.doc_ids),
-        "ids16" if dtype == np.uint16 else "ids": backend.address(slot.ids),
-        "out_offsets": backend.address(place.offsets),
-    }
-    kept: list[Any] = []
+def place_batch(backend: Backend, batch: Encoded, frame: Frame, place: Place, bits: int) -> Any:  # noqa: ANN401
+    """Return the ids of a batch in an array of their own.
 
-    def put(name: str, array: NDArray[Any]) -> None:
-        kept.append(backend.asarray(array))
-        values[name] = backend.address(kept[-1])
-
+    Its offsets are written anew where the CPU encoded some of it, which the launches of the batch
+    did not know.
+    """
+    slot, outcome = batch.slot, batch.outcome
+    is_half = bits == 16  # noqa: PLR2004
+    dtype = np.uint16 if is_half else np.uint32
     total = outcome.count + frame.size * outcome.documents
-    if replaced is not None:
-        total = _put_replaced(backend, slot, outcome, replaced, frame, put)
-    if frame.size:
-        put("before", frame.before)
-        put("behind", frame.behind)
+    if batch.replaced is None and not frame.size:
+        ids = backend.empty(total, dtype)
+        backend.copy(ids, (slot.ids16() if is_half else slot.ids)[:total])
+        return ids
+    arrays: dict[str, NDArray[Any]] = {"before": frame.before, "behind": frame.behind}
+    if batch.replaced is not None:
+        doc_ids = backend.to_host(slot.doc_ids[: outcome.documents + 1])
+        arrays |= _origins(doc_ids, batch.replaced, frame)
+        total = int(arrays["out_begin"][-1])
+    kept = {name: backend.asarray(array) for name, array in arrays.items()}
     ids = backend.empty(total, dtype)
-    values |= {
+    values = {name: backend.address(array) for name, array in kept.items()} | {
+        "documents": outcome.documents,
         "total": total,
+        "base": place.base,
         "before_count": frame.before.size,
         "behind_count": frame.behind.size,
-        "out16" if dtype == np.uint16 else "out": backend.address(ids),
+        "doc_ids": backend.address(slot.doc_ids),
+        "ids16" if is_half else "ids": backend.address(slot.ids),
+        "out16" if is_half else "out": backend.address(ids),
+        "out_offsets": backend.address(place.offsets),
     }
     struct = backend.asarray(fill(SPLICE, values))
-    _launch(backend, "place_offsets", outcome.documents + 1, _OFFSETS_PER_BLOCK, struct)
-    if replaced is None and not frame.size:
-        backend.copy(ids, source[:total])
-    elif total:
+    if batch.replaced is not None:
+        _launch(backend, "place_offsets", outcome.documents + 1, _OFFSETS_PER_BLOCK, struct)
+    if total:
         _launch(backend, "splice_ids", total, _IDS_PER_BLOCK, struct)
     return ids
 
 
-def _put_replaced(
-    backend: Backend,
-    slot: Slot,
-    outcome: Outcome,
-    replaced: Replaced,
-    frame: Frame,
-    put: Any,  # noqa: ANN401
-) -> int:
-    """Say where every document comes from and goes to; return how many ids there are in all."""
-    doc_ids = backend.to_host(slot.doc_ids[: outcome.documents + 1])
-    begins = np.zeros(outcome.documents + 1, np.int64)
+def _origins(doc_ids: NDArray[Any], replaced: Replaced, frame: Frame) -> dict[str, NDArray[Any]]:
+    """Say where every document of a batch comes from and goes to."""
+    begins = np.zeros(doc_ids.size, np.int64)
     np.cumsum(lengths_of(doc_ids, replaced, frame), out=begins[1:])
     origin = doc_ids[:-1].astype(np.int64)
     origin[replaced.documents] = -1 - replaced.offsets[:-1]
-    put("out_begin", begins)
-    put("origin", origin)
-    put("cpu_ids", replaced.ids)
-    return int(begins[-1])
+    return {"out_begin": begins, "origin": origin, "cpu_ids": replaced.ids}
 
 
 def _launch(backend: Backend, name: str, items: int, per_block: int, struct: Any) -> None:  # noqa: ANN401

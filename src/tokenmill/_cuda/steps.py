@@ -24,6 +24,7 @@ LONGEST_WORD = 8192  # bytes; a longer one is for the CPU
 LONGEST_LEARNT = 63  # bytes of a word in the second table
 MARGIN = 64  # readable bytes before the text
 PIECE = 1 << 31  # in the length of a miss
+THREE_BYTES = 0xE0  # the first byte of a character of three, or more
 KEEP_REPEATS, LEARN = 4, 8  # Option in batch.h
 
 Buffers = dict[str, tuple[int, Any]]
@@ -56,7 +57,7 @@ class Capacity:
     documents: int
     processors: int = 132
     tile: int = TILE
-    misses: int = 0  # words that the tables do not know; 0: one for five bytes
+    misses: int = 0  # words that the tables do not know; 0: one for three bytes
     ids: int = 0  # 0: one for each byte, which is always enough
     dedupe: int = 1 << 22  # a power of two
 
@@ -68,7 +69,12 @@ class Capacity:
     @property
     def miss_count(self) -> int:
         """How many misses there is room for."""
-        return self.misses or self.size // 5 + 1024
+        return self.misses or self.size // 3 + 1024
+
+    @property
+    def long_blocks(self) -> int:
+        """How many long words are merged side by side."""
+        return 4 * self.processors
 
     @property
     def id_count(self) -> int:
@@ -83,6 +89,12 @@ class WordCapacity:
     entries: int = 1 << 21  # of 32 bytes
     long_slots: int = 1 << 20  # of 16 bytes
     long_capacity: int = 1 << 24  # bytes, and ids, of long words
+
+    def __post_init__(self) -> None:
+        """Check what the kernels rely on: masks, and places in the bits that a code has."""
+        for size, most in ((self.entries, 1 << 26), (self.long_slots, 1 << 29)):
+            if size & (size - 1) or not 0 < size <= most:
+                raise ValueError(f"expected a power of two up to {most}, got {size}")
 
 
 def steps(capacity: Capacity) -> list[Step]:
@@ -113,7 +125,7 @@ def miss_steps(capacity: Capacity) -> list[Step]:
         Step("merge_32", processors * 8, 128),
         Step("merge_64", processors * 8, 64),
         Step("merge_128", processors * 8, 32),
-        Step("merge_long", processors, 256),
+        Step("merge_long", capacity.long_blocks, 256),
     ]
 
 
@@ -141,7 +153,7 @@ def buffers(capacity: Capacity) -> Buffers:
         "miss_counts": (misses, np.uint32),
         "arena": (capacity.size + 64, np.uint32),
         "dedupe": (capacity.dedupe, np.uint32),
-        "scratch": (capacity.processors * 4 * LONGEST_WORD, np.uint32),
+        "scratch": (capacity.long_blocks * 4 * LONGEST_WORD, np.uint32),
         "counters": (64, np.uint32),
     }
 
@@ -157,7 +169,7 @@ def batch_numbers(capacity: Capacity) -> dict[str, int]:
         "miss_capacity": capacity.miss_count,
         "id_capacity": capacity.id_count,
         "dedupe_mask": capacity.dedupe - 1,
-        "scratch_blocks": capacity.processors,
+        "scratch_blocks": capacity.long_blocks,
         "text_capacity": capacity.size,
     }
 
@@ -192,13 +204,12 @@ def seed_words(
     merging does not make has other ids.
     """
     text, records = _seeds(device_tables)
-    room = 2 * text.size  # a token may be there twice, as a word and as a piece
-    capacity = Capacity(room, 0, processors, misses=max(len(records), 1), dedupe=1)
+    capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
     counters = np.zeros(64, dtype=np.uint32)
     counters[0] = len(records)
     arrays = {
         name: backend.zeros(*buffers(capacity)[name])
-        for name in ("miss_lists", "miss_counts", "arena", "scratch")
+        for name in ("miss_lists", "miss_counts", "arena")
     }
     arrays["misses"] = backend.asarray(records.reshape(-1))
     arrays["counters"] = backend.asarray(counters)
@@ -208,28 +219,34 @@ def seed_words(
     values |= {"text": backend.address(padded) + MARGIN, "size": text.size}
     values["options"] = KEEP_REPEATS | LEARN
     batch = backend.asarray(fill(BATCH, values))
-    for step in [*miss_steps(capacity), Step("insert_words", processors * 4, 256)]:
+    merges = [step for step in miss_steps(capacity) if step.name != "merge_long"]
+    for step in [*merges, Step("insert_words", processors * 4, 256)]:
         backend.launch(step.name, step.blocks, step.threads, tables, backend.address(batch))
     backend.to_host(arrays["counters"])  # waits: the arrays above must outlive the launches
 
 
 def _seeds(device_tables: Mapping[str, Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Return the tokens that a table can hold, and a miss for each of them."""
-    offsets = device_tables["token_offsets"].astype(np.int64)
+    """Return the tokens that a table can hold, one after another, and a miss for each of them.
+
+    With ids that differ for a piece of a word, those that can be one are there a second time: the
+    ids of a miss are written where its text is.
+    """
+    text, offsets = device_tables["token_bytes"], device_tables["token_offsets"].astype(np.int64)
     sizes = np.diff(offsets)
     held = np.flatnonzero((sizes > 0) & (sizes <= LONGEST_LEARNT))
     records = np.zeros((held.size, 4), dtype=np.uint32)
-    records[:, 0] = offsets[held]
-    records[:, 1] = sizes[held]
-    if has_pieces(device_tables):
-        records = np.concatenate([records, _as_pieces(device_tables["token_bytes"], records)])
-    return device_tables["token_bytes"], records
+    records[:, 0], records[:, 1] = offsets[held], sizes[held]
+    if not has_pieces(device_tables):
+        return text, records
+    pieces = _as_pieces(text, records)
+    pieces[:, 0] += text.size
+    return np.concatenate([text, text]), np.concatenate([records, pieces])
 
 
 def _as_pieces(text: NDArray[np.uint8], records: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the misses that can also be pieces of a cut word: those with a 3-byte character."""
-    leads = np.concatenate([[0], np.cumsum(text >= 0xE0)])  # noqa: PLR2004
+    leads = np.concatenate([[0], np.cumsum(text >= THREE_BYTES)])
     begin, end = records[:, 0], records[:, 0] + records[:, 1]
-    pieces = records[leads[end] > leads[begin]].copy()
+    pieces: NDArray[np.uint32] = records[leads[end] > leads[begin]].copy()
     pieces[:, 1] |= PIECE
     return pieces

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +33,10 @@ class FlatTexts:
 
 @dataclass(frozen=True)
 class Part:
-    """Documents of a call that lie back to back, from number `first` on.
+    """Documents of a call that lie back to back, from number `first` of the result on.
 
     `data` belongs to the host, or to the device if `on_device`. `originals` are documents that have
-    no UTF-8: their text is empty here.
+    no UTF-8: their text is empty here. `skipped` documents of the caller come before the result.
     """
 
     first: int
@@ -44,6 +44,7 @@ class Part:
     offsets: NDArray[np.int64]
     on_device: bool = False
     originals: Mapping[int, object] = field(default_factory=dict)
+    skipped: int = 0
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -59,7 +60,7 @@ class Part:
             return self.originals[document]
         begin, end = self.offsets[document : document + 2]
         data = self.data[begin:end]
-        return memoryview(backend.to_host(data) if self.on_device else data)
+        return bytes(backend.to_host(data) if self.on_device else data)
 
     def batches(self, most: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of documents of at most so many bytes, or of one that has more."""
@@ -70,6 +71,18 @@ class Part:
             end = min(max(end, begin + 1), last)
             yield begin, end
             begin = end
+
+
+def slice_of(part: Part, begin: int, end: int, first: int) -> Part:
+    """Return some documents of a part, as those from number `first` of another result on."""
+    originals = {d - begin: text for d, text in part.originals.items() if begin <= d < end}
+    return replace(
+        part,
+        first=first,
+        offsets=part.offsets[begin : end + 1],
+        originals=originals,
+        skipped=part.skipped + part.first + begin - first,
+    )
 
 
 class NotTexts(Exception):  # noqa: N818 -- never seen by callers
@@ -142,8 +155,10 @@ def _of_chunk(pa: Any, chunk: Any, first: int) -> Part:  # noqa: ANN401
     narrow = {pa.string(), pa.binary()}
     if chunk.null_count:
         raise NotTexts
+    if chunk.type in (pa.string_view(), pa.binary_view()):
+        chunk = chunk.cast(pa.large_binary())
     if chunk.type not in wide | narrow:
-        chunk = chunk.cast(pa.large_string())
+        raise NotTexts
     dtype = np.dtype(np.int64 if chunk.type in wide else np.int32)
     _, offsets, data = chunk.buffers()
     if offsets is None or len(chunk) == 0:

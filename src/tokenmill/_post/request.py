@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from tokenmill._errors import OptionError
 
@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     import numpy as np
+
+    SpecialInText: TypeAlias = Literal["encode", "text", "raise"]
+    Errors: TypeAlias = Literal["strict", "replace"]
+    Strategy: TypeAlias = Literal["longest_first", "only_first", "only_second"]
+    RowDtype: TypeAlias = Literal["int64", "int32"] | type[np.int64] | type[np.int32]
+    Dtype: TypeAlias = Literal["uint32", "uint16"] | type[np.uint32] | type[np.uint16]
 
 STRATEGIES = ("longest_first", "only_first", "only_second")
 PADDINGS = ("longest", "max_length")
@@ -23,7 +29,7 @@ class ResultOptions(TypedDict, total=False):
     """What `encode_batch` takes beside its own options; any of them makes an EncodedBatch."""
 
     pairs: Iterable[Any] | None
-    truncation: Literal["longest_first", "only_first", "only_second"] | None
+    truncation: Strategy | None
     max_length: int | None
     truncation_side: Literal["right", "left"]
     stride: int
@@ -42,28 +48,24 @@ class BatchOptions(TypedDict, total=False):
     """The options of `encode_batch` that leave the result a TokenBatch."""
 
     threads: int | None
-    dtype: Literal["uint32", "uint16"] | type[np.uint32] | type[np.uint16]
+    dtype: Dtype
     add_special_tokens: bool
-    special_in_text: Literal["encode", "text", "raise"]
-    errors: Literal["strict", "replace"]
+    special_in_text: SpecialInText
+    errors: Errors
     offsets: Literal["char", "byte"] | None
+    device: str
 
 
 class RowOptions(ResultOptions, total=False):
     """All options of `encode_batch`."""
 
     threads: int | None
-    dtype: (
-        Literal["uint32", "uint16", "int64", "int32"]
-        | type[np.uint32]
-        | type[np.uint16]
-        | type[np.int64]
-        | type[np.int32]
-    )
+    dtype: Dtype | RowDtype
     add_special_tokens: bool
-    special_in_text: Literal["encode", "text", "raise"]
-    errors: Literal["strict", "replace"]
+    special_in_text: SpecialInText
+    errors: Errors
     offsets: Literal["char", "byte"] | None
+    device: str
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,9 @@ TM_KERNEL(256) dedupe_misses(const Tables*, const Batch* batch) {
     TM_SHARED DedupeBlock block;
     const u32 total = miss_total(batch);
     for (u32 base = TM_BLOCK * kDedupeThreads; base < total; base += TM_BLOCKS * kDedupeThreads) {
-        TM_THREADS(t, kBins) { block.counts[t] = 0; }
+        TM_THREADS(t, kBins) {
+            block.counts[t] = 0;
+        }
         TM_SYNC();
         sort_misses(batch, base, total, block);
         TM_THREADS(t, kBins) {

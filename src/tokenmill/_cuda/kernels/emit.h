@@ -5,14 +5,17 @@ constexpr u32 kEmitThreads = 256;
 constexpr u32 kEmitWords = 4 * kEmitThreads;  // of a round
 constexpr u32 kStagedIds = 3072;
 constexpr u32 kFromLongIds = 0x80000000u;  // of a source: long_ids, not the arena
-constexpr u32 kCopyThreads = 8;            // that copy one list of ids together
+constexpr u32 kCopyThreads = 4;            // that copy one list of ids together
 
-// Every miss gets the ids of the one that stands for it, and its tile their number. One warp a tile.
+// Every miss gets the ids of the one that stands for it, and its tile their number. One warp a
+// tile.
 TM_KERNEL(256) finish_misses(const Tables*, const Batch* batch) {
     TM_SHARED u32 sums[8];
     uint4* misses = batch->misses;
     const u32* counts = batch->miss_counts;
-    TM_THREADS(t, 8) { sums[t] = 0; }
+    TM_THREADS(t, 8) {
+        sums[t] = 0;
+    }
     TM_SYNC();
     TM_THREADS(t, 256) {
         const u32 tile = 8 * TM_BLOCK + t / 32;
@@ -108,6 +111,7 @@ TM_DEVICE void count_ids(const Tables* tables, const Batch* batch, u32 words, Em
 // round's ids begin; it takes the place of a code whose word opens a document.
 TM_DEVICE void stage_words(const Tables* tables, u32* codes, u32 words, u32 window, u32 out,
                            EmitBlock& block) {
+    const uint4* entries = tables->words;
     TM_THREADS(t, kEmitThreads) {
         u32 at = block.offsets[t] - window;  // below kStagedIds: in the window
         const bool outside = window != 0 && int(block.offsets[t + 1] - window) <= 0;
@@ -121,7 +125,7 @@ TM_DEVICE void stage_words(const Tables* tables, u32* codes, u32 words, u32 wind
             if (kind == kOne && at < kStagedIds) {
                 block.ids[at] = code & kExternalMask;
             } else if (kind == kMany) {
-                const uint4 value = read_table(tables->words + 2 * u64(code & kManySlot) + 1);
+                const uint4 value = read_table(entries + 2 * u64(code & kManySlot) + 1);
                 TM_UNROLL
                 for (u32 k = 0; k < kInlineIds; ++k) {
                     if (k < count && at + k < kStagedIds) {
@@ -143,8 +147,8 @@ TM_DEVICE void stage_lists(const Tables* tables, const Batch* batch, u32 window,
         for (u32 i = t / kCopyThreads; i < block.lists; i += kEmitThreads / kCopyThreads) {
             const u32 source = block.sources[i];
             const bool is_long = (source & kFromLongIds) != 0;
-            const u32* ids = is_long ? tables->long_ids + (source & ~kFromLongIds)
-                                     : batch->arena + source;
+            const u32* ids =
+                is_long ? tables->long_ids + (source & ~kFromLongIds) : batch->arena + source;
             const u32 begin = block.begins[i];
             const u32 end = begin + block.counts[i];
             const u32 skipped = window > begin ? window - begin : 0;
@@ -214,7 +218,9 @@ TM_KERNEL(256) document_ids(const Tables*, const Batch* batch) {
     TM_SHARED u32 ranks[8];
     const u32 documents = u32(batch->documents);
     for (u32 base = 8 * TM_BLOCK; base <= documents; base += 8 * TM_BLOCKS) {
-        TM_THREADS(t, 8) { ranks[t] = 0; }
+        TM_THREADS(t, 8) {
+            ranks[t] = 0;
+        }
         TM_SYNC();
         TM_THREADS(t, 256) {
             const u32 document = base + t / 32;

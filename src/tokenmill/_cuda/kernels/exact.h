@@ -45,6 +45,8 @@ TM_DEVICE u32 exact_id(const Tables* tables, const u8* text, uint4 miss, u32* id
 
 #else
 
-TM_DEVICE u32 exact_id(const Tables*, const u8*, uint4, u32*) { return 0; }
+TM_DEVICE u32 exact_id(const Tables*, const u8*, uint4, u32*) {
+    return 0;
+}
 
 #endif

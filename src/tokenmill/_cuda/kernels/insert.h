@@ -42,7 +42,8 @@ TM_DEVICE void plan_words(const Batch* batch, const u32* list, u32 base, u32 tot
             }
             if (kind == kInSlot || kind == kInBoth) {
                 atomicAdd(&block.wanted[1], 1u);
-                block.bytes[t] = atomicAdd(&block.wanted[2], kind == kInSlot ? (size + 3) & ~3u : 0);
+                block.bytes[t] =
+                    atomicAdd(&block.wanted[2], kind == kInSlot ? (size + 3) & ~3u : 0);
                 block.ids[t] = atomicAdd(&block.wanted[3], count);
             }
         }
@@ -165,9 +166,11 @@ TM_DEVICE void insert_list(const Tables* tables, const Batch* batch, u32 bin, In
     const u32 total = bin_total(batch, bin);
     const u32* list = bin_list(batch, bin);
     for (u32 base = TM_BLOCK * kInsertThreads; base < total; base += TM_BLOCKS * kInsertThreads) {
-        TM_THREADS(t, 4) {
-            block.wanted[t] = 0;
+        TM_THREADS(t, 1) {
             block.both = 0;
+            for (u32 i = 0; i < 4; ++i) {
+                block.wanted[i] = 0;
+            }
         }
         TM_SYNC();
         plan_words(batch, list, base, total, block);

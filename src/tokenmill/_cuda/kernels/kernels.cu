@@ -6,26 +6,7 @@
 #include "bounds.h"
 #include "clear.h"
 
-#include "collect.h"
-#include "flags.h"
-
-#include "words.h"
-
-#include "tile_sums.h"
-
-#include "look_up.h"
-
-#include "dedupe.h"
-
-#include "exact.h"
-
-#include "merge.h"
-
-#include "merge_long.h"
-
-#include "emit.h"
-
-#include "insert.h"
+#include "word_kernels.h"
 
 #include "rows.h"
 #include "splice.h"

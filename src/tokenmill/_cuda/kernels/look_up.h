@@ -87,7 +87,8 @@ TM_DEVICE void list_starts(const Batch* batch, u32 base, LookUpTile& tile) {
             u32 rank = tile.ranks[i];
             for (u32 bits = starts[i]; bits != 0; bits &= bits - 1) {
                 const u32 bit = lowest_bit(bits);
-                const u32 marks = (opens >> bit & 1) * kOpensDocument | (cut >> bit & 1) * kAfterCut;
+                const u32 marks =
+                    (opens >> bit & 1) * kOpensDocument | (cut >> bit & 1) * kAfterCut;
                 tile.starts[rank++] = u16(32 * i + bit + marks);
             }
         }
@@ -105,7 +106,8 @@ TM_DEVICE TileWord word_at(const LookUpTile& tile, u32 index, u32 words) {
 }
 
 // The code of a word, and the number of its ids; none for a word that the tables do not know.
-TM_DEVICE u32 known_code(const Tables* tables, const u32* text, const TileWord& word, u32& count) {
+TM_DEVICE u32 known_code(const Tables* tables, const WordTable& table, const u32* text,
+                         const TileWord& word, u32& count) {
     const u32* words = text + word.place / 4;
     const u32 skip = word.place % 4;
     u32 slot = 0;
@@ -117,7 +119,7 @@ TM_DEVICE u32 known_code(const Tables* tables, const u32* text, const TileWord& 
     }
     uint4 value;
     const uint4 key = make_key(words, skip, word.size, word.piece);
-    if (!find_word(tables->words, u32(tables->words_mask), key, slot, value)) {
+    if (!find_word(table, key, slot, value)) {
         return kLost;
     }
     count = value_count(value);
@@ -135,12 +137,13 @@ TM_DEVICE void look_up_words(const Tables* tables, const Batch* batch, u32 base,
                              LookUpTile& tile) {
     const u32 words = tile.ranks[TM_TILE_WORDS];
     u32* codes = batch->codes + first;
+    const WordTable table{tables->words, u32(tables->words_mask)};
     TM_THREADS(t, kLookUpThreads) {
         u32 ids = 0;
         for (u32 i = t; i < words; i += kLookUpThreads) {
             const TileWord word = word_at(tile, i, words);
             u32 count = 0;
-            u32 code = known_code(tables, tile.text, word, count);
+            u32 code = known_code(tables, table, tile.text, word, count);
             ids += count;
             if (code == kLost && word.size <= kMergedWord) {
                 atomicOr(&tile.missed[i / 32], 1u << (i % 32));
@@ -199,7 +202,8 @@ TM_DEVICE void write_misses(const Batch* batch, u32 base, u32 first, LookUpTile&
             const TileWord word = word_at(tile, i, words);
             u32 code = kLost;
             if (tile.has_room != 0) {
-                const u32 rank = tile.miss_ranks[i / 32] + count_bits(others & ((1u << i % 32) - 1));
+                const u32 rank =
+                    tile.miss_ranks[i / 32] + count_bits(others & ((1u << i % 32) - 1));
                 const u32 miss = tile.first_miss + rank;
                 batch->misses[miss] =
                     make_uint4(base + word.place, word.size | (word.piece ? kPiece : 0),

@@ -115,9 +115,7 @@ struct Symbols {
     u32* ranks;
     u16* lows;
 
-    TM_DEVICE u32 at(u32 i) const {
-        return (ranks[kThreads * i] & 15) << 16 | lows[kThreads * i];
-    }
+    TM_DEVICE u32 at(u32 i) const { return (ranks[kThreads * i] & 15) << 16 | lows[kThreads * i]; }
     TM_DEVICE void set(u32 i, u32 symbol, u32 rank) const {
         ranks[kThreads * i] = rank << 12 | i << 5 | symbol >> 16;
         lows[kThreads * i] = u16(symbol);

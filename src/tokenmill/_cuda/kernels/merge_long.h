@@ -1,6 +1,7 @@
-// merge_long: words of 129 to 8192 bytes -> their ids in the arena. One block a word, in rounds: all
-// occurrences of the lowest rank at once. That is exact unless such a merge makes room for one of a
-// lower rank still; the few that can (Tables::early_parts) are done one by one, the leftmost first.
+// merge_long: words of 129 to 8192 bytes -> their ids in the arena. One block a word, in rounds:
+// all occurrences of the lowest rank at once. That is exact unless such a merge makes room for one
+// of a lower rank still; the few that can (Tables::early_parts) are done one by one, the leftmost
+// first.
 #pragma once
 
 constexpr u32 kLongThreads = 256;
@@ -10,8 +11,8 @@ constexpr u32 kFresh = 0x80000000u;  // of a symbol: made in this round
 struct LongWord {
     u32 size;
     u32* symbols;
-    u32* ranks;   // of a symbol and the next; kNoRank where one is gone
-    u32* nexts;   // size after the last
+    u32* ranks;  // of a symbol and the next; kNoRank where one is gone
+    u32* nexts;  // size after the last
     u32* befores;
 };
 
@@ -80,8 +81,8 @@ TM_DEVICE u32 join(const LongWord& word, u32 at, u32 rank) {
     return after;
 }
 
-// Occurrences overlap where a symbol merges with itself, as in "aaaa": of such a run every other one
-// is taken.
+// Occurrences overlap where a symbol merges with itself, as in "aaaa": of such a run every other
+// one is taken.
 TM_DEVICE void join_run(const LongWord& word, u32 at, u32 rank) {
     bool overlaps = true;
     while (overlaps && at < word.size && word.ranks[at] == rank) {
@@ -136,7 +137,9 @@ TM_DEVICE void renew_ranks(const tokenmill::vocab::PairTable& pairs, const LongW
 
 TM_DEVICE void join_first(const LongWord& word, u32 rank, u32* leftmost) {
     find_leftmost(word, rank, leftmost);
-    TM_THREADS(t, 1) { join(word, *leftmost, rank); }
+    TM_THREADS(t, 1) {
+        join(word, *leftmost, rank);
+    }
     TM_SYNC();
 }
 
@@ -202,7 +205,9 @@ TM_KERNEL(256) merge_long(const Tables* tables, const Batch* batch) {
         const uint4 miss = batch->misses[number];
         const LongWord word{miss_size(miss), scratch, scratch + kMergedWord,
                             scratch + 2 * kMergedWord, scratch + 3 * kMergedWord};
-        TM_THREADS(t, 1) { block.lowest = kNoRank; }
+        TM_THREADS(t, 1) {
+            block.lowest = kNoRank;
+        }
         load_long(batch->text + miss.x, pairs, word);
         merge_rounds(tables, pairs, word, block);
         const u32 n = write_long(word, tables->external, batch->arena + miss.x, block.counts);

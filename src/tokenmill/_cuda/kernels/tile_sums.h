@@ -11,7 +11,9 @@ TM_DEVICE uint4 tiles_at(const u32* counts, u32 at, u32 tiles) {
                       at + 2 < tiles ? four.z : 0, at + 3 < tiles ? four.w : 0);
 }
 
-TM_DEVICE u32 sum_of(uint4 four) { return four.x + four.y + four.z + four.w; }
+TM_DEVICE u32 sum_of(uint4 four) {
+    return four.x + four.y + four.z + four.w;
+}
 
 TM_DEVICE u32 write_sums(u32* out, u32 at, uint4 four, u32 sum) {
     const u32 y = sum + four.x;
@@ -25,7 +27,9 @@ TM_DEVICE u32 write_sums(u32* out, u32 at, uint4 four, u32 sum) {
 TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
     TM_SHARED u32 sums[kScanThreads + 1];
     TM_SHARED u32 carry;
-    TM_THREADS(t, 1) { carry = 0; }
+    TM_THREADS(t, 1) {
+        carry = 0;
+    }
     for (u32 base = 0; base <= tiles; base += kScanThreads * kScanEach) {
         TM_THREADS(t, kScanThreads) {
             u32 sum = 0;
@@ -44,10 +48,14 @@ TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
             }
         }
         TM_SYNC();
-        TM_THREADS(t, 1) { carry += sums[kScanThreads]; }
+        TM_THREADS(t, 1) {
+            carry += sums[kScanThreads];
+        }
         TM_SYNC();
     }
-    TM_THREADS(t, 1) { *total = carry; }
+    TM_THREADS(t, 1) {
+        *total = carry;
+    }
 }
 
 TM_KERNEL(1024) scan_words(const Tables*, const Batch* batch) {

@@ -1,7 +1,8 @@
 // The word tables: which ids a word has, if it was met before. They are caches: whatever they hold,
 // the ids are the same. They are read by look_up and emit_ids and written by insert_words alone.
 //
-// words       key of 16 bytes (up to 15 of the word, then its size) and value of 16 bytes (up to six
+// words       key of 16 bytes (up to 15 of the word, then its size) and value of 16 bytes (up to
+// six
 //             ids of 20 bits; their number in bits 28..31 of y, and kElsewhere there for more).
 // long_slots  for words of 16 to 63 bytes, and ids that do not fit: tag, where the bytes are, where
 //             the ids are, and size | piece << 6 | ids << 8.
@@ -35,7 +36,9 @@ constexpr u32 kManySlot = (1u << kManyShift) - 1;
 // A miss: where its bytes are, their number and whether they are a piece of a word; then a hash,
 // which dedupe_misses turns into the miss that stands for it. finish_misses leaves in z and w where
 // in the arena its ids are and how many.
-TM_DEVICE u32 miss_size(uint4 miss) { return miss.y & ~kPiece; }
+TM_DEVICE u32 miss_size(uint4 miss) {
+    return miss.y & ~kPiece;
+}
 
 TM_DEVICE bool same_words(uint4 a, uint4 b) {
     return ((a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w)) == 0;
@@ -70,7 +73,9 @@ TM_DEVICE u32 hash_key(uint4 key) {
 }
 
 // The same for a word of any size, four bytes at a time.
-TM_DEVICE u32 hash_more(u32 hash, u32 four) { return fold(hash ^ four, 0x9E3779B1u) + 0x7F4A7C15u; }
+TM_DEVICE u32 hash_more(u32 hash, u32 four) {
+    return fold(hash ^ four, 0x9E3779B1u) + 0x7F4A7C15u;
+}
 
 TM_DEVICE u32 hash_words(const u32* words, u32 skip, u32 size) {
     u32 hash = size;
@@ -81,7 +86,9 @@ TM_DEVICE u32 hash_words(const u32* words, u32 skip, u32 size) {
     return spread(hash);
 }
 
-TM_DEVICE u32 value_count(uint4 value) { return value.y >> 28; }
+TM_DEVICE u32 value_count(uint4 value) {
+    return value.y >> 28;
+}
 
 TM_DEVICE u32 value_id(uint4 value, u32 i) {
     const u64 half = i < 3 ? u64(value.y) << 32 | value.x : u64(value.w) << 32 | value.z;
@@ -97,25 +104,33 @@ TM_DEVICE uint4 make_value(const u32* ids, u32 count) {
     return make_uint4(u32(low), u32(low >> 32), u32(high), u32(high >> 32));
 }
 
-TM_DEVICE u32 long_tag(u32 hash) { return hash | 1; }  // never that of a free slot
+TM_DEVICE u32 long_tag(u32 hash) {
+    return hash | 1;
+}  // never that of a free slot
 
 TM_DEVICE u32 long_facts(u32 size, bool piece, u32 count) {
     return size | (piece ? 64u : 0u) | count << 8;
 }
 
+// A copy: what the struct says would be loaded anew after every write.
+struct WordTable {
+    const uint4* words;
+    u32 mask;
+};
+
 // The entry of a short word and its value.
-TM_DEVICE bool find_word(const uint4* words, u32 mask, uint4 key, u32& slot, uint4& value) {
-    slot = hash_key(key) & mask;
+TM_DEVICE bool find_word(const WordTable& table, uint4 key, u32& slot, uint4& value) {
+    slot = hash_key(key) & table.mask;
     for (u32 probe = 0; probe < kProbes; ++probe) {
-        const uint4 found = read_table(words + 2 * u64(slot));
-        value = read_table(words + 2 * u64(slot) + 1);
+        const uint4 found = read_table(table.words + 2 * u64(slot));
+        value = read_table(table.words + 2 * u64(slot) + 1);
         if (same_words(found, key)) {
             return true;
         }
         if (found.w == 0) {
             return false;
         }
-        slot = (slot + 1) & mask;
+        slot = (slot + 1) & table.mask;
     }
     return false;
 }

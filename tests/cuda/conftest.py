@@ -1,0 +1,57 @@
+"""What the tests of the GPU path share: kernels compiled once for each small tokenizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+from tests.conftest import small_definition
+from tests.cuda.devices import connect
+from tests.cuda.tokenizers_small import composing_definition, write
+
+from tokenmill import Tokenizer
+from tokenmill.cuda import GpuTokenizer, GpuTokenizers
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_DEFINITIONS = {"plain": small_definition, "composing": composing_definition}
+
+
+class Bench(NamedTuple):
+    """A tokenizer, and where its kernels are compiled."""
+
+    tokenizer: Tokenizer
+    folder: Path
+
+    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> GpuTokenizer:  # noqa: ANN401
+        made = connect(self.folder, **(device or {}))
+        return GpuTokenizer(self.tokenizer, _connect=made, **{"table_bits": 12, **options})
+
+    def several(self, count: int) -> GpuTokenizers:
+        made = connect(self.folder)
+        return GpuTokenizers(self.tokenizer, range(count), table_bits=12, _connect=made)
+
+
+@pytest.fixture(scope="session")
+def kernel_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(scope="session", params=sorted(_DEFINITIONS))
+def bench(
+    request: pytest.FixtureRequest, kernel_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Bench:
+    folder = tmp_path_factory.mktemp(request.param)
+    path = write(folder, _DEFINITIONS[request.param]())
+    return Bench(Tokenizer.load(path), kernel_folder)
+
+
+@pytest.fixture(scope="session")
+def plain(kernel_folder: Path, small_json: Path) -> Bench:
+    return Bench(Tokenizer.load(small_json), kernel_folder)
+
+
+@pytest.fixture(scope="session")
+def gpu(bench: Bench) -> GpuTokenizer:
+    return bench.gpu()

@@ -1,0 +1,176 @@
+"""From host memory to host memory, round a ring of slots whose copies wait until wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pytest
+from tests.cuda.test_engine import device_of, flat
+from tests.cuda.tokenizers_small import random_texts
+
+from tokenmill import DtypeError, InvalidUtf8, OutputTooSmall, TokenBatch
+from tokenmill._cuda.ring import Copier, Sink
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tests.cuda.conftest import Bench
+
+    from tokenmill.cuda import GpuTokenizer
+
+TEXTS = random_texts(300, seed=3)
+CLEAN = ["hello world " * (i % 40) for i in range(300)]
+
+
+@pytest.fixture(scope="module")
+def ring(plain: Bench) -> GpuTokenizer:
+    return plain.gpu(batch_bytes=2000)
+
+
+def pinned_copy(gpu: GpuTokenizer, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    memory = gpu.pinned(data.size)
+    memory[:] = data
+    return memory
+
+
+@pytest.mark.parametrize("texts", [TEXTS, CLEAN, [], [""], ["hello"]], ids=len)
+@pytest.mark.parametrize("is_pinned", [False, True])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+def test_ids_and_offsets_are_those_of_the_cpu(
+    plain: Bench,
+    ring: GpuTokenizer,
+    texts: list[str],
+    is_pinned: bool,
+    dtype: Any,  # noqa: ANN401
+) -> None:
+    data, offsets = flat(texts)
+    given = pinned_copy(ring, data) if is_pinned else data
+    wanted = plain.tokenizer.encode_batch(texts, dtype=dtype)
+    for _ in range(2):
+        ids, starts = ring.encode_host(given, offsets, dtype=dtype)
+        assert ids.dtype == dtype
+        assert TokenBatch(ids, starts) == wanted
+
+
+@pytest.mark.parametrize("texts", [TEXTS, CLEAN], ids=["some for the CPU", "all for the device"])
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_memory_of_the_caller_takes_the_ids(
+    plain: Bench, ring: GpuTokenizer, texts: list[str], is_pinned: bool
+) -> None:
+    data, offsets = flat(texts)
+    wanted = plain.tokenizer.encode_batch(texts)
+    size = len(wanted.ids)
+    out = ring.pinned(size + 5, np.uint32) if is_pinned else np.empty(size + 5, np.uint32)
+    out[:] = 7
+    ids, starts = ring.encode_host(data, offsets, out=out)
+    assert np.shares_memory(ids, out)
+    assert TokenBatch(ids, starts) == wanted
+    assert out[size:].tolist() == [7] * 5
+
+
+def test_memory_that_is_too_small_is_refused_and_the_ring_goes_on(
+    plain: Bench, ring: GpuTokenizer
+) -> None:
+    data, offsets = flat(CLEAN)
+    wanted = plain.tokenizer.encode_batch(CLEAN)
+    with pytest.raises(OutputTooSmall, match="out: it holds"):
+        ring.encode_host(data, offsets, out=np.empty(len(wanted.ids) - 1, np.uint32))
+    assert TokenBatch(*ring.encode_host(data, offsets)) == wanted
+    with pytest.raises(DtypeError, match="out: expected a row of uint32"):
+        ring.encode_host(data, offsets, out=np.empty(10, np.uint16))
+
+
+def test_an_error_in_the_middle_is_that_of_the_cpu_and_the_ring_goes_on(
+    plain: Bench, ring: GpuTokenizer
+) -> None:
+    texts = [text.encode() for text in CLEAN]
+    texts[150] = b"hello \xff"
+    texts[200] = b"\xfe"
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    offsets = np.cumsum([0, *map(len, texts)])
+    with pytest.raises(InvalidUtf8) as wanted:
+        plain.tokenizer.encode_batch(texts)
+    with pytest.raises(InvalidUtf8) as found:
+        ring.encode_host(data, offsets)
+    assert str(found.value) == str(wanted.value)
+    repaired = TokenBatch(*ring.encode_host(data, offsets, errors="replace"))
+    assert repaired == plain.tokenizer.encode_batch(texts, errors="replace")
+
+
+def test_repaired_text_may_have_more_ids_than_bytes(plain: Bench, ring: GpuTokenizer) -> None:
+    texts = [b"\xff" * 50, b"hello", b"\xfe" * 50]
+    data, offsets = np.frombuffer(b"".join(texts), np.uint8), np.array([0, 50, 55, 105])
+    found = TokenBatch(*ring.encode_host(data, offsets, errors="replace"))
+    assert found == plain.tokenizer.encode_batch(texts, errors="replace")
+    assert len(found.ids) > data.size
+
+
+def test_a_document_longer_than_a_chunk_gets_room(plain: Bench) -> None:
+    gpu = plain.gpu(batch_bytes=1000)
+    texts = [*CLEAN[:30], "hello world " * 100_000, *CLEAN[:30]]
+    assert TokenBatch(*gpu.encode_host(*flat(texts))) == plain.tokenizer.encode_batch(texts)
+
+
+def test_pinned_text_is_not_copied_on_the_host(ring: GpuTokenizer) -> None:
+    copies: list[int] = []
+    data, offsets = flat(CLEAN)
+    ring.encode_host(data, offsets)
+    copier = ring._ring_of()._copier
+    copy = copier.copy
+
+    def counted(target: NDArray[Any], source: NDArray[Any]) -> None:
+        copies.append(source.nbytes)
+        copy(target, source)
+
+    copier.copy = counted  # type: ignore[method-assign]
+    try:
+        out = ring.pinned(data.size, np.uint32)
+        ring.encode_host(pinned_copy(ring, data), offsets, out=out)
+        assert copies == []
+        ring.encode_host(data, offsets, out=out)
+        assert sum(copies) == data.size
+    finally:
+        copier.copy = copy  # type: ignore[method-assign]
+
+
+def test_copies_in_run_ahead_of_the_work(ring: GpuTokenizer) -> None:
+    """A chunk is sent in before the one before it has been waited for."""
+    order: list[str] = []
+    own = ring._ring_of()
+    start, collect = own._start, own._collect
+    own._start = lambda *a: (order.append("in"), start(*a))[1]  # type: ignore[method-assign, func-returns-value]
+    own._collect = lambda *a: (order.append("out"), collect(*a))[1]  # type: ignore[method-assign, func-returns-value]
+    try:
+        ring.encode_host(*flat(CLEAN))
+    finally:
+        own._start, own._collect = start, collect  # type: ignore[method-assign]
+    assert order[:5] == ["in", "in", "in", "out", "in"]
+    assert order[-2:] == ["out", "out"]
+
+
+def test_copier_copies_by_several_threads() -> None:
+    source = np.arange(10_000_000, dtype=np.uint32)
+    target = np.zeros_like(source)
+    Copier().copy(target, source)
+    assert np.array_equal(target, source)
+    Copier().copy(target[:0], source[:0])
+
+
+def test_own_memory_grows_and_keeps_what_is_in_it() -> None:
+    sink = Sink(None, 2, np.uint32)
+    begin, end = sink.take(2)
+    sink.memory[begin:end] = [1, 2]
+    begin, end = sink.take(3)
+    sink.memory[begin:end] = [3, 4, 5]
+    assert sink.memory[: sink.used].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_device_of_tests_does_nothing_before_it_is_wanted(ring: GpuTokenizer) -> None:
+    """Without this the tests above could not fail for a wait that is missing."""
+    device = device_of(ring)
+    target, array = device.pinned(4, np.uint32), device.zeros(4, np.uint32)
+    device.upload(array, np.array([1, 2, 3, 4], np.uint32))
+    device.download(target, array)
+    assert target.tolist() == [0xEE] * 4
+    cast("Any", device.mark()).synchronize()
+    assert target.tolist() == [1, 2, 3, 4]
