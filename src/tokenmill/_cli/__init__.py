@@ -15,8 +15,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenmill import __version__
-from tokenmill._cli import compile as compile_command
 from tokenmill._cli import (
+    bench,
     count,
     decode,
     encode,
@@ -28,6 +28,7 @@ from tokenmill._cli import (
     status,
     verify,
 )
+from tokenmill._cli import compile as compile_command
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     on_outputs = (pack, plan, status, verify, inspect, rewrite)
-    for command in (*on_outputs, encode, decode, count, info, compile_command):
+    for command in (*on_outputs, encode, decode, count, info, compile_command, bench):
         command.register(commands)
     return parser
 
