@@ -109,7 +109,8 @@ def _check_names(values: Mapping[str, Any], where: str) -> None:
         if name not in BY_NAME:
             close = difflib.get_close_matches(str(name), BY_NAME, n=1)
             known = ", ".join(BY_NAME)
-            hint = f"did you mean {close[0]!r}? the keys are {known}" if close else f"one of {known}"
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            hint += f"the keys are {known}"
             raise OptionError(f"unknown key {name!r}", where=where, hint=hint)
 
 
