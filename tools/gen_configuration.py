@@ -16,16 +16,17 @@ if TYPE_CHECKING:
     from tokenmill._causal.schema import Key
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/reference/configuration.md"
-WIDTH = 120
+WIDTH = 100
 EXAMPLES = {"context_length": "4096", "tokenizer_name": "my-model/tokenizer.json"}
 OPENING = """\
 # Configuration of `CausalLMTokenizer`
 
 <!-- Written by tools/gen_configuration.py from the schema; change that, not this. -->
 
-A configuration is a YAML file, a dict, keyword arguments, or a file or dict with keyword arguments that override it. An
-outer key `{section}` may be there or not. A key that is not in the table, a value that is not allowed and a required key
-that is missing are an `OptionError` that names the key, the value and what is allowed.
+A configuration is a YAML file, a dict, keyword arguments, or a file or dict with keyword arguments
+that override it. An outer key `{section}` may be there or not. A key that is not in the table, a
+value that is not allowed and a required key that is missing are an `OptionError` that names the
+key, the value and what is allowed.
 """
 SAME = """\
 The same, three times:
@@ -36,14 +37,17 @@ import tokenmill
 text = Path("config.yaml").read_text()
 from_file = tokenmill.CausalLMTokenizer("config.yaml")
 from_dict = tokenmill.CausalLMTokenizer(yaml.safe_load(text))
-from_keywords = tokenmill.CausalLMTokenizer(context_length=4096, tokenizer_name="{name}")
+from_keywords = tokenmill.CausalLMTokenizer(
+    context_length=4096, tokenizer_name="{name}"
+)
 assert from_file.config == from_dict.config == from_keywords.config
 
 longer = tokenmill.CausalLMTokenizer("config.yaml", context_length=8192)  # keywords override
 assert longer.config.context_length == 8192
 ```
 
-What a call of `tokenize` may be told is in [fine-tuning](../guides/fine-tuning.md#options-of-tokenize).
+What a call of `tokenize` may be told is in
+[fine-tuning](../guides/fine-tuning.md#options-of-tokenize).
 """
 
 

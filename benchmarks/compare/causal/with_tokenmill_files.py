@@ -1,4 +1,4 @@
-"""tokenmill: the same file in, shards out, through the mill and without `datasets`."""
+"""tokenmill: the path of the file in, a Dataset out, saved as the other jobs save it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.compare.causal._job import serve
+from benchmarks.compare.causal._job import save, serve
 
 from tokenmill import CausalLMTokenizer
 
 
 def work(job: dict[str, Any], path: Path) -> None:
-    """Tokenize files into shards."""
+    """Tokenize the file, save."""
     tokenizer = CausalLMTokenizer(
         context_length=job["context_length"], tokenizer_name=job["tokenizer"], show_progress=False
     )
-    tokenizer.tokenize(
-        job["inputs"], text_column="text", eos=job["eos"], output=path, format=job["save_as"]
-    )
+    rows = tokenizer.tokenize(job["inputs"], text_column="text", eos=job["eos"])
+    save(rows, path, job["save_as"])
 
 
 if __name__ == "__main__":
-    serve(work, "tokenmill")
+    serve(work, "tokenmill", "datasets")
