@@ -58,8 +58,8 @@ def as_rows(table: Table, cut: slow.Cut, first_document: int = 0) -> list[slow.R
     for i in range(len(table)):
         end = int(table.lengths[i]) if cut.tail == "carry" else cut.context_length
         document = None if table.documents is None else int(table.documents[i]) + first_document
-        columns = [column[i, :end].tolist() for column in (table.ids, masks, targets)]
-        rows.append(slow.Row(*columns, document))
+        ids, mask, target = (column[i, :end].tolist() for column in (table.ids, masks, targets))
+        rows.append(slow.Row(ids, mask, target, document))
     return rows
 
 
