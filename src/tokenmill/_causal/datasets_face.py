@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from tokenmill._causal.job import Job
     from tokenmill._causal.options import Options
+    from tokenmill._causal.split import Texts
     from tokenmill._causal.tokenizer import CausalLMTokenizer
 
 _KINDS = ("Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
@@ -44,6 +46,25 @@ def tokenize_dataset(
     return type(dataset)(splits)
 
 
+def tokenize_texts(
+    face: CausalLMTokenizer,
+    texts: Texts,
+    options: Options,
+    *,
+    cache_dir: str | os.PathLike[str] | None = None,
+    force: bool = False,
+) -> Any:  # noqa: ANN401 -- a Dataset
+    """Tokenize texts that are no dataset, as those of files, into a Dataset."""
+    _import_datasets()
+    if options.keep_columns:
+        problem = f"files give texts and no other columns, got {list(options.keep_columns)}"
+        raise OptionError(problem, where="keep_columns", hint="load them with datasets first")
+    job = make_job(face.source, face.config, options)
+    with closing(job.encoder):
+        cache = None if cache_dir is None else Path(cache_dir)
+        return SplitRun(job, "Dataset", cache, force).result_of_texts(texts)
+
+
 def _streams(job: Job, dataset: Any, kind: str) -> Any:  # noqa: ANN401 -- of datasets
     if kind == "IterableDataset":
         return stream_of_rows(job, dataset)
@@ -52,12 +73,7 @@ def _streams(job: Job, dataset: Any, kind: str) -> Any:  # noqa: ANN401 -- of da
 
 
 def _kind_of(dataset: object) -> str:
-    try:
-        import datasets  # noqa: PLC0415 -- an extra
-    except ImportError as error:
-        raise MissingDependency(
-            "needed to tokenize a dataset", name="datasets", hint="pip install 'tokenmill[hf]'"
-        ) from error
+    datasets = _import_datasets()
     for kind in _KINDS:
         if isinstance(dataset, getattr(datasets, kind)):
             return kind
@@ -67,3 +83,12 @@ def _kind_of(dataset: object) -> str:
         where="dataset",
         hint="datasets.Dataset.from_dict({'text': texts}) makes one of texts",
     )
+
+
+def _import_datasets() -> Any:  # noqa: ANN401 -- a module
+    try:
+        return import_module("datasets")
+    except ImportError as error:
+        raise MissingDependency(
+            "needed to tokenize a dataset", name="datasets", hint="pip install 'tokenmill[hf]'"
+        ) from error

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tokenmill._causal.batches import dataset_tables, measure_first, text_batches
-from tokenmill._causal.columns import choose_columns
+import pyarrow as pa
+
+from tokenmill._causal.batches import dataset_tables, measure_first, stream_tables, text_batches
+from tokenmill._causal.columns import USUAL_NAME, choose_columns
 from tokenmill._causal.counts import Counts
 from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
 from tokenmill._causal.rows import cut_rows, encode_batches
@@ -24,9 +27,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import pyarrow as pa
-
     from tokenmill._causal.job import Job
+
+
+class Texts(Protocol):
+    """Texts that are no dataset: read once, in Arrow arrays of strings."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a name that other texts do not have."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read from the beginning."""
 
 
 @dataclass
@@ -45,17 +57,40 @@ class SplitRun:
         schema = dataset.features.arrow_schema
         column = choose_columns(schema, options, self.job.voice, where)
         features = result_features({name: dataset.features[name] for name in options.keep_columns})
-        path = self._path(dataset, column, where)
-        if path.exists() and not self.force:
-            self.job.voice.info(f"{where}found in the cache: {path}")
-        else:
-            self._write(dataset, column, features.arrow_schema, path, where)
+        path = self._path(dataset._fingerprint, column, where)  # noqa: SLF001 -- its only name
+        if not self._is_cached(path, where):
+            source = dataset.select_columns([column, *_others(self.job, column)])
+            size = BatchSize(self.job.config.batch_size, self.job.voice)
+            measure_first(source, column, size)
+            tables = _watched(dataset_tables(source, column, size), len(source), self.job, where)
+            self._write(tables, column, size, features.arrow_schema, path, where)
         return open_rows(path, features, dataset.split)
 
-    def _path(self, dataset: Any, column: str, where: str) -> Path:  # noqa: ANN401
+    def result_of_texts(self, texts: Texts) -> Any:  # noqa: ANN401 -- a Dataset
+        """Return the rows of texts as a Dataset, from the cache if they are there."""
+        features = result_features()
+        path = self._path(texts.fingerprint, USUAL_NAME, "")
+        if not self._is_cached(path, ""):
+            size = BatchSize(self.job.config.batch_size, self.job.voice)
+            arrays = (pa.table({USUAL_NAME: array}) for array in texts)
+            first = list(islice(arrays, 1))
+            for table in first:
+                size.measure(table.column(USUAL_NAME).nbytes, len(table))
+            tables = stream_tables(chain(first, arrays), USUAL_NAME, size)
+            watched = _watched(tables, None, self.job, "")
+            self._write(watched, USUAL_NAME, size, features.arrow_schema, path, "")
+        return open_rows(path, features, None)
+
+    def _is_cached(self, path: Path, where: str) -> bool:
+        if self.force or not path.exists():
+            return False
+        self.job.voice.info(f"{where}found in the cache: {path}")
+        return True
+
+    def _path(self, fingerprint: str, column: str, where: str) -> Path:
         if self.cache is None:
             return temporary_folder() / f"tokenmill-{uuid.uuid4().hex}.arrow"
-        key = cache_key(self.job, dataset._fingerprint, column)  # noqa: SLF001 -- its only name
+        key = cache_key(self.job, fingerprint, column)
         if key is None:
             self.job.voice.warning(
                 f"{where}not looked up in the cache: nothing tells this tokenizer from others"
@@ -63,23 +98,20 @@ class SplitRun:
             key = uuid.uuid4().hex
         return self.cache / f"tokenmill-{key}.arrow"
 
-    def _write(
+    def _write(  # noqa: PLR0917 -- from where, to where
         self,
-        dataset: Any,  # noqa: ANN401
+        tables: Iterator[pa.Table],
         column: str,
+        size: BatchSize,
         schema: pa.Schema,
         path: Path,
         where: str,
     ) -> None:
         job, counts = self.job, Counts()
         length = job.config.context_length
-        source = dataset.select_columns([column, *_others(job, column)])
-        size = BatchSize(job.config.batch_size, job.voice)
-        measure_first(source, column, size)
         self._say_performance(size)
         most = writer_rows(self.kind, length, available_bytes())
         job.voice.debug(f"{where}writer batches of {most:,} rows")
-        tables = _watched(dataset_tables(source, column, size), len(source), job, where)
         texts = text_batches(tables, column, job.options.keep_columns, size, counts)
         rows = cut_rows(job, encode_batches(job, texts, size, counts), counts)
         write_rows(rows, job, schema, path, most)
@@ -97,7 +129,7 @@ def _others(job: Job, column: str) -> list[str]:
 
 
 def _watched(
-    tables: Iterator[pa.Table], documents: int, job: Job, where: str
+    tables: Iterator[pa.Table], documents: int | None, job: Job, where: str
 ) -> Iterator[pa.Table]:
     """Show how many documents have been read."""
     from datasets.utils import tqdm  # noqa: PLC0415 -- an extra
