@@ -25,6 +25,7 @@ from benchmarks.compare.causal._runner import JOBS, CausalRunner, find_eos
 from benchmarks.compare.pack._jobs import make_files, read_tokenizer
 
 BASE = "datasets"
+STEPS = ("load_seconds", "rows_seconds", "save_seconds")
 # Arguments that say where things lie on one machine and nothing about the measurement.
 LOCAL = ("tokenizer", "text", "work", "python", "results")
 
@@ -103,7 +104,7 @@ def summary(
     answers = {run["answer"] for run in runs}
     one = answers.pop() if len(answers) == 1 else "DIFFERS from round to round"
     facts = {name: runs[0][name] for name in ("rows", "tokens", "left_out", "types", "versions")}
-    lists = ("seconds", "job_seconds", "cpu_seconds", "peak_mib", "private_mib", "load")
+    lists = (*STEPS, "seconds", "cpu_seconds", "peak_mib", "private_mib", "load")
     return {**row, "answer": one, **facts, **{key: [run[key] for run in runs] for key in lists}}
 
 
@@ -121,19 +122,20 @@ def show(tokenizer: str, rows: list[dict[str, Any]]) -> None:
     if loads:
         sys.stdout.write(f"\ntimes; load average {min(loads):.1f} to {max(loads):.1f}\n\n")
     base = next((row for row in timed if row["job"] == BASE), None)
-    header = ["job", "seconds", "times", "MB/s", "job s", "times", "job MB/s", "cpu s"]
-    header += ["peak MiB", "private MiB", "answer"]
+    header = ["job", "rows s", "times", "rows MB/s", "all s", "times", "all MB/s", "load s"]
+    header += ["save s", "cpu s", "peak MiB", "private MiB", "answer"]
     print_table(header, [table_row(row, base) for row in timed])
 
 
 def table_row(row: dict[str, Any], base: dict[str, Any] | None) -> list[str]:
     """Return one line of the table."""
     cells = [row["job"]]
-    for name in ("seconds", "job_seconds"):
+    for name in ("rows_seconds", "seconds"):
         middle = statistics.median(row[name])
         ratio = "-" if base is None else f"{statistics.median(base[name]) / middle:.1f}"
         cells += [f"{middle:.2f}", ratio, median_range([row["megabytes"] / s for s in row[name]])]
-    cells.append(f"{statistics.median(row['cpu_seconds']):.2f}")
+    for name in ("load_seconds", "save_seconds", "cpu_seconds"):
+        cells.append(f"{statistics.median(row[name]):.2f}")
     cells += [f"{statistics.median(row[name]):.0f}" for name in ("peak_mib", "private_mib")]
     return [*cells, row["answer"]]
 

@@ -10,27 +10,30 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.compare.causal._job import save, serve
+from benchmarks.compare.causal._job import Clock, save, serve
 from datasets import load_dataset
 from transformers import PreTrainedTokenizerFast
 
 
-def work(job: dict[str, Any], path: Path) -> None:
+def work(job: dict[str, Any], path: Path, clock: Clock) -> None:
     """Load, tokenize, group, save."""
-    tokenizer = PreTrainedTokenizerFast(tokenizer_file=job["tokenizer"], eos_token=job["eos"])
-    texts = load_dataset(
-        "json", data_files=job["inputs"], split="train", cache_dir=str(path.parent / "cache")
-    )
-    encoded = texts.map(
-        partial(encode, tokenizer=tokenizer),
-        batched=True,
-        num_proc=job["threads"],
-        remove_columns=texts.column_names,
-    )
-    rows = encoded.map(
-        partial(group_texts, size=job["context_length"]), batched=True, num_proc=job["threads"]
-    )
-    save(rows, path, job["save_as"])
+    with clock.step("load"):
+        texts = load_dataset(
+            "json", data_files=job["inputs"], split="train", cache_dir=str(path.parent / "cache")
+        )
+    with clock.step("rows"):
+        tokenizer = PreTrainedTokenizerFast(tokenizer_file=job["tokenizer"], eos_token=job["eos"])
+        encoded = texts.map(
+            partial(encode, tokenizer=tokenizer),
+            batched=True,
+            num_proc=job["threads"],
+            remove_columns=texts.column_names,
+        )
+        rows = encoded.map(
+            partial(group_texts, size=job["context_length"]), batched=True, num_proc=job["threads"]
+        )
+    with clock.step("save"):
+        save(rows, path, job["save_as"])
 
 
 def encode(batch: dict[str, Any], tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:

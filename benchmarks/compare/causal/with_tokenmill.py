@@ -8,22 +8,25 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.compare.causal._job import save, serve
+from benchmarks.compare.causal._job import Clock, save, serve
 from datasets import load_dataset
 
 from tokenmill import CausalLMTokenizer
 
 
-def work(job: dict[str, Any], path: Path) -> None:
+def work(job: dict[str, Any], path: Path, clock: Clock) -> None:
     """Load, tokenize, save."""
-    texts = load_dataset(
-        "json", data_files=job["inputs"], split="train", cache_dir=str(path.parent / "cache")
-    )
-    tokenizer = CausalLMTokenizer(
-        context_length=job["context_length"], tokenizer_name=job["tokenizer"], show_progress=False
-    )
-    rows = tokenizer.tokenize(texts, text_column="text", eos=job["eos"])
-    save(rows, path, job["save_as"])
+    with clock.step("load"):
+        texts = load_dataset(
+            "json", data_files=job["inputs"], split="train", cache_dir=str(path.parent / "cache")
+        )
+    with clock.step("rows"):
+        tokenizer = CausalLMTokenizer(
+            context_length=job["context_length"], tokenizer_name=job["tokenizer"]
+        )
+        rows = tokenizer.tokenize(texts, text_column="text", eos=job["eos"])
+    with clock.step("save"):
+        save(rows, path, job["save_as"])
 
 
 if __name__ == "__main__":

@@ -8,18 +8,20 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[3]))
 
-from benchmarks.compare.causal._job import save, serve
+from benchmarks.compare.causal._job import Clock, save, serve
 
 from tokenmill import CausalLMTokenizer
 
 
-def work(job: dict[str, Any], path: Path) -> None:
+def work(job: dict[str, Any], path: Path, clock: Clock) -> None:
     """Tokenize the file, save."""
-    tokenizer = CausalLMTokenizer(
-        context_length=job["context_length"], tokenizer_name=job["tokenizer"], show_progress=False
-    )
-    rows = tokenizer.tokenize(job["inputs"], text_column="text", eos=job["eos"])
-    save(rows, path, job["save_as"])
+    with clock.step("rows"):
+        tokenizer = CausalLMTokenizer(
+            context_length=job["context_length"], tokenizer_name=job["tokenizer"]
+        )
+        rows = tokenizer.tokenize(job["inputs"], text_column="text", eos=job["eos"])
+    with clock.step("save"):
+        save(rows, path, job["save_as"])
 
 
 if __name__ == "__main__":
