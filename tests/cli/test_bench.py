@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from array import array
 from importlib.util import find_spec
@@ -303,3 +304,13 @@ def test_measure_says_what_it_does(small_json: Path) -> None:
     result = measure(request, ["hello"], said.append)
     assert said == ["round 1 of 2: native/1", "round 2 of 2: native/1"]
     assert result.rows[0].tokens == len(Tokenizer.load(small_json).encode("hello"))
+
+
+def test_the_reference_lists_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        bench("--help")
+    options = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", capsys.readouterr().out))
+    page = Path(__file__).resolve().parents[2] / "docs/reference/cli.md"
+    section = page.read_text(encoding="utf-8").split("## `tokenmill bench tokenize")[1]
+    assert [name for name in sorted(options - {"-h", "--help"}) if f"`{name} " not in section] == []
+    assert {"--against", "-i", "--plot"} <= options

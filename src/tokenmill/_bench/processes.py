@@ -120,8 +120,8 @@ def _tokenizer_files(request: Request, folder: Path) -> dict[str, Any]:
     except UnsupportedTokenizer:  # SentencePiece: only tokenmill can be measured
         path = None
     return {
-        "source": request.tokenizer if path is None else str(path),
-        "pattern": request.pattern if path is None else None,
+        "source": request.tokenizer,  # not the copy: its compiled model is in the cache by now
+        "pattern": request.pattern,
         "json": None if path is None else str(path),
         "folder": _folder_of(request.tokenizer),
     }
