@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Pieces = Iterator[tuple[int, Any]]
 
 _MAX_ROWS = 1 << 16
+_PIECE_ROWS = 1000  # of a dataset
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
 
@@ -166,18 +167,36 @@ class ObjectTable(Opened):
         if hasattr(data, "to_batches"):
             tables = iter(data.to_batches())
         elif hasattr(data, "with_format") and hasattr(data, "iter"):
-            tables = data.with_format("arrow").iter(batch_size=1000)
+            tables = data.with_format("arrow").iter(batch_size=self._rules.fetch_rows)
         else:
             yield from self._lists(iter(data))
             return
-        for table in tables:
-            column = column_of(table, find_column(table.schema, self._field, self._input.path))
-            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-                yield 0, chunk
+        for column in _even(map(self._column_of, tables)):
+            yield 0, column
+
+    def _column_of(self, table: Any) -> Any:  # noqa: ANN401 -- a table or a batch of one
+        column = column_of(table, find_column(table.schema, self._field, self._input.path))
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
     def _lists(self, rows: Iterator[Any]) -> Pieces:
         while some := list(islice(rows, 256)):
             yield 0, some
+
+
+def _even(columns: Iterator[Any]) -> Iterator[Any]:
+    """Cut columns into pieces of as many rows each, however many were fetched at a time."""
+    held: list[Any] = []
+    rows = 0
+    for column in columns:
+        held.append(column)
+        rows += len(column)
+        if rows >= _PIECE_ROWS:
+            joined = pa.concat_arrays(held)
+            full = rows - rows % _PIECE_ROWS
+            yield from (joined[i : i + _PIECE_ROWS] for i in range(0, full, _PIECE_ROWS))
+            held, rows = [joined[full:]], rows - full
+    if rows:
+        yield pa.concat_arrays(held)
 
 
 class SourceFile(io.RawIOBase):
