@@ -12,6 +12,7 @@ from tokenmill._errors import InputError, OptionError, SourceNotFound
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
+from tokenmill._pipeline.ends import resolve_boundary, resolve_eos
 from tokenmill._pipeline.memory import affordable_workers, longest_document
 from tokenmill._pipeline.meter import Meter
 from tokenmill._pipeline.plan import Plan, plan_facts, plan_id
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from tokenmill._load.boundary_tokens import BoundaryTokens
     from tokenmill._pipeline.manifest import Manifest
     from tokenmill._pipeline.options import PackOptions
     from tokenmill._read import InputFile
@@ -242,9 +242,9 @@ def _settings(
     formats = resolve_formats(options.get("format", "bin"))
     way, length = resolve_pack(options.get("pack"), options.get("context_length"), formats)
     ends = find_boundary_tokens(source, tokenizer, ("eos", "bos", "pad"))
-    eos = _eos(options.get("eos"), tokenizer, ends, notes)
-    bos = _boundary("bos", options.get("bos", False), tokenizer, ends, notes)
-    pad = _boundary("pad", options.get("pad"), tokenizer, ends, notes)
+    eos = resolve_eos(options.get("eos"), tokenizer, ends, notes)
+    bos = resolve_boundary("bos", options.get("bos", False), tokenizer, ends, notes)
+    pad = resolve_boundary("pad", options.get("pad"), tokenizer, ends, notes)
     if pad is None and way not in ("none",):
         pad = eos  # what most trainers do that know no padding token
     ids = [tokenizer.vocab_size - 1, *(i for i in (eos, bos, pad) if i is not None)]
@@ -279,48 +279,6 @@ def _settings(
             hint="give bos=True, or the token's name or id",
         )
     return settings
-
-
-def _eos(given: object, tokenizer: Tokenizer, ends: BoundaryTokens, notes: list[str]) -> int | None:
-    eos = _boundary("eos", given, tokenizer, ends, notes)
-    if eos is None and given is not False:
-        raise OptionError(
-            "nothing says which token ends a document",
-            where="eos",
-            hint="name it with eos, or pass eos=False to put none between documents",
-        )
-    return eos
-
-
-def _boundary(
-    role: Literal["eos", "bos", "pad"],
-    given: object,
-    tokenizer: Tokenizer,
-    ends: BoundaryTokens,
-    notes: list[str],
-) -> int | None:
-    """Resolve a token: False is none, None and True is the tokenizer's own, else its name or id."""
-    if given is False:
-        return None
-    if given is None or given is True:
-        found = getattr(ends, role)
-        if found is None and given is True:
-            raise OptionError("the tokenizer names none", where=role, hint="give its name or id")
-        if found is not None:
-            notes.append(f"{role:<10}  {found.token} = {found.id} (from {found.origin})")
-        return None if found is None else found.id
-    is_id = isinstance(given, int) or (
-        isinstance(given, str) and given.isascii() and given.isdigit()
-    )
-    token_id = int(given) if is_id else tokenizer.token_to_id(str(given))  # type: ignore[call-overload]
-    if token_id is None or not 0 <= token_id < tokenizer.vocab_size:
-        raise OptionError(
-            f"the tokenizer has no token {given!r}",
-            where=role,
-            hint=f"its special tokens are {', '.join(tokenizer.special_tokens) or 'none'}",
-        )
-    notes.append(f"{role:<10}  {tokenizer.id_to_token(token_id)} = {token_id} (given)")
-    return token_id
 
 
 def parse_budget(max_bad: int | float | str | None) -> Budget:
