@@ -186,18 +186,17 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
 
     began = time.perf_counter()
-    source, told = _source(options)
+    quiet = options.quiet or options.json
     task = prepare_task(
-        source,
+        _source(options, quiet=quiet),
         tokenizer=tokenizer_of(options),
         memory_limit=options.memory_limit,
         output=options.output,
         fetch_rows=options.batch_size,
         **_keywords(options),
     )
-    quiet = options.quiet or options.json
     if not quiet:
-        _say("\n".join([*told, _summary.opening(task, Path(options.output))]))
+        _say(_summary.opening(task, Path(options.output)))
     try:
         result = pack_task(
             task,
@@ -231,14 +230,15 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
         parser.error("--eos and --no-eos contradict each other")
 
 
-def _source(options: argparse.Namespace) -> tuple[Any, list[str]]:
-    """Return what the mill reads, and lines that say what was chosen."""
+def _source(options: argparse.Namespace, *, quiet: bool) -> Any:  # noqa: ANN401 -- as of pack
+    """Return what the mill reads; what is loaded is said before, since it may take long."""
     from tokenmill._causal.hub import load_source  # noqa: PLC0415
     from tokenmill._causal.presets import HubDataset, find_dataset  # noqa: PLC0415
 
     found = options.input_dir or find_dataset(options.dataset)
     if not isinstance(found, HubDataset):
-        return found, _without_effect(options)
+        _say_lines(_without_effect(options), quiet=quiet)
+        return found
     given = {name: getattr(options, name) for name in ("config", "split", "revision")}
     given["column"] = options.field
     wanted = dataclasses.replace(found, **{k: v for k, v in given.items() if v is not None})
@@ -248,7 +248,8 @@ def _source(options: argparse.Namespace) -> tuple[Any, list[str]]:
             f"{'resume':<12}not possible: a stream is read from its beginning each time; without "
             "--streaming\n            it is downloaded once, and a run that was stopped goes on"
         )
-    return load_source(wanted, streaming=options.streaming, cache_dir=options.cache_dir), told
+    _say_lines(told, quiet=quiet)
+    return load_source(wanted, streaming=options.streaming, cache_dir=options.cache_dir)
 
 
 def _without_effect(options: argparse.Namespace) -> list[str]:
@@ -315,6 +316,11 @@ def _list_datasets() -> None:
     for name, preset in read_presets().items():
         sys.stdout.write(f"{name:<20}{preset.words}, column {preset.column}\n")
         sys.stdout.write(f"{'':<20}{preset.note}\n")
+
+
+def _say_lines(lines: list[str], *, quiet: bool) -> None:
+    if lines and not quiet:
+        _say("\n".join(lines))
 
 
 def _say(text: str) -> None:

@@ -169,7 +169,7 @@ def prepare_task(
     )
     if left_out:
         notes.append(f"left out    {left_out:,} files of other kinds in folders")
-    fields = _fields(files, sources, rules, notes)
+    fields = find_fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
         rules,
@@ -199,7 +199,7 @@ def list_files(
     return files, found.left_out
 
 
-def _fields(
+def find_fields(
     files: Sequence[InputFile],
     sources: Sequence[Source],
     rules: ReadRules,

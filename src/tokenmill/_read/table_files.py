@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,8 @@ class ParquetTable(Opened):
     ) -> None:
         super().__init__(input_file, field, rules)
         self._parquet = open_parquet(input_file)
-        self._column = find_column(self._parquet.schema_arrow, field, input_file.path)
+        with _closing_on_error(self._parquet):
+            self._column = find_column(self._parquet.schema_arrow, field, input_file.path)
         metadata = self._parquet.metadata
         self._rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         self._end = len(self._rows) if segment.end is None else segment.end
@@ -106,7 +108,8 @@ class ArrowTable(Opened):
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
         self._source, self._reader = open_arrow(input_file)
-        self._column = find_column(self._reader.schema, field, input_file.path)
+        with _closing_on_error(self._source):
+            self._column = find_column(self._reader.schema, field, input_file.path)
 
     def pieces(self, group: int) -> Pieces:
         """Yield the text column of each batch."""
@@ -128,10 +131,11 @@ class CsvTable(Opened):
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
         self._source = open_source(input_file)
-        self._rows = csv_rows(self._source, input_file, rules)
-        self._head = next(self._rows, [])
-        if field not in self._head:
-            raise _no_field(input_file.path, field, self._head)
+        with _closing_on_error(self._source):
+            self._rows = csv_rows(self._source, input_file, rules)
+            self._head = next(self._rows, [])
+            if field not in self._head:
+                raise _no_field(input_file.path, field, self._head)
         self._number = self._head.index(field)
 
     def pieces(self, group: int) -> Pieces:
@@ -197,6 +201,16 @@ def _even(columns: Iterator[Any]) -> Iterator[Any]:
             held, rows = [joined[full:]], rows - full
     if rows:
         yield pa.concat_arrays(held)
+
+
+@contextmanager
+def _closing_on_error(opened: Any) -> Iterator[None]:  # noqa: ANN401 -- whatever can be closed
+    """Close what was opened for nothing: the next file is read without it."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 class SourceFile(io.RawIOBase):
