@@ -103,6 +103,6 @@ def nested_loop_labels(
     for row, length, repeated in zip(rows, lengths, repeats, strict=True):
         labels = []
         for place, token in enumerate(row):
-            labels.append(token if repeated <= place < length else ignore_index)  # noqa: PERF401
+            labels.append(token if repeated <= place < length else ignore_index)
         result.append(labels)
     return result

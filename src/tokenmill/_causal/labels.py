@@ -29,7 +29,7 @@ def labels(table: Table, *, ignore_index: int, mask_overlap: bool) -> NDArray[np
     masks_overlap = mask_overlap and bool(table.repeats.any())
     if table.is_full and not masks_overlap:
         return table.ids
-    result = table.ids.copy()
+    result: NDArray[np.int32] = table.ids.copy()
     columns = np.arange(table.ids.shape[1])
     if not table.is_full:
         result[columns >= table.lengths[:, None]] = ignore_index

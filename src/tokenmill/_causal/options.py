@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tokenmill._causal.schema import Choices, Name, Range, Switch
 from tokenmill._errors import OptionError
@@ -11,6 +11,8 @@ from tokenmill._errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Tail: TypeAlias = Literal["pad", "carry", "drop"]
+SpecialInText: TypeAlias = Literal["text", "encode", "raise"]
 IGNORE_INDEX = -100  # what loss functions skip by default
 COLUMNS = ("input_ids", "attention_mask", "labels")
 TAILS = Choices(("pad", "carry", "drop"))
@@ -29,11 +31,11 @@ class Options:
     text_column: str | None = None
     keep_columns: tuple[str, ...] = ()
     pack: bool = True
-    tail: Literal["pad", "carry", "drop"] = "pad"
+    tail: Tail = "pad"
     eos: bool | int | str | None = None
     bos: bool | int | str | None = None
     pad: bool | int | str | None = None
-    special_in_text: Literal["text", "encode", "raise"] = "text"
+    special_in_text: SpecialInText = "text"
     mask_overlap: bool = False
     ignore_index: int = IGNORE_INDEX
     max_rows: int | None = None
@@ -42,7 +44,7 @@ class Options:
 def check_options(
     *,
     keep_columns: Sequence[str] = (),
-    tail: str | None = None,
+    tail: Tail | None = None,
     max_rows: int | None = None,
     max_chunks: int | None = None,
     **others: Any,  # noqa: ANN401 -- the other fields, checked below
@@ -54,7 +56,7 @@ def check_options(
     limit = max_chunks if max_rows is None else max_rows
     options = Options(
         keep_columns=_names(keep_columns),
-        tail="pad" if tail is None else tail,  # type: ignore[arg-type] -- checked next
+        tail="pad" if tail is None else tail,
         max_rows=limit,
         **others,
     )

@@ -160,7 +160,7 @@ KEYS: tuple[Key, ...] = (
         bool,
         True,
         Switch(),
-        "Show on a terminal how far the work is.",
+        "Show a progress bar on stderr.",
     ),
 )
 
