@@ -68,10 +68,15 @@ def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Tabl
         text_bytes += table.column(column).nbytes
         if documents >= size.documents or text_bytes >= size.text_bytes:
             size.measure(text_bytes, documents)
-            yield pa.concat_tables(waiting)
+            yield _joined(waiting)
             waiting, documents, text_bytes = [], 0, 0
     if waiting:
-        yield pa.concat_tables(waiting)
+        yield _joined(waiting)
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Join what was read apart: a column may have had nothing but None in the first of them."""
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:  # noqa: ANN401
@@ -117,6 +122,8 @@ def _with_text(
 def _plain(texts: pa.ChunkedArray) -> pa.ChunkedArray:
     """Unpack what is stored by number, or as views, which the rest need not know."""
     kind = texts.type
+    if pa.types.is_null(kind):
+        return texts.cast(pa.string())
     if pa.types.is_dictionary(kind):
         return texts.cast(kind.value_type)
     if pa.types.is_string_view(kind):

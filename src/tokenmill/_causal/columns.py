@@ -56,12 +56,12 @@ def _text_column(schema: pa.Schema, given: str | None, where: str) -> str:
         raise OptionError(f"there is no column {given!r}", where=place, hint=_columns(schema))
     if given is not None:
         kind = schema.field(given).type
-        if not is_text(kind):
+        if not (is_text(kind) or pa.types.is_null(kind)):
             problem = f"expected strings, got column {given!r} of {kind}"
             raise OptionError(problem, where=place, hint=_columns(schema))
         return given
     texts: list[str] = [field.name for field in schema if is_text(field.type)]
-    if USUAL_NAME in texts:
+    if USUAL_NAME in texts or _holds_nothing(schema, USUAL_NAME):
         return USUAL_NAME
     if len(texts) == 1:
         return texts[0]
@@ -69,6 +69,11 @@ def _text_column(schema: pa.Schema, given: str | None, where: str) -> str:
     if not texts:
         problem = "no column holds strings"
     raise OptionError(problem, where=place, hint=f"name it; {_columns(schema)}")
+
+
+def _holds_nothing(schema: pa.Schema, name: str) -> bool:
+    """Say whether a column has been None so far, so that its type is not known."""
+    return name in schema.names and pa.types.is_null(schema.field(name).type)
 
 
 def _columns(schema: pa.Schema) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tokenmill._causal.labels import attention_mask, labels
 from tokenmill._causal.windows import DocumentCutter, StreamCutter, Table
-from tokenmill._errors import EncodeError
+from tokenmill._errors import EncodeError, InvalidUtf8
 from tokenmill._pack import frame
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ def _renumbered(error: EncodeError, rows: NDArray[np.int64]) -> EncodeError:
         return error
     row = int(rows[error.document])
     said = str(error).partition(": ")[2]
+    if isinstance(error, InvalidUtf8):  # its hint names an option that there is not
+        said = said.partition("; hint: ")[0] + "; hint: mend or leave out the row first"
     renumbered = type(error)(said, document=row, offset=error.offset)
     vars(renumbered).update({**vars(error), "document": row})
     return renumbered

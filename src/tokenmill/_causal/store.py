@@ -64,15 +64,17 @@ def write_rows(
     unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with pa.OSFile(str(unfinished), "wb") as file, pa.ipc.new_stream(file, schema) as out:
-                for group in regroup(rows, writer_rows):
+        file = pa.OSFile(str(unfinished), "wb")
+    try:
+        with file, pa.ipc.new_stream(file, schema) as out:
+            for group in regroup(rows, writer_rows):  # reading may fail, too: not the disk's fault
+                with writing(path):
                     for batch in to_record_batches(group, job, schema):
                         out.write_batch(batch)
-            unfinished.replace(path)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                unfinished.unlink()
+        unfinished.replace(path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            unfinished.unlink()
 
 
 def open_rows(path: Path, features: Any, split: Any) -> Any:  # noqa: ANN401 -- of datasets
