@@ -58,7 +58,11 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
         help="plain text: one document a file (default), a line, or between separators",
     )  # fmt: skip
     parser.add_argument(
-        "--num-docs", type=_positive, default=1000, metavar="N", help="documents (default: 1000)"
+        "--num-docs",
+        type=_options.positive,
+        default=1000,
+        metavar="N",
+        help="documents (default: 1000)",
     )
 
 
@@ -72,11 +76,11 @@ def _add_measuring(parser: argparse.ArgumentParser) -> None:
         help="some of slow, fast, native (default: all)",
     )  # fmt: skip
     parser.add_argument(
-        "--repeat", type=_positive, default=3, metavar="N",
+        "--repeat", type=_options.positive, default=3, metavar="N",
         help="fresh processes for each row, in turn; the median is shown (default: 3)",
     )  # fmt: skip
     parser.add_argument(
-        "--threads", type=_positive, metavar="N", help="default: what this process may use"
+        "--threads", type=_options.positive, metavar="N", help="default: what this process may use"
     )
     parser.add_argument(
         "--against", metavar="NAME/N",
@@ -171,14 +175,8 @@ def _write_json(name: str, facts: dict[str, Any]) -> None:
         raise OutputError(str(error.strerror), path=name) from error
 
 
-def _positive(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
-    return int(text)
-
-
 def _sizes(text: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(_positive(part.strip()) for part in text.split(",")))
+    return tuple(dict.fromkeys(_options.positive(part.strip()) for part in text.split(",")))
 
 
 def _libraries(text: str) -> tuple[str, ...]:
