@@ -118,7 +118,7 @@ def _encode(job: Job, batch: TextBatch, size: BatchSize) -> Iterator[Framed]:
         yield from _encode(job, batch.some(middle, len(batch)), size)
         return
     except EncodeError as error:
-        raise _renumbered(error, batch.rows) from error
+        raise _renumbered(error, batch.rows) from None
     before = [] if job.bos_id is None else [job.bos_id]
     after = [] if job.eos_id is None else [job.eos_id]
     framed, lengths = frame(ids, offsets, before, after)
