@@ -120,7 +120,7 @@ def test_a_stream_may_begin_with_none(made: CausalLMTokenizer) -> None:
 
 @pytest.mark.parametrize("texts", [["a", 3], ["a"] * 200 + [3], ["a"] * 200 + [3, "b"]])
 def test_a_column_of_several_types_is_told(made: CausalLMTokenizer, texts: list[Any]) -> None:
-    with pytest.raises(OptionError, match="no column 'text'|several in the column 'text'"):
+    with pytest.raises(OptionError, match=r"no column 'text'|several in the column 'text'"):
         list(made.tokenize(generated(texts), text_column="text"))
 
 
