@@ -1,7 +1,7 @@
-"""The command line: `tokenmill pack|plan|status|verify|inspect|convert|reshard|merge|encode|...`.
+"""The command line: `tokenmill pack|pretokenize|plan|status|verify|inspect|convert|encode|...`.
 
 Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is,
-3 there are more bad records than the command allows.
+3 there are more bad records than the command allows, 4 done without files that cannot be read.
 Nothing here imports numpy before a command runs: `--help` must answer at once.
 """
 
@@ -24,6 +24,7 @@ from tokenmill._cli import (
     inspect,
     pack,
     plan,
+    pretokenize,
     rewrite,
     status,
     verify,
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    on_outputs = (pack, plan, status, verify, inspect, rewrite)
+    on_outputs = (pack, pretokenize, plan, status, verify, inspect, rewrite)
     for command in (*on_outputs, encode, decode, count, info, compile_command):
         command.register(commands)
     return parser
