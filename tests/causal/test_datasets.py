@@ -181,7 +181,7 @@ def test_an_empty_dataset_gives_an_empty_one_with_the_right_features(pack: bool)
 
 
 def test_a_dataset_without_columns_is_refused() -> None:
-    with pytest.raises(OptionError, match="no column holds strings.*the dataset has no columns"):
+    with pytest.raises(OptionError, match=r"no column holds strings.*the dataset has no columns"):
         made().tokenize(Dataset.from_dict({}))
 
 
@@ -251,9 +251,7 @@ def test_a_cache_is_found_again_and_force_makes_it_anew(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_what_changes_rows_changes_the_place_in_the_cache(
-    tmp_path: Path, small: Tokenizer
-) -> None:
+def test_what_changes_rows_changes_the_place_in_the_cache(tmp_path: Path, small: Tokenizer) -> None:
     texts = dataset(paragraphs())
     calls: list[tuple[CausalLMTokenizer, Any, dict[str, Any]]] = [
         (made(), texts, {}),
@@ -281,7 +279,7 @@ def test_what_changes_rows_changes_the_place_in_the_cache(
 
 def test_a_failed_run_leaves_nothing_in_the_cache(tmp_path: Path) -> None:
     texts = dataset(["fine", "not <|endoftext|> fine"])
-    with pytest.raises(SpecialTokenInText, match="document 1, byte 4: .*<|endoftext|>") as caught:
+    with pytest.raises(SpecialTokenInText, match=r"document 1, byte 4: .*endoftext") as caught:
         made().tokenize(texts, cache_dir=tmp_path, special_in_text="raise")
     assert (caught.value.document, caught.value.token) == (1, "<|endoftext|>")
     assert list(tmp_path.iterdir()) == []
@@ -290,7 +288,9 @@ def test_a_failed_run_leaves_nothing_in_the_cache(tmp_path: Path) -> None:
 def test_a_bad_document_is_told_by_its_row_in_the_dataset() -> None:
     values = [b"fine", None, b"", b"fine", b"bad \xff"]
     texts = Dataset(pa.table({"text": pa.array(values, pa.binary())}))
-    with pytest.raises(InvalidUtf8, match="^document 4, byte 4: expected UTF-8, got byte 255; hint: mend") as caught:
+    with pytest.raises(
+        InvalidUtf8, match=r"^document 4, byte 4: expected UTF-8, got byte 255; hint: mend"
+    ) as caught:
         made(batch_size=2).tokenize(texts)
     assert (caught.value.document, caught.value.offset) == (4, 4)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import xxhash
 
+from tokenmill._errors import OptionError
 from tokenmill._pipeline.prepare import find_fields, list_files
 from tokenmill._pipeline.sources import as_sources
 from tokenmill._read import ReadRules, deal_streams, open_stream, parse
@@ -32,7 +33,11 @@ class FileTexts:
         sources = as_sources(inputs)
         self._files, self.left_out = list_files(sources)
         self.notes: list[str] = []
-        self._fields = find_fields(self._files, sources, self._rules, self.notes)
+        try:
+            self._fields = find_fields(self._files, sources, self._rules, self.notes)
+        except OptionError as error:
+            error.args = (str(error).replace("--field", "text_column"),)  # its name here
+            raise
         self.skipped: Counter[str] = Counter()
         self.first: dict[str, str] = {}
 
@@ -58,6 +63,16 @@ class FileTexts:
                         yield _strings(block)
             finally:
                 reader.close()
+
+    @property
+    def words(self) -> str:
+        """Say what was found: how many files, of which kind, and where their text is."""
+        count = len(self._files)
+        found = [f"{count:,} file{'' if count == 1 else 's'}"]
+        found += [" ".join(note.split()) for note in self.notes]
+        if self.left_out:
+            found.append(f"{self.left_out:,} of other kinds left out")
+        return ", ".join(found)
 
     def complaint(self) -> str:
         """Say what was left out and why; nothing where nothing is to be said."""

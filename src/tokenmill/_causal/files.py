@@ -37,8 +37,13 @@ def tokenize_files(
     from tokenmill._causal.datasets_face import tokenize_texts  # noqa: PLC0415 -- datasets
     from tokenmill._causal.file_texts import FileTexts  # noqa: PLC0415 -- pyarrow
 
+    voice = Voice(face.config.verbose_level)
     texts = FileTexts(dataset, options.text_column)
-    return tokenize_texts(face, texts, options, cache_dir=cache_dir, force=force)
+    voice.info(texts.words)
+    rows = tokenize_texts(face, texts, options, cache_dir=cache_dir, force=force)
+    if complaint := texts.complaint():
+        voice.warning(complaint)
+    return rows
 
 
 def write_output(
