@@ -97,8 +97,9 @@ def test_a_missing_package_is_named(
 ) -> None:
     monkeypatch.setattr(processes, "find_spec", lambda _name: None)
     options = ("--batch-sizes", "5", "--repeat", "1", "--num-docs", "5")
-    assert bench("-t", small_json, *options) == 0
+    assert bench("-t", small_json, *options, "--against", "slow/5") == 0
     shown = capsys.readouterr().out
+    assert "Speedup is against native/5, the slowest: no slow/5 was measured." in shown
     assert [row[0] for row in table_of(shown)] == ["native"]
     assert "slow not measured: needs transformers (pip install 'tokenmill[hf]')" in shown
     assert "fast not measured: needs tokenizers (pip install 'tokenmill[hf]')" in shown

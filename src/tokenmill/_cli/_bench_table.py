@@ -28,6 +28,8 @@ def lines(result: Result, documents: Documents, against: str | None) -> list[str
         base = result.baseline(against)
         found += ["", _cells(_HEADER), *(_cells(_row(row, base)) for row in result.rows), ""]
         found += _meanings(result, base)
+        if against not in (None, base.name):
+            found += [f"Speedup is against {base.name}, the slowest: no {against} was measured."]
     return found + _not_measured(result) + _doubts(result)
 
 
