@@ -128,7 +128,9 @@ def test_an_unknown_key_like_no_other_is_refused_with_all_keys(name: object) -> 
 
 
 def test_every_source_gives_the_same_configuration(tmp_path: Path) -> None:
-    values = {"context_length": 64, "overlap": 8, "num_proc": 2, "show_progress": False}
+    values: dict[str, Any] = {
+        "context_length": 64, "overlap": 8, "num_proc": 2, "show_progress": False,
+    }  # fmt: skip
     plain, outer = tmp_path / "plain.yaml", tmp_path / "outer.yaml"
     plain.write_text(yaml.safe_dump(values))
     outer.write_text(yaml.safe_dump({"tokenizer": values}))

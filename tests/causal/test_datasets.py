@@ -202,7 +202,7 @@ def test_kept_columns_are_repeated_for_every_row_of_their_document(
         {"text": Value("string"), "n": Value("int16"), "tags": List(Value("string")),
          "label": ClassLabel(names=["no", "yes"])}
     )  # fmt: skip
-    values = {
+    values: dict[str, list[Any]] = {
         "text": ["hello " * 100, None, "short", ""], "n": [1, 2, 3, 4],
         "tags": [["a", "b"], [], ["c"], []], "label": [0, 1, 1, 0],
     }  # fmt: skip
@@ -226,7 +226,8 @@ def test_the_stream_keeps_no_columns() -> None:
 def test_max_rows_ends_every_split(caplog: pytest.LogCaptureFixture) -> None:
     splits = DatasetDict(train=dataset(paragraphs()), test=dataset(["one"]))
     whole = made().tokenize(splits)
-    for limit in ({"max_rows": 5}, {"max_chunks": 5}, {"max_rows": 5, "max_chunks": 5}):
+    limits: list[dict[str, Any]] = [{"max_rows": 5}, {"max_chunks": 5}]
+    for limit in [*limits, {"max_rows": 5, "max_chunks": 5}]:
         result = made().tokenize(splits, **limit)
         assert columns_of(result["train"]) == columns_of(whole["train"])[:5]
         assert columns_of(result["test"]) == columns_of(whole["test"])
