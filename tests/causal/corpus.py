@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = ("README.md", "CONTRIBUTING.md", "docs/develop/architecture.md", "docs/concepts/the-mill.md")
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/develop/architecture.md",
+    "docs/concepts/the-mill.md",
+)
 QUIET: dict[str, Any] = {"show_progress": False}
 
 

@@ -69,7 +69,9 @@ def test_a_right_value_is_taken(name: str, value: object) -> None:
     assert getattr(config, name) == value
 
 
-@pytest.mark.parametrize(("key", "value"), WRONG, ids=lambda part: getattr(part, "name", repr(part)))
+@pytest.mark.parametrize(
+    ("key", "value"), WRONG, ids=lambda part: getattr(part, "name", repr(part))
+)
 def test_a_wrong_value_is_refused_with_its_key_itself_and_what_is_allowed(
     key: Key, value: object
 ) -> None:
@@ -80,7 +82,9 @@ def test_a_wrong_value_is_refused_with_its_key_itself_and_what_is_allowed(
     assert f"({type(value).__name__})" in message
 
 
-@pytest.mark.parametrize(("key", "value"), WRONG, ids=lambda part: getattr(part, "name", repr(part)))
+@pytest.mark.parametrize(
+    ("key", "value"), WRONG, ids=lambda part: getattr(part, "name", repr(part))
+)
 def test_a_wrong_keyword_is_refused_too(key: Key, value: object) -> None:
     with pytest.raises(OptionError, match=f"^{key.name}: expected"):
         CausalLMTokenizer(**values_with(key, value))
@@ -119,12 +123,14 @@ def test_an_unknown_key_is_refused_with_the_nearest_one(name: str, meant: str) -
 
 @pytest.mark.parametrize("name", ["zzz", 7, None, ("a",)])
 def test_an_unknown_key_like_no_other_is_refused_with_all_keys(name: object) -> None:
-    with pytest.raises(OptionError, match="unknown key .*the keys are context_length, overlap"):
+    with pytest.raises(OptionError, match=r"unknown key .*the keys are context_length, overlap"):
         CausalLMTokenizer({"context_length": 16, name: 1})  # type: ignore[dict-item]
 
 
 def test_every_source_gives_the_same_configuration(tmp_path: Path) -> None:
-    values = {"context_length": 64, "overlap": 8, "num_proc": 2, "show_progress": False}
+    values: dict[str, Any] = {
+        "context_length": 64, "overlap": 8, "num_proc": 2, "show_progress": False,
+    }  # fmt: skip
     plain, outer = tmp_path / "plain.yaml", tmp_path / "outer.yaml"
     plain.write_text(yaml.safe_dump(values))
     outer.write_text(yaml.safe_dump({"tokenizer": values}))
@@ -188,12 +194,12 @@ def test_a_file_that_is_no_configuration_is_refused(
 def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_bytes(b"context_length: \xff\xfe")
-    with pytest.raises(LoadError, match="config.yaml"):
+    with pytest.raises(LoadError, match=r"config.yaml"):
         CausalLMTokenizer(path)
 
 
 def test_a_file_that_is_not_there_is_told_so(tmp_path: Path) -> None:
-    with pytest.raises(SourceNotFound, match="expected a YAML file.*tokenizer_name="):
+    with pytest.raises(SourceNotFound, match=r"expected a YAML file.*tokenizer_name="):
         CausalLMTokenizer(tmp_path / "none.yaml")
 
 

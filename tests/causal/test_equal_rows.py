@@ -100,7 +100,9 @@ def test_windows_equal_the_stride_windows_of_the_library(
     assert len(expected) > len(texts)
 
 
-TEXTS = st.lists(st.sampled_from(["a", "hello world", "", "</s>", "caf\u00e9 \U0001f600", "x " * 9]))
+TEXTS = st.lists(
+    st.sampled_from(["a", "hello world", "", "</s>", "caf\u00e9 \U0001f600", "x " * 9])
+)
 
 
 @st.composite

@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tokenmill._errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -61,6 +63,8 @@ def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Tabl
     waiting: list[pa.Table] = []
     documents = text_bytes = 0
     for table in stream:
+        if column not in table.column_names:
+            raise _mixed(column)
         if not waiting:
             size.check()
         waiting.append(table)
@@ -76,13 +80,37 @@ def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Tabl
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
     """Join what was read apart: a column may have had nothing but None in the first of them."""
-    return pa.concat_tables(tables, promote_options="permissive")
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise _mixed(*tables[0].column_names) from error
+
+
+def _mixed(*columns: str) -> OptionError:
+    names = " or ".join(map(repr, columns))
+    problem = f"expected values of one type, got several in the column {names}"
+    return OptionError(problem, where="dataset", hint="cast the column first")
 
 
 def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:  # noqa: ANN401
     """Begin to read an IterableDataset, a few documents at a time."""
     step = min(_SAMPLE, batch_size or _SAMPLE)
-    yield from dataset.with_format("arrow").iter(batch_size=step)
+    source = getattr(dataset, "_ex_iterable", None)
+    if getattr(source, "iter_arrow", None) is not None:
+        yield from dataset.with_format("arrow").iter(batch_size=step)
+        return
+    # Examples of a generator: the library would make a table of each of them.
+    for examples in dataset.with_format(None).iter(batch_size=step):
+        arrays = {name: _array(values) for name, values in examples.items()}
+        yield pa.table({name: array for name, array in arrays.items() if array is not None})
+
+
+def _array(values: list[Any]) -> pa.Array | None:
+    """Make a column of Python objects; None of what Arrow cannot hold, as pictures."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return None
 
 
 def text_batches(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,10 +14,9 @@ if TYPE_CHECKING:
 
 def attention_mask(table: Table) -> NDArray[np.int8]:
     """Return 1 on tokens and 0 on padding, as int8."""
-    rows, width = table.ids.shape
-    if table.is_full:
-        return np.ones((rows, width), np.int8)
-    return (np.arange(width) < table.lengths[:, None]).astype(np.int8)
+    mask = np.ones(table.ids.shape, np.int8)
+    _put_on_padding(mask, table, 0)
+    return mask
 
 
 def labels(table: Table, *, ignore_index: int, mask_overlap: bool) -> NDArray[np.int32]:
@@ -26,13 +25,22 @@ def labels(table: Table, *, ignore_index: int, mask_overlap: bool) -> NDArray[np
     The model shifts by itself: column `i` is what it shall predict from the columns before. Where
     nothing is to be ignored the result is the table of ids itself, not a copy.
     """
-    masks_overlap = mask_overlap and bool(table.repeats.any())
-    if table.is_full and not masks_overlap:
+    repeated = int(table.repeats.max(initial=0)) if mask_overlap else 0
+    if table.is_full and not repeated:
         return table.ids
     result: NDArray[np.int32] = table.ids.copy()
-    columns = np.arange(table.ids.shape[1])
-    if not table.is_full:
-        result[columns >= table.lengths[:, None]] = ignore_index
-    if masks_overlap:
-        result[columns < table.repeats[:, None]] = ignore_index
+    _put_on_padding(result, table, ignore_index)
+    if repeated:
+        beginnings = result[:, :repeated]
+        beginnings[np.arange(repeated) < table.repeats[:, None]] = ignore_index
     return result
+
+
+def _put_on_padding(values: NDArray[Any], table: Table, fill: int) -> None:
+    """Overwrite the padding; only rows that have some are touched."""
+    width = values.shape[1]
+    short = np.flatnonzero(table.lengths < width)
+    if len(short):
+        rows = values[short]
+        rows[np.arange(width) >= table.lengths[short, None]] = fill
+        values[short] = rows

@@ -100,7 +100,7 @@ def to_record_batches(rows: Rows, job: Job, schema: pa.Schema) -> Iterator[pa.Re
         columns = _columns(some.table, job)
         if some.kept is not None:
             columns += [some.kept.column(n).combine_chunks() for n in some.kept.column_names]
-        columns = [column.cast(field.type) for column, field in zip(columns, schema, strict=True)]
+        columns = [_cast(column, field.type) for column, field in zip(columns, schema, strict=True)]
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -118,7 +118,7 @@ def _encode(job: Job, batch: TextBatch, size: BatchSize) -> Iterator[Framed]:
         yield from _encode(job, batch.some(middle, len(batch)), size)
         return
     except EncodeError as error:
-        raise _renumbered(error, batch.rows) from error
+        raise _renumbered(error, batch.rows) from None
     before = [] if job.bos_id is None else [job.bos_id]
     after = [] if job.eos_id is None else [job.eos_id]
     framed, lengths = frame(ids, offsets, before, after)
@@ -180,13 +180,19 @@ def _columns(table: Table, job: Job) -> list[Any]:
     options = job.options
     targets = labels(table, ignore_index=options.ignore_index, mask_overlap=options.mask_overlap)
     tables = (table.ids, attention_mask(table), targets)
-    if options.tail == "carry" and not table.is_full:
-        is_token = np.arange(table.ids.shape[1]) < table.lengths[:, None]
-        ends = np.cumsum(table.lengths)
-        return [_lists(values[is_token], ends) for values in tables]
-    rows, width = table.ids.shape
-    ends = np.arange(1, rows + 1) * width
-    return [_lists(values.reshape(-1), ends) for values in tables]
+    if options.tail != "carry" or table.is_full:
+        rows, width = table.ids.shape
+        ends = np.arange(1, rows + 1) * width
+        return [_lists(values.reshape(-1), ends) for values in tables]
+    ends = np.cumsum(table.lengths)
+    if options.pack:  # the last row alone is short: what is behind it is cut off
+        return [_lists(values.reshape(-1)[: ends[-1]], ends) for values in tables]
+    is_token = np.arange(table.ids.shape[1]) < table.lengths[:, None]
+    return [_lists(values[is_token], ends) for values in tables]
+
+
+def _cast(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 -- arrays
+    return column if column.type == kind else column.cast(kind)
 
 
 def _lists(values: NDArray[Any], ends: NDArray[np.int64]) -> pa.ListArray:
