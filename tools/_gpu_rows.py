@@ -122,4 +122,3 @@ def _copied(gpu: GpuTokenizer, rows: DeviceRows) -> list[str]:
 
     address = gpu.backend.address
     return [n for n in COLUMNS if torch.from_dlpack(rows[n]).data_ptr() != address(rows[n])]
-

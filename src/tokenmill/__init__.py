@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tokenmill._batch import EncodedBatch, EncodedRow, TokenBatch
+    from tokenmill._causal import CausalLMTokenizer
     from tokenmill._dataset import PackedDataset, PackedIterable
     from tokenmill._describe import Description
     from tokenmill._errors import (
@@ -63,6 +64,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BadRecordFound",
     "BooksDiffer",
+    "CausalLMTokenizer",
     "CorruptModel",
     "CorruptShard",
     "Description",
@@ -111,6 +113,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CausalLMTokenizer": "tokenmill._causal",
     "Description": "tokenmill._describe",
     "EncodedBatch": "tokenmill._batch",
     "EncodedRow": "tokenmill._batch",

@@ -58,7 +58,8 @@ def compare(
 ) -> Milled:
     """Compare everything that an output says with the slow mill."""
     slow = mill(wanted(inputs, tokenizer, options))
-    limited = options.get("limit_documents") is not None or options.get("max_tokens") is not None
+    limits = ("limit_documents", "max_tokens", "max_sequences")
+    limited = any(options.get(name) is not None for name in limits)
     for split, rows in slow.rows.items():
         compare_split(manifest, split, rows, slow, options)
     assert manifest.documents["out"] == slow.documents_out

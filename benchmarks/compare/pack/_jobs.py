@@ -68,6 +68,8 @@ def read_tokenizer(path: Path, eos: str) -> Tokenizer:
 class Runner:
     """Runs jobs, each in a fresh process bound to as many cores as it has threads."""
 
+    scripts = HERE  # the folder of the files with_NAME.py
+
     def __init__(self, arguments: Namespace, tokenizer: Tokenizer) -> None:
         pairs: dict[str, str] = dict(pair.split("=", 1) for pair in arguments.python)
         self._pythons = pairs
@@ -90,7 +92,7 @@ class Runner:
     def run(self, library: str, inputs: list[Path], kind: str, **more: Any) -> Measured:  # noqa: ANN401
         """Run one job on an empty output folder."""
         shutil.rmtree(self.output, ignore_errors=True)
-        command = [self.python(library), str(HERE / f"with_{library}.py")]
+        command = [self.python(library), str(self.scripts / f"with_{library}.py")]
         request = json.dumps({**self._request(inputs), "format": kind, **more})
         # A child inherits the affinity: set it here, so that it holds from its first instruction.
         os.sched_setaffinity(0, self._cores[-self.threads :])

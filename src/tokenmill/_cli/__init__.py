@@ -1,7 +1,7 @@
-"""The command line: `tokenmill pack|plan|status|verify|inspect|convert|reshard|merge|encode|...`.
+"""The command line: `tokenmill pack|pretokenize|plan|status|verify|inspect|convert|encode|...`.
 
 Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is,
-3 there are more bad records than the command allows.
+3 there are more bad records than the command allows, 4 done without files that cannot be read.
 Nothing here imports numpy before a command runs: `--help` must answer at once.
 """
 
@@ -15,8 +15,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenmill import __version__
-from tokenmill._cli import compile as compile_command
 from tokenmill._cli import (
+    bench,
     count,
     decode,
     encode,
@@ -24,10 +24,12 @@ from tokenmill._cli import (
     inspect,
     pack,
     plan,
+    pretokenize,
     rewrite,
     status,
     verify,
 )
+from tokenmill._cli import compile as compile_command
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -73,8 +75,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    on_outputs = (pack, plan, status, verify, inspect, rewrite)
-    for command in (*on_outputs, encode, decode, count, info, compile_command):
+    on_outputs = (pack, pretokenize, plan, status, verify, inspect, rewrite)
+    for command in (*on_outputs, encode, decode, count, info, compile_command, bench):
         command.register(commands)
     return parser
 

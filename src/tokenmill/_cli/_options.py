@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-def add_tokenizer(parser: argparse.ArgumentParser) -> None:
+def add_tokenizer(parser: argparse._ActionsContainer) -> None:
     """Add -t and --pattern."""
     parser.add_argument(
         "-t",
@@ -45,7 +45,7 @@ def add_tokenizer_source(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_pattern(parser: argparse.ArgumentParser) -> None:
+def add_pattern(parser: argparse._ActionsContainer) -> None:
     """Add --pattern."""
     parser.add_argument(
         "--pattern", metavar="NAME|REGEX", help="how a .tiktoken file splits text into words"
@@ -83,7 +83,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
         help="bytes that are not UTF-8 are an error (default) or become U+FFFD",
     )
     parser.add_argument(
-        "--threads", type=_positive, metavar="N", help="default: what this process may use"
+        "--threads", type=positive, metavar="N", help="default: what this process may use"
     )
 
 
@@ -130,7 +130,8 @@ def lines(data: Input) -> Iterator[bytes]:
     yield from parts
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
     return int(text)

@@ -141,7 +141,8 @@ def _first_places(manifest: Manifest, reasons: Sequence[str]) -> dict[str, str]:
     with path.open(encoding="utf-8") as lines:
         for line in islice(lines, _LOOKED_AT):
             record = json.loads(line)
-            found.setdefault(record["reason"], f"{record['file']}:{record['line']}")
+            place = "" if record["reason"] == "bad_file" else f":{record['line']}"
+            found.setdefault(record["reason"], record["file"] + place)
             if len(found) == len(reasons):
                 break
     return found

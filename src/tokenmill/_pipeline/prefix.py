@@ -14,6 +14,7 @@ from tokenmill._pipeline.encode import NO_TOKENS
 if TYPE_CHECKING:
     from tokenmill._pipeline.parts import PartRecord
     from tokenmill._pipeline.plan import Plan
+    from tokenmill._pipeline.settings import Settings
 
 _FORGIVEN = ("empty_text", NO_TOKENS)  # no fault of anybody
 
@@ -28,6 +29,7 @@ class Prefix:
         self._limit_documents = s.limit_documents
         # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
         self._limit_tokens = s.max_tokens if simple else None
+        self._row_tokens, self._row_documents = _enough_for_rows(s) if simple else (None, None)
         self._lock = threading.Lock()
         self._found: dict[tuple[int, int], PartRecord] = {}  # behind the gap
         self._next = (0, 0)
@@ -46,6 +48,10 @@ class Prefix:
         """Say whether the limits are reached."""
         if self._limit_documents is not None and self.documents >= self._limit_documents:
             return True
+        if self._row_tokens is not None and self.tokens >= self._row_tokens:
+            return True
+        if self._row_documents is not None and self.documents >= self._row_documents:
+            return True
         return self._limit_tokens is not None and self.tokens > self._limit_tokens
 
     def _take(self, record: PartRecord) -> None:
@@ -57,3 +63,18 @@ class Prefix:
         self.input_bytes += record.input_bytes
         stream, part = self._next
         self._next = (stream + 1, 0) if record.last else (stream, part + 1)
+
+
+def _enough_for_rows(settings: Settings) -> tuple[int | None, int | None]:
+    """Return how many tokens, or documents, fill the rows that `max_sequences` allows.
+
+    `bestfit` chooses among all documents of a shard: there is no such number.
+    """
+    rows = settings.max_sequences
+    if rows is None:
+        return None, None
+    if settings.pack == "concat" and settings.context_length is not None:
+        return (rows - 1) * (settings.context_length - settings.overlap) + (
+            settings.context_length
+        ), None
+    return None, rows if settings.pack in ("pad", "none") else None

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenmill._errors import OptionError, SourceNotFound
+from tokenmill._errors import InputError, OptionError, SourceNotFound
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
 from tokenmill._pipeline.device import CPU, Device, choose_device
+from tokenmill._pipeline.ends import resolve_boundary, resolve_eos
 from tokenmill._pipeline.memory import affordable_workers, longest_document
 from tokenmill._pipeline.meter import Meter
 from tokenmill._pipeline.plan import Plan, plan_facts, plan_id
 from tokenmill._pipeline.progress import Progress, peak_memory_mb
+from tokenmill._pipeline.read_ahead import ReadAhead
 from tokenmill._pipeline.run import Run
 from tokenmill._pipeline.settings import (
     SHARD_TOKENS,
@@ -32,11 +34,10 @@ from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from typing_extensions import Unpack
 
-    from tokenmill._load.boundary_tokens import BoundaryTokens
     from tokenmill._pipeline.manifest import Manifest
     from tokenmill._pipeline.options import PackOptions
     from tokenmill._read import InputFile
@@ -109,8 +110,12 @@ def pack_task(
     force: bool = False,
     progress: str = "none",
     device: str = "cpu",
+    read_ahead: int = 0,
 ) -> PackResult:
-    """Carry out a plan, or what is missing of it."""
+    """Carry out a plan, or what is missing of it.
+
+    The system is asked to read `read_ahead` files before their turn, which never changes a byte.
+    """
     chosen = choose_device(device, task.tokenizer)
     count = affordable_workers(workers, memory_limit, task.tokenizer)
     meter = Meter(total_bytes=task.plan.total_bytes)
@@ -123,6 +128,7 @@ def pack_task(
         meter,
         tokenizer_source=task.tokenizer_source,
         device=chosen.encoder,
+        ahead=ReadAhead(task.plan, _whole("read_ahead", read_ahead, 0)),
     )
     work = Work(Path(output))
     with work.locked():
@@ -143,11 +149,13 @@ def prepare_task(
     tokenizer: object = None,
     memory_limit: int | str | None = None,
     output: str | os.PathLike[str] | None = None,
+    fetch_rows: int | None = None,
     **options: Unpack[PackOptions],
 ) -> Task:
     """Find inputs, load the tokenizer, resolve what was left open, and make the plan.
 
-    What a run wrote to `output` is no input, though its folder may lie among them.
+    What a run wrote to `output` is no input, though its folder may lie among them. `fetch_rows` are
+    asked of a dataset at a time, which never changes a byte.
     """
     sources = as_sources(inputs)
     loaded = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer)
@@ -159,11 +167,17 @@ def prepare_task(
         max_document_bytes=longest_document(options.get("max_document_bytes"), memory_limit),
         replace=frozenset(r for r, policy in settings.policies if policy == "replace"),
         delimiter=options.get("delimiter"),
+        skip_bad_files=settings.policy("bad_file") != "fail",
+        **({} if fetch_rows is None else {"fetch_rows": fetch_rows}),
     )
-    files, left_out = list_files(sources, None if output is None else Work(Path(output)))
+    files, left_out = list_files(
+        sources,
+        None if output is None else Work(Path(output)),
+        keep_unreadable=rules.skip_bad_files,
+    )
     if left_out:
         notes.append(f"left out    {left_out:,} files of other kinds in folders")
-    fields = _fields(files, sources, rules, notes)
+    fields = find_fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
         rules,
@@ -177,10 +191,14 @@ def prepare_task(
     return Task(plan, loaded, tuple(notes), source)
 
 
-def list_files(sources: Sequence[Source], work: Work | None = None) -> tuple[list[InputFile], int]:
+def list_files(
+    sources: Sequence[Source], work: Work | None = None, *, keep_unreadable: bool = False
+) -> tuple[list[InputFile], int]:
     """List the files of sources, and count those of other kinds that were left out of folders."""
     owners = [number for number, source in enumerate(sources) for _ in source.paths]
-    found = find_inputs([path for source in sources for path in source.paths])
+    found = find_inputs(
+        [path for source in sources for path in source.paths], keep_unreadable=keep_unreadable
+    )
     files = [dataclasses.replace(file, source=owners[file.source]) for file in found.files]
     if work is not None:
         files = [file for file in files if file.data is not None or not work.owns(file.path)]
@@ -189,7 +207,7 @@ def list_files(sources: Sequence[Source], work: Work | None = None) -> tuple[lis
     return files, found.left_out
 
 
-def _fields(
+def find_fields(
     files: Sequence[InputFile],
     sources: Sequence[Source],
     rules: ReadRules,
@@ -203,12 +221,27 @@ def _fields(
         if key not in known:
             own = sources[file.source].field
             ruled = rules if own is None else dataclasses.replace(rules, field=own)
-            known[key] = find_field(file, ruled)
+            alike = (other for other in files if (other.source, other.format == "text") == key)
+            known[key] = _first_field(alike, ruled)
             if known[key]:
                 how = "given" if ruled.field is not None else "found"
                 notes.append(f"text field  {known[key]} ({how}, {sources[file.source].name})")
         fields.append(known[key])
     return tuple(fields)
+
+
+def _first_field(files: Iterable[InputFile], rules: ReadRules) -> str:
+    """Return the text field of the first file, or of the first that can be read."""
+    first: InputError | OptionError | None = None
+    for file in files:
+        try:
+            return find_field(file, rules)
+        except (InputError, OptionError) as error:
+            if not rules.skip_bad_files:
+                raise
+            first = first or error
+    assert first is not None  # noqa: S101 -- there is a file
+    raise first
 
 
 def _settings(
@@ -217,9 +250,9 @@ def _settings(
     formats = resolve_formats(options.get("format", "bin"))
     way, length = resolve_pack(options.get("pack"), options.get("context_length"), formats)
     ends = find_boundary_tokens(source, tokenizer, ("eos", "bos", "pad"))
-    eos = _eos(options.get("eos"), tokenizer, ends, notes)
-    bos = _boundary("bos", options.get("bos", False), tokenizer, ends, notes)
-    pad = _boundary("pad", options.get("pad"), tokenizer, ends, notes)
+    eos = resolve_eos(options.get("eos"), tokenizer, ends, notes)
+    bos = resolve_boundary("bos", options.get("bos", False), tokenizer, ends, notes)
+    pad = resolve_boundary("pad", options.get("pad"), tokenizer, ends, notes)
     if pad is None and way not in ("none",):
         pad = eos  # what most trainers do that know no padding token
     ids = [tokenizer.vocab_size - 1, *(i for i in (eos, bos, pad) if i is not None)]
@@ -254,48 +287,6 @@ def _settings(
             hint="give bos=True, or the token's name or id",
         )
     return settings
-
-
-def _eos(given: object, tokenizer: Tokenizer, ends: BoundaryTokens, notes: list[str]) -> int | None:
-    eos = _boundary("eos", given, tokenizer, ends, notes)
-    if eos is None and given is not False:
-        raise OptionError(
-            "nothing says which token ends a document",
-            where="eos",
-            hint="name it with eos, or pass eos=False to put none between documents",
-        )
-    return eos
-
-
-def _boundary(
-    role: Literal["eos", "bos", "pad"],
-    given: object,
-    tokenizer: Tokenizer,
-    ends: BoundaryTokens,
-    notes: list[str],
-) -> int | None:
-    """Resolve a token: False is none, None and True is the tokenizer's own, else its name or id."""
-    if given is False:
-        return None
-    if given is None or given is True:
-        found = getattr(ends, role)
-        if found is None and given is True:
-            raise OptionError("the tokenizer names none", where=role, hint="give its name or id")
-        if found is not None:
-            notes.append(f"{role:<10}  {found.token} = {found.id} (from {found.origin})")
-        return None if found is None else found.id
-    is_id = isinstance(given, int) or (
-        isinstance(given, str) and given.isascii() and given.isdigit()
-    )
-    token_id = int(given) if is_id else tokenizer.token_to_id(str(given))  # type: ignore[call-overload]
-    if token_id is None or not 0 <= token_id < tokenizer.vocab_size:
-        raise OptionError(
-            f"the tokenizer has no token {given!r}",
-            where=role,
-            hint=f"its special tokens are {', '.join(tokenizer.special_tokens) or 'none'}",
-        )
-    notes.append(f"{role:<10}  {tokenizer.id_to_token(token_id)} = {token_id} (given)")
-    return token_id
 
 
 def parse_budget(max_bad: int | float | str | None) -> Budget:

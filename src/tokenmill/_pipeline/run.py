@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from tokenmill._files import FileRecord
     from tokenmill._pipeline.meter import Meter
     from tokenmill._pipeline.plan import Plan
+    from tokenmill._pipeline.read_ahead import ReadAhead
     from tokenmill._pipeline.shared_encoder import SharedEncoder
+    from tokenmill._read import Place, StreamReader
     from tokenmill._tokenizer import Tokenizer
 
 
@@ -48,6 +50,7 @@ class Run:
     books: Books = field(default_factory=Books)
     tokenizer_source: str | None = None
     device: SharedEncoder | None = None  # what encodes in the tokenizer's place
+    ahead: ReadAhead | None = None
 
     def __post_init__(self) -> None:
         self._work = Work(self.output)
@@ -111,9 +114,7 @@ class Run:
                 self._work.parts,
                 streams=len(plan.streams),
                 done=done,
-                open_stream=lambda n, place: open_stream(
-                    plan.streams[n], plan.files, plan.rules, plan.fields, place
-                ),
+                open_stream=self._open,
                 encode=lambda raw, n: encoder(raw, plan.streams[n]),
                 committed=self._committed,
                 meter=self.meter,
@@ -121,6 +122,12 @@ class Run:
             tokenizing.run(self.workers)
         records = self._prefix.taken
         return [Part(self._work.parts, record, self._settings.dtype) for record in records]
+
+    def _open(self, number: int, place: Place | None) -> StreamReader:
+        plan = self.plan
+        if self.ahead is not None:
+            self.ahead.note(number)
+        return open_stream(plan.streams[number], plan.files, plan.rules, plan.fields, place)
 
     def _encoder(self) -> BlockEncoder:
         plan = self.plan

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 POLICIES = ("quarantine", "skip", "replace", "fail")
 MENDABLE = ("bad_utf8", "lone_surrogate")
-DEFAULT_POLICIES = dict.fromkeys(REASONS, "quarantine") | {"empty_text": "skip"}
+DEFAULT_POLICIES = dict.fromkeys(REASONS, "quarantine") | {
+    "empty_text": "skip",
+    "bad_file": "fail",
+}
 SHARD_TOKENS = 1 << 25
 TAILS = ("carry", "pad", "drop")
 

@@ -96,9 +96,10 @@ def _plan(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> Plan:
     policies = tuple(sorted(options.pop("policies").items()))
     settings = Settings(**{**options, "formats": tuple(options["formats"]), "policies": policies})
     replace = frozenset(reason for reason, policy in policies if policy == "replace")
-    rules = ReadRules(replace=replace, **reading)
+    skips = dict(policies).get("bad_file", "fail") != "fail"
+    rules = ReadRules(replace=replace, skip_bad_files=skips, **reading)
     sources = tuple(_source(source) for source in facts["sources"])
-    files, _ = list_files(sources, work)
+    files, _ = list_files(sources, work, keep_unreadable=skips)
     fields = tuple(entry["field"] for entry in facts["inputs"])
     fields = (fields + ("",) * len(files))[: len(files)]
     found = plan_facts(

@@ -27,6 +27,7 @@ REASONS = (
     "empty_text",
     "too_long",  # longer than `max_document_bytes`: never held in memory
     "bad_row",  # a row of a table with another number of fields than its head
+    "bad_file",  # a whole file that cannot be read to its end, or has no text field
 )
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Kind = tuple[str | None, str | None]
 
 FORMATS = ("jsonl", "text", "csv", "tsv", "parquet", "arrow", "dataset")
+TABLES = frozenset({"parquet", "arrow", "csv", "tsv", "dataset"})
 HEAD_BYTES = 1 << 16
 _FORMAT_OF = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".jsonlines": "jsonl", ".json": "jsonl",

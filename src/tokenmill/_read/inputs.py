@@ -48,13 +48,16 @@ class Inputs:
     left_out: int = 0
 
 
-def find_inputs(sources: Sequence[Any]) -> Inputs:
-    """List the inputs of sources: paths, globs, folders, "-", URLs, datasets."""
+def find_inputs(sources: Sequence[Any], *, keep_unreadable: bool = False) -> Inputs:
+    """List the inputs of sources: paths, globs, folders, "-", URLs, datasets.
+
+    With `keep_unreadable`, files that cannot be looked at are listed too, for the reader to blame.
+    """
     files: list[InputFile] = []
     left_out = 0
     for number, source in enumerate(sources):
         if isinstance(source, (str, os.PathLike)):
-            found, left = _find(number, os.fspath(source))
+            found, left = _find(number, os.fspath(source), keep_unreadable)
             files += sorted(found, key=lambda file: os.fsencode(file.path))
             left_out += left
         else:
@@ -65,14 +68,14 @@ def find_inputs(sources: Sequence[Any]) -> Inputs:
     return Inputs(files, left_out)
 
 
-def _find(number: int, source: str) -> tuple[list[InputFile], int]:
+def _find(number: int, source: str, keep_unreadable: bool) -> tuple[list[InputFile], int]:
     if source == STDIN:
         return [formats.stdin_input(InputFile, number)], 0
     if is_remote(source):
         return _find_remote(number, source)
     path = Path(source)
     if path.is_dir():
-        return _find_in_folder(number, path)
+        return _find_in_folder(number, path, keep_unreadable)
     if path.exists():
         return [local_input(number, source)], 0
     if not glob.has_magic(source):
@@ -80,10 +83,12 @@ def _find(number: int, source: str) -> tuple[list[InputFile], int]:
     names = [name for name in glob.glob(source, recursive=True) if Path(name).is_file()]  # noqa: PTH207 -- keeps the path as it was written
     if not names:
         raise SourceNotFound("no file matches", source=source, hint=_what_is_there(path))
-    return [local_input(number, name) for name in names], 0
+    return [local_input(number, name, keep_unreadable=keep_unreadable) for name in names], 0
 
 
-def _find_in_folder(number: int, folder: Path) -> tuple[list[InputFile], int]:
+def _find_in_folder(
+    number: int, folder: Path, keep_unreadable: bool
+) -> tuple[list[InputFile], int]:
     if (folder / "dataset_dict.json").is_file():
         splits = json.loads((folder / "dataset_dict.json").read_bytes()).get("splits", [])
         raise SourceNotFound(
@@ -96,7 +101,7 @@ def _find_in_folder(number: int, folder: Path) -> tuple[list[InputFile], int]:
     found, left = [], 0
     for path in _visible_files(folder):
         if formats.by_suffix(path) is not None:
-            found.append(local_input(number, path))
+            found.append(local_input(number, path, keep_unreadable=keep_unreadable))
         else:
             left += 1
     if not found:
@@ -164,8 +169,9 @@ def _remote_input(number: int, url: str, info: dict[str, Any]) -> InputFile:
     )
 
 
-def local_input(number: int, path: str) -> InputFile:
+def local_input(number: int, path: str, *, keep_unreadable: bool = False) -> InputFile:
     """Describe a file on this machine."""
+    kind = None
     try:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):  # what is read once cannot be planned, nor resumed
@@ -177,6 +183,9 @@ def local_input(number: int, path: str) -> InputFile:
     except InputError:
         raise
     except OSError as error:
+        if keep_unreadable:
+            named = kind or formats.by_suffix(path) or (None, None)
+            return InputFile(number, path, 0, 0, named[0] or "text", named[1])
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from error
     return InputFile(number, path, status.st_size, status.st_mtime_ns, str(kind[0]), kind[1])
 

@@ -21,7 +21,9 @@ class ReadRules:
     cuts plain text: "file" (one document a file), "line", or anything else as the separator that
     stands between documents. White space alone between two separators, like a blank line, is no
     document. `replace` names the reasons whose records are mended with U+FFFD. Blocks and streams
-    are cut by `block_bytes` and `stream_bytes`; neither changes a document.
+    are cut by `block_bytes` and `stream_bytes`; neither changes a document. With `skip_bad_files`,
+    a file that cannot be read is a bad record instead of an error. `fetch_rows` are asked of a
+    dataset at a time.
     """
 
     field: str | None = None
@@ -31,6 +33,8 @@ class ReadRules:
     block_bytes: int = 8 << 20
     stream_bytes: int = 64 << 20
     delimiter: str | None = None  # of CSV; None: by the format
+    skip_bad_files: bool = False
+    fetch_rows: int = 1000
 
     def __post_init__(self) -> None:
         if unknown := sorted(self.replace - MENDABLE):
@@ -39,7 +43,7 @@ class ReadRules:
                 where="replace",
                 hint="what has no text cannot be mended",
             )
-        for name in ("max_document_bytes", "block_bytes", "stream_bytes"):
+        for name in ("max_document_bytes", "block_bytes", "stream_bytes", "fetch_rows"):
             if getattr(self, name) < 1:
                 raise OptionError(f"expected 1 or more, got {getattr(self, name)}", where=name)
         if not self.text_mode:

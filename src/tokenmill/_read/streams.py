@@ -10,7 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from tokenmill._errors import InputError
 from tokenmill._read.blocks import BadRecord, Place, RawBlock, RawPart
+from tokenmill._read.faults import find_fault
+from tokenmill._read.formats import TABLES
 from tokenmill._read.records import RecordReader
 from tokenmill._read.rules import LINE_MODE
 
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from tokenmill._read.rules import ReadRules
 
 _COMPRESSED_WEIGHT = 4  # about what text shrinks by
-TABLES = frozenset({"parquet", "arrow", "csv", "tsv", "dataset"})
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,12 @@ def _cut(number: int, file: InputFile, rules: ReadRules) -> list[Segment]:
     if file.format == "parquet":
         from tokenmill._read.tables import cut_row_groups  # noqa: PLC0415 -- brings pyarrow
 
-        return [Segment(number, *run) for run in cut_row_groups(file, rules.stream_bytes)]
+        try:
+            return [Segment(number, *run) for run in cut_row_groups(file, rules.stream_bytes)]
+        except InputError:
+            if not rules.skip_bad_files:
+                raise
+            return [Segment(number)]  # its reader will say what is wrong
     has_lines = file.format == "jsonl" or (file.format == "text" and rules.text_mode == LINE_MODE)
     if file.compression is None and has_lines:
         begins = range(0, file.size, rules.stream_bytes)
@@ -176,6 +183,11 @@ class StreamReader:
         self, size: int, parts: list[RawPart], bad: list[BadRecord], read_bytes: list[int]
     ) -> None:
         """Read from the current segment, and step to the next one at its end."""
+        if self._reader is None and (record := self._bad_file()) is not None:
+            bad.append(record)
+            self._lines = 0
+            self._step()
+            return
         reader = self._reader or self._open()
         part = reader.read(size)
         if part is not None:
@@ -189,10 +201,22 @@ class StreamReader:
         if reader.is_done:
             reader.close()
             self._reader = None
-            self._place = Place(self._place.segment + 1)
-            self._is_over = self._place.segment == len(self._stream.segments)
+            self._step()
         else:
             self._place = Place(self._place.segment, *reader.place)
+
+    def _step(self) -> None:
+        self._place = Place(self._place.segment + 1)
+        self._is_over = self._place.segment == len(self._stream.segments)
+
+    def _bad_file(self) -> BadRecord | None:
+        """Return the record of a file that is to be left out: asked once, at its beginning."""
+        if not self._rules.skip_bad_files or self._place.line > 1:
+            return None
+        segment = self._stream.segments[self._place.segment]
+        number = segment.file
+        fault = find_fault(self._files[number], segment, self._rules, self._fields[number])
+        return None if fault is None else BadRecord("bad_file", number, 1, -1, -1, fault, b"")
 
     def _open(self) -> SegmentReader:
         segment = self._stream.segments[self._place.segment]

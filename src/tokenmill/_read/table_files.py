@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Pieces = Iterator[tuple[int, Any]]
 
 _MAX_ROWS = 1 << 16
+_PIECE_ROWS = 1000  # of a dataset
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
 
@@ -61,7 +63,8 @@ class ParquetTable(Opened):
     ) -> None:
         super().__init__(input_file, field, rules)
         self._parquet = open_parquet(input_file)
-        self._column = find_column(self._parquet.schema_arrow, field, input_file.path)
+        with _closing_on_error(self._parquet):
+            self._column = find_column(self._parquet.schema_arrow, field, input_file.path)
         metadata = self._parquet.metadata
         self._rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
         self._end = len(self._rows) if segment.end is None else segment.end
@@ -105,7 +108,8 @@ class ArrowTable(Opened):
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
         self._source, self._reader = open_arrow(input_file)
-        self._column = find_column(self._reader.schema, field, input_file.path)
+        with _closing_on_error(self._source):
+            self._column = find_column(self._reader.schema, field, input_file.path)
 
     def pieces(self, group: int) -> Pieces:
         """Yield the text column of each batch."""
@@ -127,10 +131,11 @@ class CsvTable(Opened):
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
         self._source = open_source(input_file)
-        self._rows = csv_rows(self._source, input_file, rules)
-        self._head = next(self._rows, [])
-        if field not in self._head:
-            raise _no_field(input_file.path, field, self._head)
+        with _closing_on_error(self._source):
+            self._rows = csv_rows(self._source, input_file, rules)
+            self._head = next(self._rows, [])
+            if field not in self._head:
+                raise _no_field(input_file.path, field, self._head)
         self._number = self._head.index(field)
 
     def pieces(self, group: int) -> Pieces:
@@ -166,18 +171,46 @@ class ObjectTable(Opened):
         if hasattr(data, "to_batches"):
             tables = iter(data.to_batches())
         elif hasattr(data, "with_format") and hasattr(data, "iter"):
-            tables = data.with_format("arrow").iter(batch_size=1000)
+            tables = data.with_format("arrow").iter(batch_size=self._rules.fetch_rows)
         else:
             yield from self._lists(iter(data))
             return
-        for table in tables:
-            column = column_of(table, find_column(table.schema, self._field, self._input.path))
-            for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
-                yield 0, chunk
+        for column in _even(map(self._column_of, tables)):
+            yield 0, column
+
+    def _column_of(self, table: Any) -> Any:  # noqa: ANN401 -- a table or a batch of one
+        column = column_of(table, find_column(table.schema, self._field, self._input.path))
+        return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
     def _lists(self, rows: Iterator[Any]) -> Pieces:
         while some := list(islice(rows, 256)):
             yield 0, some
+
+
+def _even(columns: Iterator[Any]) -> Iterator[Any]:
+    """Cut columns into pieces of as many rows each, however many were fetched at a time."""
+    held: list[Any] = []
+    rows = 0
+    for column in columns:
+        held.append(column)
+        rows += len(column)
+        if rows >= _PIECE_ROWS:
+            joined = pa.concat_arrays(held)
+            full = rows - rows % _PIECE_ROWS
+            yield from (joined[i : i + _PIECE_ROWS] for i in range(0, full, _PIECE_ROWS))
+            held, rows = [joined[full:]], rows - full
+    if rows:
+        yield pa.concat_arrays(held)
+
+
+@contextmanager
+def _closing_on_error(opened: Any) -> Iterator[None]:  # noqa: ANN401 -- whatever can be closed
+    """Close what was opened for nothing: the next file is read without it."""
+    try:
+        yield
+    except BaseException:
+        opened.close()
+        raise
 
 
 class SourceFile(io.RawIOBase):

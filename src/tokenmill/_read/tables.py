@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from tokenmill._read.streams import Segment
 
 _SAMPLE_ROWS = 200
+_UNKNOWN_SIZE = 1024
 
 
 class TableReader:
@@ -164,5 +166,12 @@ def _object_fields(data: Any) -> dict[str, bool]:  # noqa: ANN401
 def byte_size(rows: Any) -> int:  # noqa: ANN401 -- an Arrow array or a list
     """Return about how many bytes rows take."""
     if isinstance(rows, list):
-        return sum(len(row) if isinstance(row, (str, bytes)) else 1024 for row in rows)
+        return sum(map(_row_size, rows))
     return int(rows.nbytes)
+
+
+def _row_size(row: Any) -> int:  # noqa: ANN401 -- a text, a mapping, or a row that is bad
+    if isinstance(row, (str, bytes)):
+        return len(row)
+    values = row.values() if isinstance(row, Mapping) else ()
+    return sum(len(value) for value in values if isinstance(value, (str, bytes))) or _UNKNOWN_SIZE

@@ -1,0 +1,166 @@
+"""Runs every row in fresh processes, in turn, and compares the ids before any time is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._bench.answers import Answer, check_same, write_texts
+from tokenmill._bench.result import Result, Row
+from tokenmill._errors import TokenmillError, UnsupportedTokenizer
+from tokenmill._tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+# In the order of the table, with the package that a library's process needs.
+LIBRARIES: Mapping[str, str | None] = {"slow": "transformers", "fast": "tokenizers", "native": None}
+_WORKER = "tokenmill._bench.worker"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is measured: each library with each size of batches, `repeat` processes of each."""
+
+    tokenizer: str | None
+    pattern: str | None
+    batch_sizes: Sequence[int]
+    repeat: int
+    threads: int
+    libraries: Sequence[str] = tuple(LIBRARIES)
+
+
+def measure(request: Request, texts: Sequence[str], tell: Callable[[str], None]) -> Result:
+    """Measure all rows; `tell` is told what is being done."""
+    load_average = os.getloadavg()[0]
+    missing = {
+        name: f"needs {package} (pip install 'tokenmill[hf]')"
+        for name in request.libraries
+        if (package := LIBRARIES[name]) is not None and find_spec(package) is None
+    }
+    with TemporaryDirectory(prefix="tokenmill-bench-") as folder:
+        bench = _Bench(request, Path(folder), tell, not_measured=missing)
+        write_texts(bench.texts, texts)
+        bench.run(len(texts))
+        return Result(bench.done(), bench.not_measured, request.threads, load_average)
+
+
+class _Bench:
+    """The rows of one call, as they fill; files in one folder."""
+
+    def __init__(
+        self,
+        request: Request,
+        folder: Path,
+        tell: Callable[[str], None],
+        not_measured: dict[str, str],
+    ) -> None:
+        self._request = request
+        self._folder = folder
+        self._tell = tell
+        self._rows: list[Row] = []
+        self._right: tuple[Answer, str] | None = None
+        self.not_measured = not_measured
+        self.texts = folder / "documents"
+        self._work = _tokenizer_files(request, folder)
+
+    def run(self, documents: int) -> None:
+        """Let the rows take turns, so that what disturbs the machine disturbs all of them."""
+        wanted = self._request.libraries
+        self._rows = [
+            Row(library, size, documents)
+            for library in LIBRARIES
+            if library in wanted
+            for size in self._request.batch_sizes
+        ]
+        for number in range(self._request.repeat):
+            for row in self._rows:
+                if row.library not in self.not_measured:
+                    self._tell(f"round {number + 1} of {self._request.repeat}: {row.name}")
+                    self._run_row(row)
+
+    def done(self) -> list[Row]:
+        """Return the rows that were measured."""
+        return [row for row in self._rows if row.library not in self.not_measured]
+
+    def _run_row(self, row: Row) -> None:
+        answer_path = self._folder / "answer"
+        body = {
+            **self._work,
+            "library": row.library,
+            "batch_size": row.batch_size,
+            "texts": str(self.texts),
+            "answer": str(answer_path),
+        }
+        report = _run_process(body, self._request.threads)
+        if "cannot" in report:
+            self.not_measured[row.library] = report["cannot"]
+            return
+        answer = Answer.read(answer_path)
+        if self._right is None:
+            self._right = (answer, row.name)
+        check_same(answer, row.name, *self._right)
+        row.tokens = answer.tokens
+        row.add(report)
+
+
+def _tokenizer_files(request: Request, folder: Path) -> dict[str, Any]:
+    """Return where each library finds the tokenizer: all of them load the same definition."""
+    tokenizer = Tokenizer.load(request.tokenizer, pattern=request.pattern)
+    path: Path | None = folder / "tokenizer.json"
+    try:
+        tokenizer.save(folder / "tokenizer.json")
+    except UnsupportedTokenizer:  # SentencePiece: only tokenmill can be measured
+        path = None
+    return {
+        "source": request.tokenizer,  # not the copy: its compiled model is in the cache by now
+        "pattern": request.pattern,
+        "json": None if path is None else str(path),
+        "folder": _folder_of(request.tokenizer),
+    }
+
+
+def _folder_of(source: str | None) -> str | None:
+    """Return what `transformers` can be asked for: the folder of a file, a folder, a hub id."""
+    if source is None:
+        return None
+    return str(Path(source).parent) if Path(source).is_file() else source
+
+
+def _run_process(body: Mapping[str, Any], threads: int) -> dict[str, Any]:
+    done = subprocess.run(  # noqa: S603 -- our own module
+        [sys.executable, "-m", _WORKER],
+        input=json.dumps(body),
+        capture_output=True,
+        text=True,
+        check=False,
+        env=_environment(threads),
+    )
+    if done.returncode != 0:
+        lines = done.stderr.strip().splitlines()
+        said = f": {lines[-1][:200]}" if lines else ""
+        raise TokenmillError(
+            f"its process ended with {done.returncode}{said}",
+            where=f"{body['library']}/{body['batch_size']}",
+            hint="--num-docs takes fewer documents, --only leaves a tokenizer out",
+        )
+    report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return report
+
+
+def _environment(threads: int) -> dict[str, str]:
+    """Give every library the same number of threads."""
+    count = str(threads)
+    return {
+        **os.environ,
+        "RAYON_NUM_THREADS": count,
+        "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
+        "TOKENMILL_THREADS": count,
+    }

@@ -1,0 +1,173 @@
+"""Datasets -> batches of texts in Arrow, of a size that fits the memory; no Python lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tokenmill._errors import OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tokenmill._causal.counts import Counts
+    from tokenmill._causal.memory import BatchSize
+
+_SAMPLE = 100  # documents that are measured first, and that are read from a stream at a time
+
+
+@dataclass(frozen=True)
+class TextBatch:
+    """Texts that are none of them null or empty, the numbers of their rows, the kept columns."""
+
+    texts: pa.ChunkedArray
+    rows: NDArray[np.int64]
+    kept: pa.Table | None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def some(self, begin: int, end: int) -> TextBatch:
+        """Return texts `begin` to `end`, not copied."""
+        kept = None if self.kept is None else self.kept.slice(begin, end - begin)
+        return TextBatch(self.texts.slice(begin, end - begin), self.rows[begin:end], kept)
+
+
+def measure_first(dataset: Any, column: str, size: BatchSize) -> None:  # noqa: ANN401
+    """Look at the first documents of a Dataset: they say how many fit a batch."""
+    if len(dataset):
+        sample = dataset.with_format("arrow")[: min(_SAMPLE, len(dataset))].column(column)
+        size.measure(sample.nbytes, len(sample))
+
+
+def dataset_tables(dataset: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:  # noqa: ANN401
+    """Read a Dataset; each table has as many rows as memory allows now."""
+    view = dataset.with_format("arrow")
+    row = 0
+    while row < len(view):
+        size.check()
+        table = view[row : row + size.documents]
+        size.measure(table.column(column).nbytes, len(table))
+        yield table
+        row += len(table)
+
+
+def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:  # noqa: ANN401
+    """Read an IterableDataset of tables; few documents wait at a time, however long they are."""
+    waiting: list[pa.Table] = []
+    documents = text_bytes = 0
+    for table in stream:
+        if column not in table.column_names:
+            raise _mixed(column)
+        if not waiting:
+            size.check()
+        waiting.append(table)
+        documents += len(table)
+        text_bytes += table.column(column).nbytes
+        if documents >= size.documents or text_bytes >= size.text_bytes:
+            size.measure(text_bytes, documents)
+            yield _joined(waiting)
+            waiting, documents, text_bytes = [], 0, 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(tables: list[pa.Table]) -> pa.Table:
+    """Join what was read apart: a column may have had nothing but None in the first of them."""
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise _mixed(*tables[0].column_names) from error
+
+
+def _mixed(*columns: str) -> OptionError:
+    names = " or ".join(map(repr, columns))
+    problem = f"expected values of one type, got several in the column {names}"
+    return OptionError(problem, where="dataset", hint="cast the column first")
+
+
+def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:  # noqa: ANN401
+    """Begin to read an IterableDataset, a few documents at a time."""
+    step = min(_SAMPLE, batch_size or _SAMPLE)
+    source = getattr(dataset, "_ex_iterable", None)
+    if getattr(source, "iter_arrow", None) is not None:
+        yield from dataset.with_format("arrow").iter(batch_size=step)
+        return
+    # Examples of a generator: the library would make a table of each of them.
+    for examples in dataset.with_format(None).iter(batch_size=step):
+        arrays = {name: _array(values) for name, values in examples.items()}
+        yield pa.table({name: array for name, array in arrays.items() if array is not None})
+
+
+def _array(values: list[Any]) -> pa.Array | None:
+    """Make a column of Python objects; None of what Arrow cannot hold, as pictures."""
+    try:
+        return pa.array(values)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        return None
+
+
+def text_batches(
+    tables: Iterator[pa.Table],
+    column: str,
+    keep: tuple[str, ...],
+    size: BatchSize,
+    counts: Counts,
+) -> Iterator[TextBatch]:
+    """Leave out rows without a text, which are counted, and cut what has too many bytes."""
+    first = 0
+    for table in tables:
+        batch = _with_text(table, column, keep, first, counts)
+        first += len(table)
+        lengths = np.asarray(pc.binary_length(batch.texts), np.int64)
+        yield from _cut(batch, lengths, size.documents, size.text_bytes)
+
+
+def _with_text(
+    table: pa.Table, column: str, keep: tuple[str, ...], first: int, counts: Counts
+) -> TextBatch:
+    texts = _plain(table.column(column))
+    rows = np.arange(first, first + len(table))
+    kept = table.select(list(keep)) if keep else None
+    lengths = pc.binary_length(texts)
+    if texts.null_count == 0 and (len(texts) == 0 or pc.min(lengths).as_py() > 0):
+        return TextBatch(texts, rows, kept)
+    is_null = np.asarray(texts.is_null())
+    has_text = np.asarray(pc.fill_null(pc.greater(lengths, 0), False))
+    counts.note_none(rows[is_null])
+    counts.empty += int((~has_text & ~is_null).sum())
+    mask = pa.array(has_text)
+    kept = None if kept is None else kept.filter(mask)
+    return TextBatch(texts.filter(mask), rows[has_text], kept)
+
+
+def _plain(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Unpack what is stored by number, or as views, which the rest need not know."""
+    kind = texts.type
+    if pa.types.is_null(kind):
+        return texts.cast(pa.string())
+    if pa.types.is_dictionary(kind):
+        return texts.cast(kind.value_type)
+    if pa.types.is_string_view(kind):
+        return texts.cast(pa.large_string())
+    return texts.cast(pa.large_binary()) if pa.types.is_binary_view(kind) else texts
+
+
+def _cut(
+    batch: TextBatch, lengths: NDArray[np.int64], documents: int, text_bytes: int
+) -> Iterator[TextBatch]:
+    """Cut a batch where it has too many documents or bytes; one document is never cut."""
+    ends = np.cumsum(lengths)
+    begin = 0
+    while begin < len(batch):
+        before = int(ends[begin - 1]) if begin else 0
+        end = int(np.searchsorted(ends, before + text_bytes, side="right"))
+        end = min(max(end, begin + 1), begin + documents)
+        yield batch.some(begin, end)
+        begin = end

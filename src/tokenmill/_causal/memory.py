@@ -1,0 +1,128 @@
+"""How many documents are tokenized at a time: by the memory there is and the size of documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tokenmill._causal.voice import Voice
+
+USUAL = 6000
+WRITER_ROWS = {"Dataset": 10_000, "DatasetDict": 40_000}
+# A batch is held as text, ids, ids with ends, the stream, rows and labels, and the engine's own.
+_COPIES = 8
+_BATCH_TEXT_BYTES = 128 << 20  # more text at a time makes nothing faster
+_SHARE = 16  # of the available memory that the text of a batch may have, copies apart
+_WRITER_BYTES = 512 << 20
+_TOKEN_BYTES = 4 + 1 + 4  # of input_ids, attention_mask and labels
+_MEMINFO = Path("/proc/meminfo")
+_CGROUPS = Path("/sys/fs/cgroup")
+_MEMBERSHIP = Path("/proc/self/cgroup")
+_UNKNOWN = 4 << 30
+
+
+def available_bytes() -> int:
+    """Return how much memory this process may still take: of the machine and of its groups."""
+    limits = [_machine(), *_groups()]
+    known = [limit for limit in limits if limit is not None]
+    return max(0, min(known)) if known else _UNKNOWN
+
+
+class BatchSize:
+    """The number of documents of a batch: given or chosen, and smaller where memory is short."""
+
+    def __init__(
+        self, given: int | None, voice: Voice, available: Callable[[], int] = available_bytes
+    ) -> None:
+        self._given = given
+        self._voice = voice
+        self._available = available
+        self._bytes_each = 1.0
+        self._limit: int | None = None  # set by a failed allocation
+        self.documents = given or USUAL
+
+    @property
+    def text_bytes(self) -> int:
+        """The most text of a batch, however many documents that is."""
+        return max(1 << 20, min(_BATCH_TEXT_BYTES, self._available() // _SHARE))
+
+    def measure(self, text_bytes: int, documents: int) -> None:
+        """Note how long documents are; where many of them would not fit, take fewer."""
+        if documents:
+            self._bytes_each = max(1.0, text_bytes / documents)
+        if self._given is None:
+            self.documents = self._within(max(1, int(self.text_bytes / self._bytes_each)))
+
+    def check(self) -> None:
+        """Take fewer documents at a time if a batch no longer fits the available memory."""
+        fits = int(self._available() / 2 / (_COPIES * self._bytes_each))
+        if fits < self.documents:
+            self._shrink(max(1, fits), "little memory is left")
+
+    def halve(self) -> None:
+        """Take half as many documents at a time from now on: memory was refused."""
+        self._limit = max(1, self.documents // 2)
+        self._shrink(self._limit, "memory was refused")
+
+    def _within(self, wanted: int) -> int:
+        return min(USUAL, wanted, self._limit or USUAL)
+
+    def _shrink(self, documents: int, reason: str) -> None:
+        if documents < self.documents:
+            self._voice.warning(
+                f"batch_size goes down from {self.documents} to {documents}: {reason}"
+            )
+            self.documents = documents
+
+
+def writer_rows(kind: str, context_length: int, available: int) -> int:
+    """Return how many rows are written at a time: fewer where they would take too much memory."""
+    budget = min(_WRITER_BYTES, available // 8)
+    return max(1, min(WRITER_ROWS[kind], budget // (_TOKEN_BYTES * context_length)))
+
+
+def _machine() -> int | None:
+    for line in _read(_MEMINFO).splitlines():
+        name, _, value = line.partition(":")
+        if name == "MemAvailable":
+            return int(value.split()[0]) * 1024
+    return None
+
+
+def _groups() -> list[int | None]:
+    """Return what is left in the control group and in those above it, of either version."""
+    found: list[int | None] = []
+    for line in _read(_MEMBERSHIP).splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        parts = [part for part in path.split("/") if part not in ("", "..")]
+        if controllers == "":
+            folders = [_CGROUPS.joinpath(*parts[:n]) for n in range(len(parts), -1, -1)]
+            found += [_left(f, "memory.max", "memory.current", "inactive_file") for f in folders]
+        elif "memory" in controllers.split(","):
+            root = _CGROUPS / "memory"
+            folders = [root.joinpath(*parts[:n]) for n in range(len(parts), -1, -1)]
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            found += [_left(folder, *names) for folder in folders]
+    return found
+
+
+def _left(folder: Path, limit: str, used: str, reclaimable: str) -> int | None:
+    """Return limit - used, where cached files that can be given up do not count as used."""
+    most, now = _read(folder / limit).strip(), _read(folder / used).strip()
+    if not (most.isdigit() and now.isdigit()):
+        return None
+    for line in _read(folder / "memory.stat").splitlines():
+        name, _, value = line.partition(" ")
+        if name == reclaimable and value.isdigit():
+            return int(most) - int(now) + int(value)
+    return int(most) - int(now)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

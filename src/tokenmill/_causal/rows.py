@@ -1,0 +1,201 @@
+"""Batches of texts -> ids with their ends -> rows -> record batches, as they come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tokenmill._causal.labels import attention_mask, labels
+from tokenmill._causal.windows import DocumentCutter, StreamCutter, Table
+from tokenmill._errors import EncodeError, InvalidUtf8
+from tokenmill._pack import frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._causal.batches import TextBatch
+    from tokenmill._causal.counts import Counts
+    from tokenmill._causal.job import Job
+    from tokenmill._causal.memory import BatchSize
+
+_MOST_VALUES = 1 << 28  # of a list array in one table: its offsets have 32 bits
+
+
+@dataclass(frozen=True)
+class Framed:
+    """Ids of documents with BOS and EOS, back to back, and the kept columns of the documents."""
+
+    ids: NDArray[np.uint32]
+    lengths: NDArray[np.int64]
+    kept: pa.Table | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of ids, and the kept columns of each row."""
+
+    table: Table
+    kept: pa.Table | None = None
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def some(self, begin: int, end: int) -> Rows:
+        """Return rows `begin` to `end`."""
+        kept = None if self.kept is None else self.kept.slice(begin, end - begin)
+        return Rows(self.table.some_rows(begin, end), kept)
+
+
+def encode_batches(
+    job: Job, batches: Iterable[TextBatch], size: BatchSize, counts: Counts
+) -> Iterator[Framed]:
+    """Encode batch after batch; where memory is refused, in smaller ones."""
+    for batch in batches:
+        for framed in _encode(job, batch, size):
+            counts.documents += len(framed.lengths)
+            counts.tokens += len(framed.ids)
+            yield framed
+
+
+def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
+    """Cut ids into rows as they come; ends after `max_rows`."""
+    found = _packed(job, batches, counts) if job.options.pack else _apart(job, batches, counts)
+    for rows in found:
+        taken = _within_limit(rows, counts, job.options.max_rows)
+        if len(taken):
+            counts.rows += len(taken)
+            if job.options.tail == "pad":
+                counts.padding += int(taken.table.ids.size - taken.table.lengths.sum())
+            yield taken
+        if counts.is_cut:
+            return
+
+
+def regroup(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
+    """Join and cut until all but the last have `size` rows."""
+    waiting: list[Rows] = []
+    count = 0
+    for more in rows:
+        waiting.append(more)
+        count += len(more)
+        while count >= size:
+            whole = _joined(waiting)
+            yield whole.some(0, size)
+            waiting = [whole.some(size, count)]
+            count -= size
+    if count:
+        yield _joined(waiting)
+
+
+def to_record_batches(rows: Rows, job: Job, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Make Arrow columns of rows; ids are not copied, nor labels that equal them."""
+    step = max(1, _MOST_VALUES // job.config.context_length)
+    for begin in range(0, len(rows), step):
+        some = rows.some(begin, min(begin + step, len(rows)))
+        columns = _columns(some.table, job)
+        if some.kept is not None:
+            columns += [some.kept.column(n).combine_chunks() for n in some.kept.column_names]
+        columns = [_cast(column, field.type) for column, field in zip(columns, schema, strict=True)]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _encode(job: Job, batch: TextBatch, size: BatchSize) -> Iterator[Framed]:
+    if len(batch) == 0:
+        return
+    try:
+        ids, offsets = job.encoder.encode(batch.texts)
+    except MemoryError:
+        if len(batch) == 1:
+            raise
+        size.halve()
+        middle = len(batch) // 2
+        yield from _encode(job, batch.some(0, middle), size)
+        yield from _encode(job, batch.some(middle, len(batch)), size)
+        return
+    except EncodeError as error:
+        raise _renumbered(error, batch.rows) from None
+    before = [] if job.bos_id is None else [job.bos_id]
+    after = [] if job.eos_id is None else [job.eos_id]
+    framed, lengths = frame(ids, offsets, before, after)
+    yield Framed(framed, lengths, batch.kept)
+
+
+def _renumbered(error: EncodeError, rows: NDArray[np.int64]) -> EncodeError:
+    """Name the row of the dataset instead of the place in its batch."""
+    if error.document is None:
+        return error
+    row = int(rows[error.document])
+    said = str(error).partition(": ")[2]
+    if isinstance(error, InvalidUtf8):  # its hint names an option that there is not
+        said = said.partition("; hint: ")[0] + "; hint: mend or leave out the row first"
+    renumbered = type(error)(said, document=row, offset=error.offset)
+    vars(renumbered).update({**vars(error), "document": row})
+    return renumbered
+
+
+def _packed(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
+    cutter = StreamCutter(job.shape)
+    for batch in batches:
+        yield Rows(cutter.feed(batch.ids.astype(np.uint32, copy=False)))
+    yield Rows(cutter.finish())
+    counts.dropped = cutter.dropped
+
+
+def _apart(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
+    cutter = DocumentCutter(job.shape)
+    for batch in batches:
+        table = cutter.feed(batch.ids.astype(np.uint32, copy=False), batch.lengths)
+        counts.dropped = cutter.dropped
+        kept = None if batch.kept is None else batch.kept.take(pa.array(table.documents))
+        yield Rows(table, kept)
+
+
+def _within_limit(rows: Rows, counts: Counts, limit: int | None) -> Rows:
+    if limit is None or counts.rows + len(rows) < limit:
+        return rows
+    counts.is_cut = True
+    return rows.some(0, limit - counts.rows)
+
+
+def _joined(many: Sequence[Rows]) -> Rows:
+    if len(many) == 1:
+        return many[0]
+    tables = [rows.table for rows in many]
+    table = Table(
+        np.concatenate([table.ids for table in tables]),
+        np.concatenate([table.lengths for table in tables]),
+        np.concatenate([table.repeats for table in tables]),
+    )
+    kept = [rows.kept for rows in many if rows.kept is not None]
+    return Rows(table, pa.concat_tables(kept) if kept else None)
+
+
+def _columns(table: Table, job: Job) -> list[Any]:
+    """Return input_ids, attention_mask and labels, each a list array."""
+    options = job.options
+    targets = labels(table, ignore_index=options.ignore_index, mask_overlap=options.mask_overlap)
+    tables = (table.ids, attention_mask(table), targets)
+    if options.tail != "carry" or table.is_full:
+        rows, width = table.ids.shape
+        ends = np.arange(1, rows + 1) * width
+        return [_lists(values.reshape(-1), ends) for values in tables]
+    ends = np.cumsum(table.lengths)
+    if options.pack:  # the last row alone is short: what is behind it is cut off
+        return [_lists(values.reshape(-1)[: ends[-1]], ends) for values in tables]
+    is_token = np.arange(table.ids.shape[1]) < table.lengths[:, None]
+    return [_lists(values[is_token], ends) for values in tables]
+
+
+def _cast(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 -- arrays
+    return column if column.type == kind else column.cast(kind)
+
+
+def _lists(values: NDArray[Any], ends: NDArray[np.int64]) -> pa.ListArray:
+    offsets = np.zeros(len(ends) + 1, np.int32)
+    offsets[1:] = ends
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values))

@@ -1,0 +1,167 @@
+"""The keys of a configuration, as data: validation, messages and the reference page read these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SECTION = "tokenizer"  # the outer key that a YAML file or a dict may have
+
+
+class Required:
+    """Stands where a key has no default."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED = Required()
+
+
+@dataclass(frozen=True)
+class Range:
+    """Whole numbers from `least` to `most`, both included; `most` None is no limit."""
+
+    least: int
+    most: int | None = None
+
+    def __contains__(self, value: object) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int):
+            return False
+        return self.least <= value and (self.most is None or value <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"a whole number of at least {self.least}"
+        return f"a whole number from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """One of these words."""
+
+    words: tuple[str, ...]
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and value in self.words
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Name:
+    """A text that is not empty; what it stands for is `meaning`."""
+
+    meaning: str
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, str) and bool(value.strip())
+
+    def __str__(self) -> str:
+        return self.meaning
+
+
+@dataclass(frozen=True)
+class Switch:
+    """True or false, and nothing that stands for them."""
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, bool)
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key: what it may hold and what it means.
+
+    `default` is REQUIRED where there is none; None as default means that null is allowed, too, and
+    `null_means` says what it stands for.
+    """
+
+    name: str
+    type: type
+    default: Any
+    allowed: Range | Choices | Name | Switch
+    meaning: str
+    null_means: str = ""
+
+    @property
+    def is_required(self) -> bool:
+        """Say whether the key must be given."""
+        return self.default is REQUIRED
+
+    @property
+    def allows_null(self) -> bool:
+        """Say whether null is a value of it."""
+        return self.default is None
+
+    @property
+    def allowed_words(self) -> str:
+        """Return what the key may hold, as messages and the reference page say it."""
+        return f"{self.allowed}, or null" if self.allows_null else str(self.allowed)
+
+    def accepts(self, value: object) -> bool:
+        """Say whether the key may hold a value."""
+        return (value is None and self.allows_null) or value in self.allowed
+
+
+KEYS: tuple[Key, ...] = (
+    Key(
+        "context_length",
+        int,
+        REQUIRED,
+        Range(1),
+        "Tokens of a row.",
+    ),
+    Key(
+        "overlap",
+        int,
+        0,
+        Range(0),
+        "Tokens that a row shares with the one before it; less than context_length.",
+    ),
+    Key(
+        "tokenizer_name",
+        str,
+        None,
+        Name("a hub id or a path"),
+        "The tokenizer: a hub id (owner/name), a file or a folder.",
+        "the tokenizer that ships in the package",
+    ),
+    Key(
+        "verbose_level",
+        str,
+        "INFO",
+        Choices(("DEBUG", "INFO", "WARNING", "ERROR")),
+        "The least level of the messages that are logged, by the logger 'tokenmill'.",
+    ),
+    Key(
+        "batch_size",
+        int,
+        None,
+        Range(1, 10_000),
+        "Documents that are tokenized at a time.",
+        "chosen from the memory that is available and the size of the documents; 6000 is usual",
+    ),
+    Key(
+        "num_proc",
+        int,
+        None,
+        Range(1, 32),
+        "Worker processes of a slow Python tokenizer; 1 works in this process, for debugging. "
+        "Native tokenizers and fast ones of the library use threads and ignore it.",
+        "half of the physical cores",
+    ),
+    Key(
+        "show_progress",
+        bool,
+        True,
+        Switch(),
+        "Show a progress bar on stderr.",
+    ),
+)
+
+BY_NAME = {key.name: key for key in KEYS}

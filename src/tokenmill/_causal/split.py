@@ -1,0 +1,142 @@
+"""A Dataset -> a Dataset of rows: read in Arrow, encoded, cut, written as tokens arrive."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from tokenmill._causal.batches import dataset_tables, measure_first, stream_tables, text_batches
+from tokenmill._causal.columns import USUAL_NAME, choose_columns
+from tokenmill._causal.counts import Counts
+from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
+from tokenmill._causal.rows import cut_rows, encode_batches
+from tokenmill._causal.store import (
+    cache_key,
+    open_rows,
+    result_features,
+    temporary_folder,
+    write_rows,
+)
+from tokenmill._causal.strategy import performance_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tokenmill._causal.job import Job
+
+
+class Texts(Protocol):
+    """Texts that are no dataset: read once, in Arrow arrays of strings."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a name that other texts do not have."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """Read from the beginning."""
+
+
+@dataclass
+class SplitRun:
+    """What is done to one split after the other; `kind` is that of the whole."""
+
+    job: Job
+    kind: str
+    cache: Path | None
+    force: bool
+    _said: str = field(default="", init=False)
+
+    def result(self, dataset: Any, where: str = "") -> Any:  # noqa: ANN401 -- Datasets
+        """Return the rows of a split, from the cache if they are there."""
+        options = self.job.options
+        schema = dataset.features.arrow_schema
+        column = choose_columns(schema, options, self.job.voice, where)
+        features = result_features({name: dataset.features[name] for name in options.keep_columns})
+        path = self._path(dataset._fingerprint, column, where)  # noqa: SLF001 -- its only name
+        if not self._is_cached(path, where):
+            source = dataset.select_columns([column, *_others(self.job, column)])
+            size = BatchSize(self.job.config.batch_size, self.job.voice)
+            measure_first(source, column, size)
+            tables = _watched(dataset_tables(source, column, size), len(source), self.job, where)
+            self._write(tables, column, size, features.arrow_schema, path, where)
+        return open_rows(path, features, dataset.split)
+
+    def result_of_texts(self, texts: Texts) -> Any:  # noqa: ANN401 -- a Dataset
+        """Return the rows of texts as a Dataset, from the cache if they are there."""
+        features = result_features()
+        path = self._path(texts.fingerprint, USUAL_NAME, "")
+        if not self._is_cached(path, ""):
+            size = BatchSize(self.job.config.batch_size, self.job.voice)
+            arrays = (pa.table({USUAL_NAME: array}) for array in texts)
+            first = list(islice(arrays, 1))
+            for table in first:
+                size.measure(table.column(USUAL_NAME).nbytes, len(table))
+            tables = stream_tables(chain(first, arrays), USUAL_NAME, size)
+            watched = _watched(tables, None, self.job, "")
+            self._write(watched, USUAL_NAME, size, features.arrow_schema, path, "")
+        return open_rows(path, features, None)
+
+    def _is_cached(self, path: Path, where: str) -> bool:
+        if self.force or not path.exists():
+            return False
+        self.job.voice.info(f"{where}found in the cache: {path}")
+        return True
+
+    def _path(self, fingerprint: str, column: str, where: str) -> Path:
+        if self.cache is None:
+            return temporary_folder() / f"tokenmill-{uuid.uuid4().hex}.arrow"
+        key = cache_key(self.job, fingerprint, column)
+        if key is None:
+            self.job.voice.warning(
+                f"{where}not looked up in the cache: nothing tells this tokenizer from others"
+            )
+            key = uuid.uuid4().hex
+        return self.cache / f"tokenmill-{key}.arrow"
+
+    def _write(  # noqa: PLR0917 -- from where, to where
+        self,
+        tables: Iterator[pa.Table],
+        column: str,
+        size: BatchSize,
+        schema: pa.Schema,
+        path: Path,
+        where: str,
+    ) -> None:
+        job, counts = self.job, Counts()
+        length = job.config.context_length
+        self._say_performance(size)
+        most = writer_rows(self.kind, length, available_bytes())
+        job.voice.debug(f"{where}writer batches of {most:,} rows")
+        texts = text_batches(tables, column, job.options.keep_columns, size, counts)
+        rows = cut_rows(job, encode_batches(job, texts, size, counts), counts)
+        write_rows(rows, job, schema, path, most)
+        counts.say(job.voice, where, length)
+
+    def _say_performance(self, size: BatchSize) -> None:
+        line = performance_line(self.job.encoder, size.documents)
+        if line != self._said:
+            self.job.voice.info(line)
+            self._said = line
+
+
+def _others(job: Job, column: str) -> list[str]:
+    return [name for name in job.options.keep_columns if name != column]
+
+
+def _watched(
+    tables: Iterator[pa.Table], documents: int | None, job: Job, where: str
+) -> Iterator[pa.Table]:
+    """Show how many documents have been read."""
+    from datasets.utils import tqdm  # noqa: PLC0415 -- an extra
+
+    title = f"{where}tokenize"
+    hidden = not job.config.show_progress
+    with tqdm(total=documents, unit=" documents", desc=title, disable=hidden) as bar:
+        for table in tables:
+            yield table
+            bar.update(len(table))

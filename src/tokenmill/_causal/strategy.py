@@ -1,0 +1,128 @@
+"""Which tokenizer a source is, and how it runs in parallel; what was chosen is said."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._causal.cores import process_count, thread_count
+from tokenmill._causal.encoders import Encoder, FastEncoder, NativeEncoder, SlowEncoder
+from tokenmill._causal.slow_pool import Call
+from tokenmill._causal.vocabulary import is_transformers
+from tokenmill._errors import (
+    LoadError,
+    MissingDependency,
+    OptionError,
+    SourceNotFound,
+    UnsupportedTokenizer,
+)
+from tokenmill._tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokenmill._causal.config import Config
+    from tokenmill._causal.voice import Voice
+    from tokenmill._tokenizer import SpecialInText
+
+_CANNOT = (LoadError, MissingDependency, SourceNotFound, UnsupportedTokenizer)
+
+
+def choose_encoder(source: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:  # noqa: ANN401
+    """Load a tokenizer, or take the object that is one, and choose how it runs.
+
+    Native tokenizers use native threads, the library `tokenizers` its own, Python ones processes.
+    """
+    tokenizer = _loaded(source) if source is None or _is_name(source) else source
+    if _is_encoding(tokenizer):
+        tokenizer = Tokenizer.load(tokenizer)
+    if isinstance(tokenizer, Tokenizer):
+        _say_ignored(config, voice, "a native tokenizer")
+        return NativeEncoder(tokenizer, thread_count(), special)
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if hasattr(backend, "encode_batch_fast") and hasattr(backend, "get_added_tokens_decoder"):
+        _say_ignored(config, voice, "a fast tokenizer")
+        voice.debug("tokenmill.Tokenizer.load(tokenizer) may give the same ids natively")
+        return FastEncoder(backend, thread_count(), special)
+    return _slow(tokenizer, config, special, voice)
+
+
+def performance_line(encoder: Encoder, batch_size: int) -> str:
+    """Say in one line how the work is done."""
+    processes = "" if encoder.num_proc is None else f"num_proc={encoder.num_proc}, "
+    return (
+        f"Performance configuration: batch_size={batch_size}, {processes}"
+        f"parallelism={encoder.parallelism}"
+    )
+
+
+def _loaded(source: Any) -> Any:  # noqa: ANN401
+    """Load by name: natively, or with `transformers` where only it knows the tokenizer."""
+    try:
+        return Tokenizer.load(source)
+    except _CANNOT:
+        if source is None or find_spec("transformers") is None or not _may_be_slow(source):
+            raise
+        found = _from_transformers(source)
+        if found is None:
+            raise
+        return found
+
+
+def _may_be_slow(source: Any) -> bool:  # noqa: ANN401
+    """Say whether `transformers` could know it: a hub id, or a folder with its settings."""
+    path = Path(source)
+    return not path.exists() or (path / "tokenizer_config.json").is_file()
+
+
+def _from_transformers(source: Any) -> Any:  # noqa: ANN401
+    try:
+        return import_module("transformers").AutoTokenizer.from_pretrained(os.fspath(source))
+    except Exception:
+        return None
+
+
+def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:  # noqa: ANN401
+    if not Call(tokenizer, as_text=True).is_possible:
+        raise OptionError(
+            "expected a tokenizer: one of tokenmill, tokenizers, transformers or tiktoken, or an "
+            f"object with encode(text), got {type(tokenizer).__name__}",
+            where="tokenizer",
+        )
+    if special != "encode" and not is_transformers(tokenizer):
+        voice.debug(f"{type(tokenizer).__name__} decides about special tokens in texts by itself")
+    fast = _fast_twin(tokenizer)
+    if fast:
+        voice.warning(f"{type(tokenizer).__name__} is a slow Python tokenizer; {fast}")
+    processes = process_count() if config.num_proc is None else config.num_proc
+    return SlowEncoder(tokenizer, processes, special)
+
+
+def _fast_twin(tokenizer: Any) -> str:  # noqa: ANN401
+    """Say where a fast tokenizer with the same name is, if there is one."""
+    if not is_transformers(tokenizer):
+        return ""
+    folder = getattr(tokenizer, "name_or_path", "")
+    if isinstance(folder, str) and folder and (Path(folder) / "tokenizer.json").is_file():
+        return f"a fast one exists: tokenizer_name={folder!r}"
+    converters = import_module("transformers.convert_slow_tokenizer").SLOW_TO_FAST_CONVERTERS
+    name = next((c.__name__ for c in type(tokenizer).__mro__ if c.__name__ in converters), None)
+    name = name or type(tokenizer).__name__.removesuffix("Legacy")
+    if name not in converters:
+        return ""
+    return f"a fast one exists: transformers.AutoTokenizer gives it for {name}"
+
+
+def _say_ignored(config: Config, voice: Voice, what: str) -> None:
+    if config.num_proc is not None:
+        voice.info(f"num_proc={config.num_proc} is ignored: {what} uses threads")
+
+
+def _is_name(source: object) -> bool:
+    return isinstance(source, (str, os.PathLike))
+
+
+def _is_encoding(tokenizer: object) -> bool:
+    """Say whether it is a `tiktoken.Encoding`, which the engine reads."""
+    return hasattr(tokenizer, "_mergeable_ranks") and hasattr(tokenizer, "_pat_str")

@@ -1,0 +1,88 @@
+"""An IterableDataset -> an IterableDataset of rows: nothing is read before it is asked for."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tokenmill._causal.batches import stream_of, stream_tables, text_batches
+from tokenmill._causal.columns import choose_columns
+from tokenmill._causal.counts import Counts
+from tokenmill._causal.memory import BatchSize
+from tokenmill._causal.rows import cut_rows, encode_batches, to_record_batches
+from tokenmill._causal.store import result_features
+from tokenmill._causal.strategy import performance_line
+from tokenmill._causal.voice import Voice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tokenmill._causal.job import Job
+    from tokenmill._causal.rows import Rows
+
+_TABLE_TOKENS = 1 << 20  # that are handed on at a time
+
+
+def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:  # noqa: ANN401
+    """Return a dataset that reads, encodes and cuts when it is iterated over, every time."""
+    from datasets import DatasetInfo, IterableDataset  # noqa: PLC0415 -- an extra
+    from datasets.iterable_dataset import ArrowExamplesIterable  # noqa: PLC0415
+
+    features = _known_features(job, dataset, where)
+    arguments = {"job": job, "dataset": dataset, "where": where}
+    return IterableDataset(
+        ArrowExamplesIterable(_tables, arguments),
+        info=DatasetInfo(features=features),
+        split=dataset.split,
+    )
+
+
+def _known_features(job: Job, dataset: Any, where: str) -> Any:  # noqa: ANN401
+    """Return the features of the result; None where only the first documents will tell them."""
+    keep = job.options.keep_columns
+    if dataset.features is None:
+        return None if keep else result_features()
+    choose_columns(dataset.features.arrow_schema, job.options, Voice("ERROR"), where)
+    return result_features({name: dataset.features[name] for name in keep})
+
+
+def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]]:  # noqa: ANN401
+    counts = Counts()
+    with closing(job.encoder):
+        schema, rows = _rows(job, dataset, where, counts)
+        step = max(1, _TABLE_TOKENS // job.config.context_length)
+        number = 0
+        for many in rows:
+            for begin in range(0, len(many), step):
+                some = many.some(begin, min(begin + step, len(many)))
+                for batch in to_record_batches(some, job, schema):
+                    yield number, pa.Table.from_batches([batch])
+                    number += 1
+    counts.say(job.voice, where, job.config.context_length)
+
+
+def _rows(
+    job: Job,
+    dataset: Any,  # noqa: ANN401
+    where: str,
+    counts: Counts,
+) -> tuple[pa.Schema, Iterator[Rows]]:
+    """Begin to read; the first documents say which columns there are and how long texts are."""
+    raw = stream_of(dataset, job.config.batch_size)
+    first = next(raw, None)
+    if first is None:
+        return result_features().arrow_schema, iter(())
+    options = job.options
+    column = choose_columns(first.schema, options, job.voice, where)
+    schema = result_features().arrow_schema
+    for name in options.keep_columns:
+        schema = schema.append(first.schema.field(name))
+    size = BatchSize(job.config.batch_size, job.voice)
+    size.measure(first.column(column).nbytes, len(first))
+    job.voice.info(performance_line(job.encoder, size.documents))
+    tables = stream_tables(chain((first,), raw), column, size)
+    texts = text_batches(tables, column, options.keep_columns, size, counts)
+    return schema, cut_rows(job, encode_batches(job, texts, size, counts), counts)

@@ -1,0 +1,54 @@
+"""Documents with known content: the paragraphs of the project's own pages, which are real text."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import tokenizers
+from datasets import Dataset
+from tests.load.sources import gpt2_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "docs/develop/architecture.md",
+    "docs/concepts/the-mill.md",
+)
+QUIET: dict[str, Any] = {"show_progress": False}
+
+
+@cache
+def paragraphs() -> tuple[str, ...]:
+    """Some hundred texts, from one word to many lines."""
+    pages = [(ROOT / page).read_text(encoding="utf-8") for page in PAGES]
+    return tuple(part for page in pages for part in page.split("\n\n") if part)
+
+
+def dataset(texts: Sequence[str | None], **columns: list[Any]) -> Dataset:
+    return Dataset.from_dict({"text": list(texts), **columns})
+
+
+@cache
+def gpt2_file(folder: Path) -> Path:
+    path = folder / "tokenizer.json"
+    path.write_text(json.dumps(gpt2_json()))
+    return path
+
+
+def reference(path: Path) -> tokenizers.Tokenizer:
+    """The library's tokenizer; texts of special tokens are text, as the mill takes them."""
+    loaded = tokenizers.Tokenizer.from_file(str(path))
+    loaded.encode_special_tokens = True
+    return loaded
+
+
+def columns_of(rows: Any) -> list[tuple[list[int], list[int], list[int]]]:  # noqa: ANN401
+    """Every row of a result, as lists."""
+    return [(row["input_ids"], row["attention_mask"], row["labels"]) for row in rows]
