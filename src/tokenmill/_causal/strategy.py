@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._causal.cores import process_count, thread_count
-from tokenmill._causal.encoders import Encoder, FastEncoder, NativeEncoder, SlowEncoder
-from tokenmill._causal.slow_pool import Call
+from tokenmill._causal.encoders import Encoder, FastEncoder, NativeEncoder
 from tokenmill._causal.vocabulary import is_transformers
 from tokenmill._errors import (
     LoadError,
@@ -84,7 +83,9 @@ def _from_transformers(source: Any) -> Any:  # noqa: ANN401
 
 
 def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:  # noqa: ANN401
-    if not Call(tokenizer, as_text=True).is_possible:
+    from tokenmill._causal.slow_encoder import SlowEncoder  # noqa: PLC0415 -- multiprocessing
+
+    if not (callable(tokenizer) or callable(getattr(tokenizer, "encode", None))):
         raise OptionError(
             "expected a tokenizer: one of tokenmill, tokenizers, transformers or tiktoken, or an "
             f"object with encode(text), got {type(tokenizer).__name__}",
