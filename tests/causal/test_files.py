@@ -54,7 +54,8 @@ def slow_rows(tokenizer: Tokenizer, texts: Sequence[str], overlap: int) -> list[
     """Cut the stream of all documents, the last row filled with EOS."""
     eos = tokenizer.special_tokens["</s>"]
     ids = [i for text in texts for i in [*tokenizer.encode(text).tolist(), eos]]
-    rows, begin = [], 0
+    rows: list[list[int]] = []
+    begin = 0
     while not rows or begin + overlap < len(ids):
         row = ids[begin : begin + SIZE]
         rows.append(row + [eos] * (SIZE - len(row)))

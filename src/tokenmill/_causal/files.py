@@ -57,7 +57,8 @@ def write_output(
 ) -> Manifest | dict[str, Manifest]:
     """Pack a dataset or files into shards; the same call again resumes.
 
-    A dict of splits goes into a folder for each, and gives a dict of manifests.
+    A dict of splits goes into a folder for each, and gives a dict of manifests. Short rows are as
+    the format has them: parquet and arrow never pad, and tell by `seq_lengths` what is in a row.
     """
     _refuse_what_shards_lack(options, face.config.overlap)
     splits = dataset if isinstance(dataset, Mapping) else {"": dataset}
@@ -113,7 +114,7 @@ def _words(manifest: Manifest) -> str:
 
 def _refuse_what_shards_lack(options: Options, overlap: int) -> None:
     """Raise where a choice would be lost: shards hold ids and borders, labels are made of them."""
-    without = "leave output= away for columns, or read the shards with tokenmill.PackedDataset"
+    without = "leave output= away for columns, or see PackedDataset, which makes labels of shards"
     if options.mask_overlap or options.ignore_index != IGNORE_INDEX:
         name = "mask_overlap" if options.mask_overlap else "ignore_index"
         raise OptionError("shards store no labels", where=name, hint=without)
