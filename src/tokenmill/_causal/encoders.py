@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tokenmill._load.boundary_tokens import Vocabulary
     from tokenmill._tokenizer import SpecialInText, Tokenizer
 
+# Enough for every thread to have many tasks; the ids of more would leave the processor's caches,
+# and their memory would be new each time.
+_SLICE_BYTES = 4 << 20
 _RUST_VARIABLES = ("TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS")
 
 
@@ -27,12 +30,12 @@ class Encoder(Protocol):
     """What is asked of a tokenizer, however it runs.
 
     `parallelism` names the way for people, `num_proc` is the number of worker processes or None,
-    `identity` is a text that two tokenizers share only if they give the same ids, or None where
-    that cannot be known.
+    `slice_bytes` is how much text is best given at a time, None where more is better.
     """
 
     parallelism: str
     num_proc: int | None
+    slice_bytes: int | None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -61,6 +64,7 @@ class NativeEncoder:
         self.is_reference = tokenizer.describe().path == "reference"
         word = "rust_threads" if self.is_reference else "native_threads"
         self.parallelism = f"{word}({threads})"
+        self.slice_bytes: int | None = threads * _SLICE_BYTES
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -93,6 +97,7 @@ class FastEncoder:
     """A `tokenizers.Tokenizer` of another library, in its own threads."""
 
     num_proc: int | None = None
+    slice_bytes: int | None = None
 
     def __init__(self, tokenizer: Any, threads: int, special: SpecialInText) -> None:  # noqa: ANN401
         self._tokenizer = _own_copy(tokenizer, as_text=special == "text")
@@ -126,6 +131,8 @@ class FastEncoder:
 
 class SlowEncoder:
     """A tokenizer written in Python, in worker processes."""
+
+    slice_bytes: int | None = None
 
     def __init__(self, tokenizer: Any, processes: int, special: SpecialInText) -> None:  # noqa: ANN401
         self.num_proc: int | None = processes
