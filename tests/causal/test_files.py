@@ -168,6 +168,14 @@ def test_output_takes_datasets_formats_and_limits(
     assert stream.tokens == manifest.tokens
 
 
+def test_what_the_mill_does_in_its_own_way_is_said(
+    small_json: Path, tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tokenizer = made(small_json, batch_size=100)
+    tokenizer.tokenize(folder, output=tmp_path / "out", cache_dir=tmp_path / "cache")
+    assert "batch_size, cache_dir ignored: with output= the mill works" in caplog.text
+
+
 def test_output_of_splits_is_a_folder_for_each(small_json: Path, tmp_path: Path) -> None:
     splits = {"train": TEXTS[:20], "test": TEXTS[20:]}
     dataset = datasets.DatasetDict(

@@ -32,12 +32,22 @@ def tokenize_files(
     force: bool,
 ) -> Any:  # noqa: ANN401
     """Return the rows of files as a Dataset, or write the rows of anything as shards."""
+    voice = Voice(face.config.verbose_level)
     if output is not None:
+        config = face.config
+        given = {
+            "batch_size": config.batch_size,
+            "num_proc": config.num_proc,
+            "cache_dir": cache_dir,
+        }
+        if ignored := [name for name, value in given.items() if value is not None]:
+            voice.warning(
+                f"{', '.join(ignored)} ignored: with output= the mill works in its own way"
+            )
         return write_output(face, dataset, options, output=output, format=format, force=force)
     from tokenmill._causal.datasets_face import tokenize_texts  # noqa: PLC0415 -- datasets
     from tokenmill._causal.file_texts import FileTexts  # noqa: PLC0415 -- pyarrow
 
-    voice = Voice(face.config.verbose_level)
     texts = FileTexts(dataset, options.text_column)
     voice.info(texts.words)
     rows = tokenize_texts(face, texts, options, cache_dir=cache_dir, force=force)
