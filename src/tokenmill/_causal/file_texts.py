@@ -24,8 +24,9 @@ _FORGIVEN = "empty_text"  # no fault of anybody
 class FileTexts:
     """Paths, globs and folders as an iterable of Arrow arrays of texts, in the order of the plan.
 
-    `skipped` counts the records that gave no text, by reason, and `first` is where each reason was
-    met first, as far as the last iteration has come. `fingerprint` changes when a file does.
+    `skipped` counts the records that gave no text, by reason, and `first` is the file of the first
+    of them that is at fault, as far as the last iteration has come. `fingerprint` changes when a
+    file does.
     """
 
     def __init__(self, inputs: Any, text_column: str | None) -> None:  # noqa: ANN401 -- paths
@@ -39,7 +40,7 @@ class FileTexts:
             error.args = (str(error).replace("--field", "text_column"),)  # its name here
             raise
         self.skipped: Counter[str] = Counter()
-        self.first: dict[str, str] = {}
+        self.first = ""
 
     @property
     def fingerprint(self) -> str:
@@ -52,7 +53,7 @@ class FileTexts:
 
     def __iter__(self) -> Iterator[Any]:
         self.skipped.clear()
-        self.first.clear()
+        self.first = ""
         for stream in deal_streams(self._files, self._rules):
             reader = open_stream(stream, self._files, self._rules, self._fields)
             try:
@@ -76,19 +77,15 @@ class FileTexts:
 
     def complaint(self) -> str:
         """Say what was left out and why; nothing where nothing is to be said."""
-        faults = {why: count for why, count in self.skipped.items() if why != _FORGIVEN}
-        words = [
-            f"{count:,} {why.replace('_', ' ')} (first in {self.first[why]})"
-            for why, count in sorted(faults.items())
-        ]
-        if self.skipped[_FORGIVEN]:
-            words.append(f"{self.skipped[_FORGIVEN]:,} without any text")
-        return f"records left out: {', '.join(words)}" if words else ""
+        words = [f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(self.skipped.items())]
+        place = f" (the first in {self.first})" if self.first else ""
+        return f"records left out: {', '.join(words)}{place}" if words else ""
 
     def _note(self, bad: tuple[BadRecord, ...]) -> None:
         for record in bad:
             self.skipped[record.reason] += 1
-            self.first.setdefault(record.reason, self._files[record.file].path)
+            if record.reason != _FORGIVEN:
+                self.first = self.first or self._files[record.file].path
 
 
 def _strings(block: Block) -> Any:  # noqa: ANN401 -- pyarrow has no types

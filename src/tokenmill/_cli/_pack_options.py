@@ -69,7 +69,7 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
         metavar="REASON=POLICY",
         help="what becomes of bad records: quarantine (default), skip, replace or fail; reasons: "
         "bad_json missing_field null_field wrong_type bad_utf8 lone_surrogate empty_text too_long "
-        "bad_row, or all",
+        "bad_row, or all of these; and bad_file (default fail): a file that cannot be read",
     )
     group.add_argument(
         "--max-document-bytes",
@@ -208,6 +208,7 @@ def _policies(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[s
         reason, equals, policy = text.partition("=")
         if not equals:
             parser.error(f"--on-bad: expected REASON=POLICY as bad_utf8=replace, got {text!r}")
-        reasons = REASONS if reason == "all" else (reason.replace("-", "_"),)
+        of_records = [name for name in REASONS if name != "bad_file"]
+        reasons = of_records if reason == "all" else [reason.replace("-", "_")]
         chosen += [(name, policy) for name in reasons]
     return chosen
