@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,15 @@ import pytest
 from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value, concatenate_datasets
 from tests.causal.corpus import QUIET, columns_of, dataset, paragraphs
 
-from tokenmill import CausalLMTokenizer, InvalidUtf8, OptionError, SpecialTokenInText, Tokenizer
+from tokenmill import (
+    CausalLMTokenizer,
+    InvalidUtf8,
+    OptionError,
+    OutputError,
+    SpecialTokenInText,
+    Tokenizer,
+)
+from tokenmill._causal import split, store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,14 +48,59 @@ def rows(texts: Any, **options: Any) -> list[Any]:  # noqa: ANN401
     return columns_of(made().tokenize(texts, **options))
 
 
-def test_a_dataset_gives_a_dataset_with_three_columns_in_an_arrow_file() -> None:
+def test_a_dataset_gives_a_dataset_with_three_columns() -> None:
     result = made().tokenize(dataset(paragraphs()))
     assert type(result) is Dataset
     assert result.features == Features(RESULT)
     assert {len(row) for row in result["input_ids"]} == {32}
-    assert result.cache_files  # mapped, not held
     first = result.with_format("torch")[:4]
     assert first["input_ids"].shape == first["labels"].shape == (4, 32)
+
+
+@pytest.mark.parametrize("limit", [0, 30_000, 10**9])
+@pytest.mark.parametrize("tail", ["pad", "carry", "drop"])
+def test_many_rows_go_to_a_file_and_are_the_same(
+    limit: int,
+    tail: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = rows(dataset(paragraphs()), tail=tail)
+    monkeypatch.setattr(store, "memory_rows_bytes", lambda: limit)
+    monkeypatch.setattr(split, "writer_rows", lambda *_: 20)
+    result = made().tokenize(dataset(paragraphs()), tail=tail)
+    assert columns_of(result) == expected
+    assert bool(result.cache_files) == (limit < 10**9)
+    assert result.features == Features(RESULT)
+
+
+def test_an_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OutputError, match="cannot be written"):
+        made().tokenize(dataset(["a"]), cache_dir=tmp_path / "file")
+
+
+def test_a_disk_that_fails_is_told_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store._Unfinished, "_write", fail)
+    with pytest.raises(OutputError, match="No space left on device"):
+        made().tokenize(dataset(paragraphs()), cache_dir=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_run_has_left_is_swept_away(tmp_path: Path) -> None:
+    texts = dataset(["a"])
+    made().tokenize(texts, cache_dir=tmp_path)
+    (path,) = tmp_path.iterdir()
+    old, new = (tmp_path / f"{path.name}.{pid}.tokenmill-part" for pid in (1, 2))
+    for left in (old, new):
+        left.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    made().tokenize(texts, cache_dir=tmp_path, force=True)
+    assert sorted(tmp_path.iterdir()) == sorted([path, new])  # the new one may be at work
 
 
 def test_a_dataset_dict_gives_a_stream_for_each_split() -> None:
@@ -54,8 +108,8 @@ def test_a_dataset_dict_gives_a_stream_for_each_split() -> None:
     result = made().tokenize(splits)
     assert type(result) is DatasetDict
     assert list(result) == ["train", "test"]
-    for name, split in splits.items():
-        assert columns_of(result[name]) == rows(split)
+    for name, texts in splits.items():
+        assert columns_of(result[name]) == rows(texts)
 
 
 def test_the_split_keeps_its_name() -> None:

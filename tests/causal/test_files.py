@@ -54,7 +54,8 @@ def slow_rows(tokenizer: Tokenizer, texts: Sequence[str], overlap: int) -> list[
     """Cut the stream of all documents, the last row filled with EOS."""
     eos = tokenizer.special_tokens["</s>"]
     ids = [i for text in texts for i in [*tokenizer.encode(text).tolist(), eos]]
-    rows, begin = [], 0
+    rows: list[list[int]] = []
+    begin = 0
     while not rows or begin + overlap < len(ids):
         row = ids[begin : begin + SIZE]
         rows.append(row + [eos] * (SIZE - len(row)))
@@ -165,6 +166,14 @@ def test_output_takes_datasets_formats_and_limits(
     assert again == manifest
     stream = tokenizer.tokenize(texts.to_iterable_dataset(), output=tmp_path / "b", max_rows=3)
     assert stream.tokens == manifest.tokens
+
+
+def test_what_the_mill_does_in_its_own_way_is_said(
+    small_json: Path, tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tokenizer = made(small_json, batch_size=100)
+    tokenizer.tokenize(folder, output=tmp_path / "out", cache_dir=tmp_path / "cache")
+    assert "batch_size, cache_dir ignored: with output= the mill works" in caplog.text
 
 
 def test_output_of_splits_is_a_folder_for_each(small_json: Path, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from tokenmill import (
 )
 from tokenmill._causal import cores, strategy
 from tokenmill._causal.encoders import rust_threads
+from tokenmill.compat import hf
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,6 +146,16 @@ def test_an_encoding_of_tiktoken_runs_natively(caplog: pytest.LogCaptureFixture)
     result = made(tokenizer=encoding).tokenize(dataset(["hello"]), eos="<|end|>", tail="carry")
     assert result["input_ids"] == [[*encoding.encode("hello"), 258]]
     assert "parallelism=native_threads(" in caplog.text
+
+
+def test_a_drop_in_of_tokenmill_runs_natively(
+    small_json: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    texts = dataset(TEXTS)
+    drop_in = hf.Tokenizer.from_file(str(small_json))
+    result = made(tokenizer=drop_in).tokenize(texts)
+    assert "parallelism=native_threads(" in caplog.text
+    assert columns_of(result) == columns_of(made(tokenizer_name=small_json).tokenize(texts))
 
 
 def test_a_slow_tokenizer_of_transformers_runs_on_processes_and_gives_its_own_ids(

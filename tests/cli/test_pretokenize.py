@@ -1,98 +1,22 @@
-"""`tokenmill pretokenize`: rows as slow Python cuts them, from folders and datasets by name."""
+"""`tokenmill pretokenize` on files: rows as slow Python cuts them, files that fail, resuming."""
 
 from __future__ import annotations
 
 import gzip
 import json
-import sys
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
 import pytest
+from tests.cli.slow_cut import TEXTS, lines, rows_of, slow_rows
 
 from tokenmill import Manifest
-from tokenmill._causal.presets import HubDataset, find_dataset, read_presets
 from tokenmill._cli import main
-from tokenmill._errors import SourceNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from tokenmill import Tokenizer
-
-TEXTS = [f"hello world {n}, hello again" * (n % 4 + 1) for n in range(40)]
-SIZE = 16
-
-
-@pytest.fixture
-def raw(tmp_path: Path) -> Path:
-    """A folder of two files."""
-    folder = tmp_path / "raw"
-    folder.mkdir()
-    write_jsonl(folder / "a.jsonl", TEXTS[:25])
-    (folder / "b.jsonl.gz").write_bytes(gzip.compress(lines(TEXTS[25:])))
-    return folder
-
-
-def lines(texts: list[str]) -> bytes:
-    return "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
-
-
-def write_jsonl(path: Path, texts: list[str]) -> None:
-    path.write_bytes(lines(texts))
-
-
-def slow_rows(
-    tokenizer: Tokenizer, texts: list[str], *, eos: bool = True, overlap: int = 0
-) -> list[list[int]]:
-    """Cut the stream of all documents, with the last row as short as it is."""
-    end = [tokenizer.special_tokens["</s>"]] if eos else []
-    ids = [i for text in texts for i in [*tokenizer.encode(text).tolist(), *end]]
-    rows, begin = [], 0
-    while True:
-        rows.append(ids[begin : begin + SIZE])
-        if begin + SIZE >= len(ids):
-            return rows
-        begin += SIZE - overlap
-
-
-def rows_of(output: Path) -> list[list[int]]:
-    files = [output / shard["path"] for shard in Manifest.load(output).shards]
-    return [row for file in files for row in pq.read_table(file)["input_ids"].to_pylist()]
-
-
-@pytest.fixture
-def run(small_json: Path, tmp_path: Path) -> Callable[..., int]:
-    """The command with the small tokenizer, rows of SIZE, and the output `out`."""
-
-    def call(*arguments: str | Path) -> int:
-        always = ("-t", small_json, "--chunk-size", SIZE, "--output", tmp_path / "out")
-        return main(["pretokenize", *map(str, (*always, *arguments))])
-
-    return call
-
-
-def fake_datasets(monkeypatch: pytest.MonkeyPatch, load: Callable[..., Any]) -> None:
-    module = ModuleType("datasets")
-    module.load_dataset = load  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", module)
-
-
-class Rows:
-    """What the mill asks of a dataset that is downloaded: rows by number, and a fingerprint."""
-
-    def __init__(self, texts: list[str], name: str = "text") -> None:
-        self._rows = [{"id": str(n), name: text} for n, text in enumerate(texts)]
-        self._fingerprint = str(hash(tuple(texts)))
-        self.column_names = ["id", name]
-
-    def __iter__(self) -> Iterator[dict[str, str]]:
-        return iter(self._rows)
-
-    def __getitem__(self, number: int) -> dict[str, str]:
-        return self._rows[number]
 
 
 def test_rows_of_a_folder_are_those_of_the_slow_cut(
@@ -221,32 +145,6 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "once" / name).read_bytes()
 
 
-def test_a_stream_that_was_stopped_begins_anew(
-    run: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    small: Tokenizer,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    class Broken:
-        features = None
-
-        def __iter__(self) -> Iterator[dict[str, str]]:
-            yield {"text": TEXTS[0]}
-            raise KeyboardInterrupt
-
-    class Whole(Broken):
-        def __iter__(self) -> Iterator[dict[str, str]]:
-            yield from ({"text": text} for text in TEXTS)
-
-    streams = iter([Broken(), Whole()])
-    fake_datasets(monkeypatch, lambda *_, **__: iter(next(streams)))
-    assert run("--dataset", "owner/name", "--streaming", "--text-column", "text") == 130
-    assert "stopped; the same command begins anew" in capsys.readouterr().err
-    assert run("--dataset", "owner/name", "--streaming", "--text-column", "text") == 0
-    assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
-
-
 def test_another_command_on_the_same_output_is_refused_but_for_force(
     run: Callable[..., int], raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,139 +152,6 @@ def test_another_command_on_the_same_output_is_refused_but_for_force(
     assert run("--input-dir", raw, "--overlap", "2") == 1
     assert "options.overlap: 0 there, 2 now" in capsys.readouterr().err
     assert run("--input-dir", raw, "--overlap", "2", "--force") == 0
-
-
-def test_a_preset_is_loaded_by_its_facts(
-    run: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    small: Tokenizer,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    asked: list[tuple[Any, ...]] = []
-
-    def load(hub: str, config: str, **keywords: Any) -> Rows:  # noqa: ANN401
-        asked.append((hub, config, keywords))
-        return Rows(TEXTS)
-
-    fake_datasets(monkeypatch, load)
-    assert run("--dataset", "finewebedu", "--batch-size", "5000", "--cache-dir", "data/") == 0
-    keywords = {"split": "train", "revision": None, "streaming": False, "cache_dir": "data/"}
-    assert asked == [("HuggingFaceFW/fineweb-edu", "sample-10BT", keywords)]
-    assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
-    assert "dataset     HuggingFaceFW/fineweb-edu, sample-10BT, train: " in capsys.readouterr().err
-    assert run("--dataset", "finewebedu", "--config", "sample-100BT") == 1  # another dataset
-    assert "sources[0].name" in capsys.readouterr().err
-
-
-def test_a_dataset_of_the_hub_may_name_another_column(
-    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Tokenizer
-) -> None:
-    fake_datasets(monkeypatch, lambda *_, **__: Rows(TEXTS, "body"))
-    assert run("--dataset", "owner/name", "--text-column", "body") == 0
-    assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
-
-
-def test_an_endless_stream_is_read_as_far_as_max_chunks_needs(
-    run: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    small: Tokenizer,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    text = "hello world " * 5_000
-
-    class Endless:
-        features = None
-
-        def __iter__(self) -> Iterator[dict[str, str]]:
-            while True:
-                yield {"text": text}
-
-    fake_datasets(monkeypatch, lambda *_, **__: Endless())
-    assert run("--dataset", "fineweb", "--streaming", "--max-chunks", "3") == 0
-    assert rows_of(tmp_path / "out") == slow_rows(small, [text])[:3]
-    assert (
-        "resume      not possible: a stream is read from its beginning" in capsys.readouterr().err
-    )
-
-
-def test_the_text_column_of_a_stream_is_found_by_its_first_row(
-    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Tokenizer
-) -> None:
-    class Streamed:
-        features = None
-
-        def __iter__(self) -> Iterator[dict[str, Any]]:
-            return iter([{"id": 5, "body": text} for text in TEXTS])
-
-    fake_datasets(monkeypatch, lambda *_, **__: Streamed())
-    assert run("--dataset", "owner/name", "--streaming") == 0
-    assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (ConnectionError("no route"), "the hub cannot be reached, and the dataset is not in the"),
-        (FileNotFoundError("no such repository"), "not found on the hub, or not open to you"),
-        (ValueError("Unknown split 'tran'"), "cannot be loaded: Unknown split 'tran'"),
-    ],
-)
-def test_what_the_hub_refuses_is_said_in_words(
-    run: Callable[..., int],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: Exception,
-    words: str,
-) -> None:
-    def load(*_: object, **__: object) -> None:
-        raise error
-
-    fake_datasets(monkeypatch, load)
-    assert run("--dataset", "c4") == 1
-    assert words in capsys.readouterr().err
-
-
-def test_without_datasets_the_way_to_install_it_is_said(
-    run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    assert run("--dataset", "c4") == 1
-    assert "hint: pip install 'tokenmill[hf]'" in capsys.readouterr().err
-
-
-def test_a_name_that_is_nothing_is_answered_with_near_names(
-    run: Callable[..., int], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("--dataset", "FineWebEdu-10b") == 1
-    said = capsys.readouterr().err
-    assert "no preset, file or folder of that name" in said
-    assert "did you mean finewebedu" in said
-
-
-def test_names_mean_presets_then_paths_then_ids_of_the_hub(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "c4").mkdir()
-    (tmp_path / "owner" / "name").mkdir(parents=True)
-    assert find_dataset("c4") == read_presets()["c4"]
-    assert find_dataset("./c4") == "./c4"
-    assert find_dataset("owner/name") == "owner/name"
-    assert find_dataset("owner/other") == HubDataset("owner/other")
-    assert find_dataset("data/*.jsonl") == "data/*.jsonl"
-    for wrong in ("./nowhere", "a/b/c", "nothing"):
-        with pytest.raises(SourceNotFound):
-            find_dataset(wrong)
-
-
-def test_every_preset_says_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    for name, preset in read_presets().items():
-        assert preset.hub.count("/") == 1, name
-        assert all((preset.split, preset.column, preset.note)), name
-    assert main(["pretokenize", "--list-datasets"]) == 0
-    assert set(read_presets()) <= set(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

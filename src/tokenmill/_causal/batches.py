@@ -116,9 +116,11 @@ def _array(values: list[Any]) -> pa.Array | None:
 def text_batches(
     tables: Iterator[pa.Table],
     column: str,
-    keep: tuple[str, ...],
     size: BatchSize,
     counts: Counts,
+    *,
+    keep: tuple[str, ...] = (),
+    slice_bytes: int | None = None,
 ) -> Iterator[TextBatch]:
     """Leave out rows without a text, which are counted, and cut what has too many bytes."""
     first = 0
@@ -126,7 +128,8 @@ def text_batches(
         batch = _with_text(table, column, keep, first, counts)
         first += len(table)
         lengths = np.asarray(pc.binary_length(batch.texts), np.int64)
-        yield from _cut(batch, lengths, size.documents, size.text_bytes)
+        most = min(size.text_bytes, slice_bytes or size.text_bytes)
+        yield from _cut(batch, lengths, size.documents, most)
 
 
 def _with_text(

@@ -19,7 +19,7 @@ class Config:
 
     context_length: int
     overlap: int = 0
-    tokenizer_name: str | None = None
+    tokenizer_name: str | os.PathLike[str] | None = None
     verbose_level: str = "INFO"
     batch_size: int | None = None
     num_proc: int | None = None

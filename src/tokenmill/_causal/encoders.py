@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tokenmill._causal.slow_pool import Call, SlowPool
-from tokenmill._causal.vocabulary import LibraryVocabulary, PythonVocabulary
+from tokenmill._causal.vocabulary import LibraryVocabulary
 from tokenmill._errors import SpecialTokenInText
 
 if TYPE_CHECKING:
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from tokenmill._load.boundary_tokens import Vocabulary
     from tokenmill._tokenizer import SpecialInText, Tokenizer
 
+# Enough for every thread to have many tasks; the ids of more would leave the processor's caches,
+# and their memory would be new each time.
+_SLICE_BYTES = 4 << 20
 _RUST_VARIABLES = ("TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS")
 
 
@@ -27,12 +29,12 @@ class Encoder(Protocol):
     """What is asked of a tokenizer, however it runs.
 
     `parallelism` names the way for people, `num_proc` is the number of worker processes or None,
-    `identity` is a text that two tokenizers share only if they give the same ids, or None where
-    that cannot be known.
+    `slice_bytes` is how much text is best given at a time, None where more is better.
     """
 
     parallelism: str
     num_proc: int | None
+    slice_bytes: int | None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -61,6 +63,7 @@ class NativeEncoder:
         self.is_reference = tokenizer.describe().path == "reference"
         word = "rust_threads" if self.is_reference else "native_threads"
         self.parallelism = f"{word}({threads})"
+        self.slice_bytes: int | None = threads * _SLICE_BYTES
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -93,6 +96,7 @@ class FastEncoder:
     """A `tokenizers.Tokenizer` of another library, in its own threads."""
 
     num_proc: int | None = None
+    slice_bytes: int | None = None
 
     def __init__(self, tokenizer: Any, threads: int, special: SpecialInText) -> None:  # noqa: ANN401
         self._tokenizer = _own_copy(tokenizer, as_text=special == "text")
@@ -122,43 +126,6 @@ class FastEncoder:
 
     def close(self) -> None:
         """Do nothing: the library keeps its threads to itself."""
-
-
-class SlowEncoder:
-    """A tokenizer written in Python, in worker processes."""
-
-    def __init__(self, tokenizer: Any, processes: int, special: SpecialInText) -> None:  # noqa: ANN401
-        self.num_proc: int | None = processes
-        self.parallelism = "python_multiprocessing" if processes > 1 else "single_process"
-        self._tokenizer = tokenizer
-        self._special = special
-        self._pool = SlowPool(Call(tokenizer, as_text=special == "text"), processes)
-
-    @property
-    def vocabulary(self) -> PythonVocabulary:
-        """Return what the object tells of its tokens."""
-        return PythonVocabulary(self._tokenizer)
-
-    @property
-    def identity(self) -> str | None:
-        """Return a hash of the object, where it can be pickled."""
-        from datasets.fingerprint import Hasher  # noqa: PLC0415 -- only a cache asks
-
-        try:
-            return f"{type(self._tokenizer).__qualname__} {Hasher.hash(self._tokenizer)}"
-        except Exception:
-            return None
-
-    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:  # noqa: ANN401
-        """Encode in the worker processes; documents keep their order."""
-        plain = texts.to_pylist()
-        if self._special == "raise":
-            refuse_special(plain, self.vocabulary.special_tokens)
-        return self._pool.encode(plain)
-
-    def close(self) -> None:
-        """End the worker processes."""
-        self._pool.close()
 
 
 @contextmanager

@@ -32,12 +32,22 @@ def tokenize_files(
     force: bool,
 ) -> Any:  # noqa: ANN401
     """Return the rows of files as a Dataset, or write the rows of anything as shards."""
+    voice = Voice(face.config.verbose_level)
     if output is not None:
+        config = face.config
+        given = {
+            "batch_size": config.batch_size,
+            "num_proc": config.num_proc,
+            "cache_dir": cache_dir,
+        }
+        if ignored := [name for name, value in given.items() if value is not None]:
+            voice.warning(
+                f"{', '.join(ignored)} ignored: with output= the mill works in its own way"
+            )
         return write_output(face, dataset, options, output=output, format=format, force=force)
     from tokenmill._causal.datasets_face import tokenize_texts  # noqa: PLC0415 -- datasets
     from tokenmill._causal.file_texts import FileTexts  # noqa: PLC0415 -- pyarrow
 
-    voice = Voice(face.config.verbose_level)
     texts = FileTexts(dataset, options.text_column)
     voice.info(texts.words)
     rows = tokenize_texts(face, texts, options, cache_dir=cache_dir, force=force)
@@ -57,7 +67,8 @@ def write_output(
 ) -> Manifest | dict[str, Manifest]:
     """Pack a dataset or files into shards; the same call again resumes.
 
-    A dict of splits goes into a folder for each, and gives a dict of manifests.
+    A dict of splits goes into a folder for each, and gives a dict of manifests. Short rows are as
+    the format has them: parquet and arrow never pad, and tell by `seq_lengths` what is in a row.
     """
     _refuse_what_shards_lack(options, face.config.overlap)
     splits = dataset if isinstance(dataset, Mapping) else {"": dataset}
@@ -113,7 +124,7 @@ def _words(manifest: Manifest) -> str:
 
 def _refuse_what_shards_lack(options: Options, overlap: int) -> None:
     """Raise where a choice would be lost: shards hold ids and borders, labels are made of them."""
-    without = "leave output= away for columns, or read the shards with tokenmill.PackedDataset"
+    without = "leave output= away for columns, or see PackedDataset, which makes labels of shards"
     if options.mask_overlap or options.ignore_index != IGNORE_INDEX:
         name = "mask_overlap" if options.mask_overlap else "ignore_index"
         raise OptionError("shards store no labels", where=name, hint=without)

@@ -16,8 +16,9 @@ WRITER_ROWS = {"Dataset": 10_000, "DatasetDict": 40_000}
 _COPIES = 8
 _BATCH_TEXT_BYTES = 128 << 20  # more text at a time makes nothing faster
 _SHARE = 16  # of the available memory that the text of a batch may have, copies apart
-_WRITER_BYTES = 512 << 20
-_TOKEN_BYTES = 4 + 1 + 4  # of input_ids, attention_mask and labels
+_WRITER_BYTES = 256 << 20  # of rows that wait to be written; as many are being written
+_KEPT_BYTES = 256 << 20  # of a result that needs no file
+_TOKEN_BYTES = 4 + 1  # of input_ids and attention_mask; labels mostly are the ids
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
@@ -40,6 +41,7 @@ class BatchSize:
         self._given = given
         self._voice = voice
         self._available = available
+        self._left = available()
         self._bytes_each = 1.0
         self._limit: int | None = None  # set by a failed allocation
         self.documents = given or USUAL
@@ -47,7 +49,7 @@ class BatchSize:
     @property
     def text_bytes(self) -> int:
         """The most text of a batch, however many documents that is."""
-        return max(1 << 20, min(_BATCH_TEXT_BYTES, self._available() // _SHARE))
+        return max(1 << 20, min(_BATCH_TEXT_BYTES, self._left // _SHARE))
 
     def measure(self, text_bytes: int, documents: int) -> None:
         """Note how long documents are; where many of them would not fit, take fewer."""
@@ -58,7 +60,8 @@ class BatchSize:
 
     def check(self) -> None:
         """Take fewer documents at a time if a batch no longer fits the available memory."""
-        fits = int(self._available() / 2 / (_COPIES * self._bytes_each))
+        self._left = self._available()
+        fits = int(self._left / 2 / (_COPIES * self._bytes_each))
         if fits < self.documents:
             self._shrink(max(1, fits), "little memory is left")
 
@@ -82,6 +85,11 @@ def writer_rows(kind: str, context_length: int, available: int) -> int:
     """Return how many rows are written at a time: fewer where they would take too much memory."""
     budget = min(_WRITER_BYTES, available // 8)
     return max(1, min(WRITER_ROWS[kind], budget // (_TOKEN_BYTES * context_length)))
+
+
+def memory_rows_bytes() -> int:
+    """Return how large a result may be that stays in memory."""
+    return min(_KEPT_BYTES, available_bytes() // _SHARE)
 
 
 def _machine() -> int | None:

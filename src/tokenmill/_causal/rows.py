@@ -1,14 +1,13 @@
-"""Batches of texts -> ids with their ends -> rows -> record batches, as they come."""
+"""Batches of texts -> ids with their ends -> rows, as they come."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from tokenmill._causal.labels import attention_mask, labels
 from tokenmill._causal.windows import DocumentCutter, StreamCutter, Table
 from tokenmill._errors import EncodeError, InvalidUtf8
 from tokenmill._pack import frame
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from tokenmill._causal.counts import Counts
     from tokenmill._causal.job import Job
     from tokenmill._causal.memory import BatchSize
-
-_MOST_VALUES = 1 << 28  # of a list array in one table: its offsets have 32 bits
 
 
 @dataclass(frozen=True)
@@ -76,32 +73,29 @@ def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Ro
             return
 
 
-def regroup(rows: Iterable[Rows], size: int) -> Iterator[Rows]:
-    """Join and cut until all but the last have `size` rows."""
+def regroup(rows: Iterable[Rows], size: int, width: int) -> Iterator[Rows]:
+    """Gather rows until there are `size` of them, in one piece of memory.
+
+    A group of full rows is not joined by some that have padding: then its labels can be its ids.
+    """
+    buffer = np.empty((size, width), np.int32)
     waiting: list[Rows] = []
     count = 0
     for more in rows:
-        waiting.append(more)
-        count += len(more)
-        while count >= size:
-            whole = _joined(waiting)
-            yield whole.some(0, size)
-            waiting = [whole.some(size, count)]
-            count -= size
-    if count:
-        yield _joined(waiting)
-
-
-def to_record_batches(rows: Rows, job: Job, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Make Arrow columns of rows; ids are not copied, nor labels that equal them."""
-    step = max(1, _MOST_VALUES // job.config.context_length)
-    for begin in range(0, len(rows), step):
-        some = rows.some(begin, min(begin + step, len(rows)))
-        columns = _columns(some.table, job)
-        if some.kept is not None:
-            columns += [some.kept.column(n).combine_chunks() for n in some.kept.column_names]
-        columns = [_cast(column, field.type) for column, field in zip(columns, schema, strict=True)]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        if waiting and more.table.is_full != waiting[-1].table.is_full:
+            yield _joined(waiting, buffer[:count])
+            waiting, count, buffer = [], 0, np.empty((size, width), np.int32)
+        begin = 0
+        while begin < len(more):
+            some = more.some(begin, min(len(more), begin + size - count))
+            waiting.append(_moved(some, buffer[count:]))
+            count += len(some)
+            begin += len(some)
+            if count == size:
+                yield _joined(waiting, buffer)
+                waiting, count, buffer = [], 0, np.empty((size, width), np.int32)
+    if waiting:
+        yield _joined(waiting, buffer[:count])
 
 
 def _encode(job: Job, batch: TextBatch, size: BatchSize) -> Iterator[Framed]:
@@ -162,40 +156,19 @@ def _within_limit(rows: Rows, counts: Counts, limit: int | None) -> Rows:
     return rows.some(0, limit - counts.rows)
 
 
-def _joined(many: Sequence[Rows]) -> Rows:
-    if len(many) == 1:
-        return many[0]
+def _moved(rows: Rows, place: NDArray[np.int32]) -> Rows:
+    """Copy ids to their place in a group; the rest of the rows is small."""
+    table = rows.table
+    place[: len(rows)] = table.ids
+    return Rows(Table(place[: len(rows)], table.lengths, table.repeats), rows.kept)
+
+
+def _joined(many: Sequence[Rows], ids: NDArray[np.int32]) -> Rows:
     tables = [rows.table for rows in many]
     table = Table(
-        np.concatenate([table.ids for table in tables]),
+        ids,
         np.concatenate([table.lengths for table in tables]),
         np.concatenate([table.repeats for table in tables]),
     )
     kept = [rows.kept for rows in many if rows.kept is not None]
     return Rows(table, pa.concat_tables(kept) if kept else None)
-
-
-def _columns(table: Table, job: Job) -> list[Any]:
-    """Return input_ids, attention_mask and labels, each a list array."""
-    options = job.options
-    targets = labels(table, ignore_index=options.ignore_index, mask_overlap=options.mask_overlap)
-    tables = (table.ids, attention_mask(table), targets)
-    if options.tail != "carry" or table.is_full:
-        rows, width = table.ids.shape
-        ends = np.arange(1, rows + 1) * width
-        return [_lists(values.reshape(-1), ends) for values in tables]
-    ends = np.cumsum(table.lengths)
-    if options.pack:  # the last row alone is short: what is behind it is cut off
-        return [_lists(values.reshape(-1)[: ends[-1]], ends) for values in tables]
-    is_token = np.arange(table.ids.shape[1]) < table.lengths[:, None]
-    return [_lists(values[is_token], ends) for values in tables]
-
-
-def _cast(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 -- arrays
-    return column if column.type == kind else column.cast(kind)
-
-
-def _lists(values: NDArray[Any], ends: NDArray[np.int64]) -> pa.ListArray:
-    offsets = np.zeros(len(ends) + 1, np.int32)
-    offsets[1:] = ends
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(values))

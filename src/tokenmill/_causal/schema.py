@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +52,14 @@ class Choices:
 
 @dataclass(frozen=True)
 class Name:
-    """A text that is not empty; what it stands for is `meaning`."""
+    """A text that is not empty, or a path if it may be one; what it stands for is `meaning`."""
 
     meaning: str
+    may_be_path: bool = False
 
     def __contains__(self, value: object) -> bool:
+        if self.may_be_path and isinstance(value, os.PathLike):
+            return True
         return isinstance(value, str) and bool(value.strip())
 
     def __str__(self) -> str:
@@ -127,7 +131,7 @@ KEYS: tuple[Key, ...] = (
         "tokenizer_name",
         str,
         None,
-        Name("a hub id or a path"),
+        Name("a hub id or a path", may_be_path=True),
         "The tokenizer: a hub id (owner/name), a file or a folder.",
         "the tokenizer that ships in the package",
     ),

@@ -49,11 +49,6 @@ class Call:
         encode = getattr(self.tokenizer, "encode", None)
         return encode(text) if callable(encode) else self.tokenizer(text)
 
-    @property
-    def is_possible(self) -> bool:
-        """Say whether the object can be called at all."""
-        return callable(self.tokenizer) or callable(getattr(self.tokenizer, "encode", None))
-
 
 @dataclass(frozen=True)
 class Fault:

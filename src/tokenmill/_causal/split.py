@@ -15,11 +15,11 @@ from tokenmill._causal.counts import Counts
 from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
 from tokenmill._causal.rows import cut_rows, encode_batches
 from tokenmill._causal.store import (
+    RowStore,
     cache_key,
     open_rows,
     result_features,
     temporary_folder,
-    write_rows,
 )
 from tokenmill._causal.strategy import performance_line
 
@@ -41,6 +41,25 @@ class Texts(Protocol):
         """Read from the beginning."""
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """A split that is read: its tables, which column holds the text, how much is read at a time."""
+
+    tables: Iterator[pa.Table]
+    column: str
+    size: BatchSize
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a split becomes: its features, its name, the file that it is in or may come to be in."""
+
+    features: Any
+    split: Any
+    path: Path
+    where: str
+
+
 @dataclass
 class SplitRun:
     """What is done to one split after the other; `kind` is that of the whole."""
@@ -58,33 +77,34 @@ class SplitRun:
         column = choose_columns(schema, options, self.job.voice, where)
         features = result_features({name: dataset.features[name] for name in options.keep_columns})
         path = self._path(dataset._fingerprint, column, where)  # noqa: SLF001 -- its only name
-        if not self._is_cached(path, where):
-            source = dataset.select_columns([column, *_others(self.job, column)])
-            size = BatchSize(self.job.config.batch_size, self.job.voice)
-            measure_first(source, column, size)
-            tables = _watched(dataset_tables(source, column, size), len(source), self.job, where)
-            self._write(tables, column, size, features.arrow_schema, path, where)
-        return open_rows(path, features, dataset.split)
+        result = _Result(features, dataset.split, path, where)
+        if self._is_cached(result):
+            return open_rows(path, features, dataset.split)
+        source = dataset.select_columns([column, *_others(self.job, column)])
+        size = BatchSize(self.job.config.batch_size, self.job.voice)
+        measure_first(source, column, size)
+        tables = _watched(dataset_tables(source, column, size), len(source), self.job, where)
+        return self._make(_Reading(tables, column, size), result)
 
     def result_of_texts(self, texts: Texts) -> Any:  # noqa: ANN401 -- a Dataset
         """Return the rows of texts as a Dataset, from the cache if they are there."""
-        features = result_features()
         path = self._path(texts.fingerprint, USUAL_NAME, "")
-        if not self._is_cached(path, ""):
-            size = BatchSize(self.job.config.batch_size, self.job.voice)
-            arrays = (pa.table({USUAL_NAME: array}) for array in texts)
-            first = list(islice(arrays, 1))
-            for table in first:
-                size.measure(table.column(USUAL_NAME).nbytes, len(table))
-            tables = stream_tables(chain(first, arrays), USUAL_NAME, size)
-            watched = _watched(tables, None, self.job, "")
-            self._write(watched, USUAL_NAME, size, features.arrow_schema, path, "")
-        return open_rows(path, features, None)
+        result = _Result(result_features(), None, path, "")
+        if self._is_cached(result):
+            return open_rows(path, result.features, None)
+        size = BatchSize(self.job.config.batch_size, self.job.voice)
+        arrays = (pa.table({USUAL_NAME: array}) for array in texts)
+        first = list(islice(arrays, 1))
+        for table in first:
+            size.measure(table.column(USUAL_NAME).nbytes, len(table))
+        tables = stream_tables(chain(first, arrays), USUAL_NAME, size)
+        watched = _watched(tables, None, self.job, "")
+        return self._make(_Reading(watched, USUAL_NAME, size), result)
 
-    def _is_cached(self, path: Path, where: str) -> bool:
-        if self.force or not path.exists():
+    def _is_cached(self, result: _Result) -> bool:
+        if self.force or not result.path.exists():
             return False
-        self.job.voice.info(f"{where}found in the cache: {path}")
+        self.job.voice.info(f"{result.where}found in the cache: {result.path}")
         return True
 
     def _path(self, fingerprint: str, column: str, where: str) -> Path:
@@ -98,24 +118,27 @@ class SplitRun:
             key = uuid.uuid4().hex
         return self.cache / f"tokenmill-{key}.arrow"
 
-    def _write(  # noqa: PLR0917 -- from where, to where
-        self,
-        tables: Iterator[pa.Table],
-        column: str,
-        size: BatchSize,
-        schema: pa.Schema,
-        path: Path,
-        where: str,
-    ) -> None:
-        job, counts = self.job, Counts()
+    def _make(self, reading: _Reading, result: _Result) -> Any:  # noqa: ANN401 -- a Dataset
+        job, size, counts = self.job, reading.size, Counts()
         length = job.config.context_length
         self._say_performance(size)
         most = writer_rows(self.kind, length, available_bytes())
-        job.voice.debug(f"{where}writer batches of {most:,} rows")
-        texts = text_batches(tables, column, job.options.keep_columns, size, counts)
+        job.voice.debug(f"{result.where}writer batches of {most:,} rows")
+        texts = text_batches(
+            reading.tables,
+            reading.column,
+            size,
+            counts,
+            keep=job.options.keep_columns,
+            slice_bytes=job.encoder.slice_bytes,
+        )
         rows = cut_rows(job, encode_batches(job, texts, size, counts), counts)
-        write_rows(rows, job, schema, path, most)
-        counts.say(job.voice, where, length)
+        store = RowStore(
+            result.path, result.features.arrow_schema, must_write=self.cache is not None
+        )
+        store.put(rows, job, most)
+        counts.say(job.voice, result.where, length)
+        return store.dataset(result.features, result.split)
 
     def _say_performance(self, size: BatchSize) -> None:
         line = performance_line(self.job.encoder, size.documents)

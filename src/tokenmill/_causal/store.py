@@ -1,4 +1,4 @@
-"""Rows -> an Arrow file -> a Dataset that maps it; in a cache folder, or for this process only."""
+"""Rows -> a Dataset: in memory where they are few, else in an Arrow file that it maps."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import contextlib
 import hashlib
 import json
 import os
+import time
+import uuid
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tokenmill._causal.rows import regroup, to_record_batches
+from tokenmill._causal.arrow_rows import ArrowRows
+from tokenmill._causal.memory import memory_rows_bytes
+from tokenmill._causal.rows import regroup
 from tokenmill._files import UNFINISHED, writing
 
 if TYPE_CHECKING:
@@ -21,6 +26,7 @@ if TYPE_CHECKING:
     from tokenmill._causal.job import Job
     from tokenmill._causal.rows import Rows
 
+_ABANDONED_SECONDS = 24 * 3600
 _VERSION = 1  # of the rows that the same call gives
 
 
@@ -57,24 +63,113 @@ def cache_key(job: Job, fingerprint: str, column: str) -> str | None:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def write_rows(
-    rows: Iterable[Rows], job: Job, schema: pa.Schema, path: Path, writer_rows: int
-) -> None:
-    """Write a file that `datasets` maps: whole, or not there."""
-    unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
-    with writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = pa.OSFile(str(unfinished), "wb")
-    try:
-        with file, pa.ipc.new_stream(file, schema) as out:
-            for group in regroup(rows, writer_rows):  # reading may fail, too: not the disk's fault
-                with writing(path):
-                    for batch in to_record_batches(group, job, schema):
-                        out.write_batch(batch)
-        unfinished.replace(path)
-    finally:
+class RowStore:
+    """Where the rows of a split go: kept in memory while they are few, else written to a file.
+
+    With `must_write` they go to the file at once. Writing goes on beside the work that follows it.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, *, must_write: bool) -> None:
+        self._path = path
+        self._schema = schema
+        self._limit = 0 if must_write else memory_rows_bytes()
+        self._kept: list[pa.RecordBatch] = []
+        self._kept_bytes = 0
+        self._file: _Unfinished | None = None
+
+    def put(self, rows: Iterable[Rows], job: Job, writer_rows: int) -> None:
+        """Take all rows; an error leaves no file."""
+        arrow = ArrowRows(job, self._schema)
+        try:
+            for group in regroup(rows, writer_rows, job.config.context_length):
+                self._kept_bytes += group.table.ids.nbytes * 2  # labels and masks, at the most
+                for batch in arrow.record_batches(group):
+                    self._take(batch)
+            if self._limit == 0:
+                self._open()
+            if self._file is not None:
+                self._file.commit()
+        finally:
+            if self._file is not None:
+                self._file.discard()
+
+    def dataset(self, features: Any, split: Any) -> Any:  # noqa: ANN401 -- of datasets
+        """Return the rows as a Dataset."""
+        if self._file is not None:
+            return open_rows(self._path, features, split)
+        import datasets  # noqa: PLC0415 -- an extra
+
+        table = pa.Table.from_batches(self._kept, self._schema)
+        info = datasets.DatasetInfo(features=features)
+        # A name of its own: finding one would mean to hash all of the rows.
+        return datasets.Dataset(table, info, split, fingerprint=uuid.uuid4().hex[:16])
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        if self._kept_bytes <= self._limit:
+            self._kept.append(batch)
+            return
+        self._open().write(batch)
+
+    def _open(self) -> _Unfinished:
+        """Begin the file, with what has been kept so far."""
+        if self._file is None:
+            self._file = _Unfinished(self._path, self._schema)
+            for batch in self._kept:
+                self._file.write(batch)
+            self._kept = []
+        return self._file
+
+
+class _Unfinished:
+    """An Arrow file in the making, which `datasets` can map: whole, or not there."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._path = path
+        self._unfinished = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(path)
+            self._file = pa.OSFile(str(self._unfinished), "wb")
+            self._writer = pa.ipc.new_stream(self._file, schema)
+        self._beside = ThreadPoolExecutor(1)
+        self._pending: Future[None] | None = None
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Write beside the caller's work; at most one batch waits."""
+        self._wait()
+        self._pending = self._beside.submit(self._write, batch)
+
+    def _write(self, batch: pa.RecordBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def commit(self) -> None:
+        """Finish the file and give it its name."""
+        self._wait()
+        with writing(self._path):
+            self._writer.close()
+            self._file.close()
+            self._unfinished.replace(self._path)
+
+    def discard(self) -> None:
+        """Remove what was written, unless it has its name already."""
+        self._beside.shutdown()
+        self._file.close()
         with contextlib.suppress(FileNotFoundError):
-            unfinished.unlink()
+            self._unfinished.unlink()
+
+    def _wait(self) -> None:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            with writing(self._path):
+                pending.result()
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed runs have left of the same file; a running one writes all the time."""
+    for left in path.parent.glob(f"{path.name}.*{UNFINISHED}"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:
+                left.unlink()
 
 
 def open_rows(path: Path, features: Any, split: Any) -> Any:  # noqa: ANN401 -- of datasets

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._causal.cores import process_count, thread_count
-from tokenmill._causal.encoders import Encoder, FastEncoder, NativeEncoder, SlowEncoder
-from tokenmill._causal.slow_pool import Call
+from tokenmill._causal.encoders import Encoder, FastEncoder, NativeEncoder
 from tokenmill._causal.vocabulary import is_transformers
 from tokenmill._errors import (
     LoadError,
@@ -35,12 +34,12 @@ def choose_encoder(source: Any, config: Config, special: SpecialInText, voice: V
     Native tokenizers use native threads, the library `tokenizers` its own, Python ones processes.
     """
     tokenizer = _loaded(source) if source is None or _is_name(source) else source
-    if _is_encoding(tokenizer):
-        tokenizer = Tokenizer.load(tokenizer)
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if _is_encoding(tokenizer) or _is_drop_in(backend):
+        tokenizer = Tokenizer.load(backend)
     if isinstance(tokenizer, Tokenizer):
         _say_ignored(config, voice, "a native tokenizer")
         return NativeEncoder(tokenizer, thread_count(), special)
-    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if hasattr(backend, "encode_batch_fast") and hasattr(backend, "get_added_tokens_decoder"):
         _say_ignored(config, voice, "a fast tokenizer")
         voice.debug("tokenmill.Tokenizer.load(tokenizer) may give the same ids natively")
@@ -84,7 +83,9 @@ def _from_transformers(source: Any) -> Any:  # noqa: ANN401
 
 
 def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:  # noqa: ANN401
-    if not Call(tokenizer, as_text=True).is_possible:
+    from tokenmill._causal.slow_encoder import SlowEncoder  # noqa: PLC0415 -- multiprocessing
+
+    if not (callable(tokenizer) or callable(getattr(tokenizer, "encode", None))):
         raise OptionError(
             "expected a tokenizer: one of tokenmill, tokenizers, transformers or tiktoken, or an "
             f"object with encode(text), got {type(tokenizer).__name__}",
@@ -126,3 +127,9 @@ def _is_name(source: object) -> bool:
 def _is_encoding(tokenizer: object) -> bool:
     """Say whether it is a `tiktoken.Encoding`, which the engine reads."""
     return hasattr(tokenizer, "_mergeable_ranks") and hasattr(tokenizer, "_pat_str")
+
+
+def _is_drop_in(backend: object) -> bool:
+    """Say whether it is a tokenizer of tokenmill in the clothes of another library."""
+    is_ours = type(backend).__module__.startswith("tokenmill.")
+    return is_ours and not isinstance(backend, Tokenizer) and hasattr(backend, "to_str")

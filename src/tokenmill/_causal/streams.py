@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tokenmill._causal.arrow_rows import ArrowRows
 from tokenmill._causal.batches import stream_of, stream_tables, text_batches
 from tokenmill._causal.columns import choose_columns
 from tokenmill._causal.counts import Counts
 from tokenmill._causal.memory import BatchSize
-from tokenmill._causal.rows import cut_rows, encode_batches, to_record_batches
+from tokenmill._causal.rows import cut_rows, encode_batches
 from tokenmill._causal.store import result_features
 from tokenmill._causal.strategy import performance_line
 from tokenmill._causal.voice import Voice
@@ -53,12 +54,13 @@ def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]
     counts = Counts()
     with closing(job.encoder):
         schema, rows = _rows(job, dataset, where, counts)
+        arrow = ArrowRows(job, schema)
         step = max(1, _TABLE_TOKENS // job.config.context_length)
         number = 0
         for many in rows:
             for begin in range(0, len(many), step):
                 some = many.some(begin, min(begin + step, len(many)))
-                for batch in to_record_batches(some, job, schema):
+                for batch in arrow.record_batches(some):
                     yield number, pa.Table.from_batches([batch])
                     number += 1
     counts.say(job.voice, where, job.config.context_length)
@@ -84,5 +86,12 @@ def _rows(
     size.measure(first.column(column).nbytes, len(first))
     job.voice.info(performance_line(job.encoder, size.documents))
     tables = stream_tables(chain((first,), raw), column, size)
-    texts = text_batches(tables, column, options.keep_columns, size, counts)
+    texts = text_batches(
+        tables,
+        column,
+        size,
+        counts,
+        keep=options.keep_columns,
+        slice_bytes=job.encoder.slice_bytes,
+    )
     return schema, cut_rows(job, encode_batches(job, texts, size, counts), counts)

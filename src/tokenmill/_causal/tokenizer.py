@@ -83,6 +83,7 @@ class CausalLMTokenizer:
         `text_column` is found where there is one column of strings, or one called "text".
         `keep_columns`, only with `pack=False`, are repeated for every row of their document.
         `cache_dir` keeps the result, and finds it there the next time unless `force` is given.
+        Without it, results of up to 256 MiB stay in memory, larger ones in a temporary file.
         `max_rows` (or `max_chunks`) ends each split after that many rows.
         """
         options = check_options(

@@ -13,10 +13,10 @@ _LOCK = threading.Lock()
 
 @dataclass(frozen=True)
 class Voice:
-    """Logs what has at least the level of the configuration, whatever the logger's own level is.
+    """Logs what has at least the level of the configuration.
 
-    Where the program has set up no logging, lines go to stderr, so that they are seen. The logger
-    is left as it was.
+    A level that the program has set on the logger counts, too. Where the program has set up no
+    logging, lines go to stderr, so that they are seen. The logger is left as it was.
     """
 
     level: str
@@ -41,7 +41,7 @@ class Voice:
             handler = None if _LOG.hasHandlers() else logging.StreamHandler(sys.stderr)
             if handler is not None:
                 _LOG.addHandler(handler)
-            _LOG.setLevel(min(level, before or level))
+            _LOG.setLevel(before or level)
             try:
                 _LOG.log(level, "%s", text)
             finally:

@@ -110,7 +110,7 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         "--tail",
         choices=["carry", "pad", "drop"],
         help="the last, short row is kept short, padded or dropped (default: kept where the "
-        "format can, else padded)",
+        "format can, else padded; parquet and arrow never pad)",
     )
 
 
