@@ -7,6 +7,8 @@ processes may be forked or spawned.
 from __future__ import annotations
 
 import multiprocessing
+import os
+import warnings
 from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -106,9 +108,15 @@ class SlowPool:
         context = multiprocessing.get_context()
         if context.get_start_method() != "fork":
             _check_picklable(self._call)
-        return ProcessPoolExecutor(
+        pool = ProcessPoolExecutor(
             self._processes, mp_context=context, initializer=_begin_worker, initargs=(self._call,)
         )
+        with warnings.catch_warnings():
+            # From 3.12 on Python warns of a fork beside threads, as pyarrow has them. Workers only
+            # call the tokenizer; whom that worries sets another start method.
+            warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
+            pool.submit(os.getpid)
+        return pool
 
     def __getstate__(self) -> dict[str, Any]:
         return {"_call": self._call, "_processes": self._processes, "_pool": None}
