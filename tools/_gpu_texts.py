@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+import _benchmark_path  # noqa: F401 -- before what it leads to
 import numpy as np
+from _texts import corpus_files, read_text
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
-
-sys.path.append(str(Path(__file__).resolve().parent.parent / "benchmarks" / "compare" / "encode"))
-
-from _texts import corpus_files, read_text
 
 NEWLINE = 10
 DOCUMENT_BYTES = 3000
