@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import _benchmark_path  # noqa: F401 -- before what it leads to
@@ -36,7 +37,7 @@ class Text:
         """Return the first documents, up to about `limit` bytes."""
         count = int(np.searchsorted(self.offsets, limit))
         ends = self.offsets[: count + 1].tolist()
-        return [self.data[a:b].tobytes() for a, b in zip(ends, ends[1:], strict=False)]
+        return [self.data[a:b].tobytes() for a, b in pairwise(ends)]
 
 
 def read_corpora(folder: Path, names: list[str] | None) -> dict[str, NDArray[np.uint8]]:

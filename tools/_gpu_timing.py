@@ -6,7 +6,6 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from _gpu_texts import DOCUMENT_BYTES, Text, cut, repeat
 
 from tokenmill._core import FlatTexts as CpuTexts
@@ -17,6 +16,7 @@ from tokenmill.cuda import FlatTexts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from tokenmill import Tokenizer
