@@ -32,7 +32,7 @@ def nvrtc() -> ctypes.CDLL | None:
 
 
 def compile_by_nvrtc(library: ctypes.CDLL, text: str, options: list[str]) -> str:
-    """Compile a program for an H100; returns what the compiler says, an empty text if all is well."""
+    """Compile a program; returns what the compiler says, an empty text if all is well."""
     program = ctypes.c_void_p()
     source = text.encode()
     made = library.nvrtcCreateProgram(ctypes.byref(program), source, b"kernels.cu", 0, None, None)
