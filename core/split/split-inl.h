@@ -206,6 +206,8 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
     if constexpr (kCased) {
         starts |= c.upper & ~c.continuation & (c.lower << 1 | carry.lower);
         starts |= c.han & ~c.continuation & ~(c.han << 1 | carry.han);
+        starts &= ~carry.clear;
+        carry.clear = 0;
     }
     if (rule.contraction != split::Contraction::None) {
         // Alone in front (any prefix), or attached to the letters before it (cased).
@@ -217,10 +219,11 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
             if (size == 0 || (kCased && (set >> i & 1) != 0)) {
                 continue;  // two in a row: the second one starts a word
             }
-            if (kCased) {
-                starts &= ~(std::uint64_t{1} << i);
-            }
             const unsigned next_at = i + size;
+            if (kCased) {  // upper case inside of it begins nothing either
+                starts &= ~(low_bits(size) << i);
+                carry.clear = next_at > block.size ? low_bits(size) >> (block.size - i) : 0;
+            }
             if (next_at < block.size) {
                 set |= std::uint64_t{1} << next_at;
             } else {

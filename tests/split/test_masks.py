@@ -49,7 +49,7 @@ WAYS = [*(Way(target) for target in _core.targets()), Way(_core.targets()[-1], 1
 RULES = {name: recognise(stages) for name, stages in CHAINS.items()}
 # One name for every rule: some patterns are two ways to write the same.
 IN_USE = list({rule: name for name, rule in reversed(RULES.items()) if rule}.values())[::-1]
-CASED_ALPHABET = "aA\u02b0\u01c5\u0301\u4e2d\u3007'sS\u017f l1!\n\U0001d400"
+CASED_ALPHABET = "aAL\u02b0\u01c5\u0301\u4e2d\u3007'sS\u017f l1!\n\U0001d400"
 
 
 @cache

@@ -79,7 +79,7 @@ struct Scanner {
     // Leaves the document of a position to the CPU; returns where the next one begins among the 32
     // bytes at `base`, or ~0.
     TM_DEVICE u32 skip_document(u32 position, u32 base) const {
-        flag_document(batch, position, kNoSync);
+        leave_document_at(batch, position, kNoSync);
         const u32 passed = position < base ? 0 : position - base;
         const u32 rest = document_word(text, int(base >> 5)) & bits_above(passed);
         return rest == 0 ? ~0U : base + lowest_bit(rest);

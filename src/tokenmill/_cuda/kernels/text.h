@@ -1,6 +1,8 @@
 // The text of a batch: its bytes and documents, the characters in it, and what is wrong with it.
 #pragma once
 
+#include "flags.h"
+
 // Nothing is looked for farther than this beyond a tile: the CPU takes such a document.
 #define TM_FARTHEST 65536
 
@@ -39,36 +41,12 @@ TM_DEVICE bool is_inside(u32 byte) {
     return (byte & 0xC0) == 0x80;
 }
 
-// The document that holds a position of the text.
-TM_DEVICE u32 document_at(const Batch* batch, u32 position) {
-    const u32* const begins = global_memory(batch->doc_begin);
-    u32 low = 0;
-    u32 high = u32(batch->documents);  // begins[high] > position
-    while (high - low > 1) {
-        const u32 middle = low + (high - low) / 2;
-        if (begins[middle] <= position) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-// Leaves the document of a position to the CPU.
-TM_DEVICE void flag_document(const Batch* batch, u32 position, u32 reason) {
-    u32* const flags = batch->doc_flags + document_at(batch, position);
-    if ((*flags & reason) == 0 && atomicOr(flags, reason) == 0) {
-        atomicAdd(batch->counters + kFlagged, 1);
-    }
-}
-
 // Flags the documents of the positions `first` + i for every bit i.
 TM_DEVICE void flag_documents(const Batch* batch, const Text& text, u32 first, u32 bits,
                               u32 reason) {
     while (bits != 0) {
         const u32 i = lowest_bit(bits);
-        flag_document(batch, first + i, reason);
+        leave_document_at(batch, first + i, reason);
         const u32 behind =
             document_word(text, int(first >> 5)) & bits_above(i);  // the next document
         bits = behind == 0 ? 0 : bits & ~((behind & (0 - behind)) - 1);
@@ -153,7 +131,7 @@ TM_DEVICE u32 push_four(u32 mask, u32 high_bits) {
     return funnel(high_bits * 0x00204081U, mask, 28);
 }
 
-#define TM_EACH_FOUR_BACKWARDS(b, CALL)                                                    \
-    CALL(b.high.w)                                                                         \
-    CALL(b.high.z) CALL(b.high.y) CALL(b.high.x) CALL(b.low.w) CALL(b.low.z) CALL(b.low.y) \
-        CALL(b.low.x)
+#define TM_EACH_FOUR_BACKWARDS(b, CALL) \
+    CALL(b.high.w)                      \
+    CALL(b.high.z)                      \
+    CALL(b.high.y) CALL(b.high.x) CALL(b.low.w) CALL(b.low.z) CALL(b.low.y) CALL(b.low.x)
