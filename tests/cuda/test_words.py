@@ -175,16 +175,13 @@ def test_repeats_are_merged_once(folder: Path) -> None:
     check(result, model("gpt2"), texts, "repeats")
 
 
-@pytest.mark.parametrize("tile", [64, 4096])
-def test_tiles_of_other_sizes_and_blocks_in_any_order_change_nothing(
-    tile: int, folder: Path
-) -> None:
+def test_small_tiles_and_blocks_in_any_order_change_nothing(folder: Path) -> None:
     texts, marks = texts_of("gpt2", 8)
-    for shuffle in range(2):
-        setting = Setting(tile=tile, shuffle=shuffle)
+    for shuffle in range(3):
+        setting = Setting(tile=64, shuffle=shuffle)
         kernels = WordKernels(folder, device_tables(model("gpt2")), setting)
         for time in range(2):
-            check(kernels.run(marks), model("gpt2"), texts, (tile, shuffle, time))
+            check(kernels.run(marks), model("gpt2"), texts, (shuffle, time))
 
 
 @pytest.mark.parametrize("texts", [[b""], [], [b"", b"", b"a", b"", b""], [b"a"] * 100])
