@@ -85,6 +85,13 @@ def test_freestanding_headers_know_only_each_other() -> None:
         assert known <= FREESTANDING, header
 
 
+def test_freestanding_headers_are_installed_for_the_device_kernels() -> None:
+    text = (ROOT / "CMakeLists.txt").read_text(encoding="utf-8")
+    listed = re.search(r"foreach\(header IN ITEMS ([^)]*)\)", text)
+    assert listed
+    assert set(listed[1].split()) == FREESTANDING
+
+
 def test_freestanding_headers_compile_for_a_device(tmp_path: Path) -> None:
     compiler = shutil.which(os.environ.get("CXX", "g++"))
     assert compiler, "no C++ compiler"

@@ -1,5 +1,7 @@
 """GpuTokenizer against the CPU engine, through the kernels as a host library."""
 
+# ruff: noqa: ANN401 -- texts and options are of many kinds
+
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
@@ -8,7 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.cuda.devices import HostDevice, Stream, build
+from tests.cuda.devices import HostDevice, Stream
+from tests.cuda.shim import build
 from tests.cuda.tokenizers_small import random_texts
 
 from tokenmill import DtypeError, EncodeError, InvalidUtf8, OptionError, TokenBatch
@@ -73,7 +76,7 @@ FORMS: dict[str, Callable[[GpuTokenizer], Any]] = {
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_of_texts_gives_the_ids_of_the_cpu(
     bench: Bench, gpu: GpuTokenizer, form: str, output: Any
-) -> None:  # noqa: ANN401
+) -> None:
     batch = gpu.encode_batch(FORMS[form](gpu), output=output)
     assert batch.ids.dtype == np.int32
     assert batch.offsets.dtype == np.int64
@@ -87,7 +90,7 @@ def test_every_form_of_texts_gives_the_ids_of_the_cpu(
 @pytest.mark.parametrize("dtype", ["uint16", "uint32"])
 def test_options_do_what_they_do_on_the_cpu(
     bench: Bench, gpu: GpuTokenizer, dtype: Any, add_special_tokens: bool, special_in_text: Any
-) -> None:  # noqa: ANN401
+) -> None:
     how: dict[str, Any] = {
         "dtype": dtype, "add_special_tokens": add_special_tokens, "errors": "replace",
         "special_in_text": special_in_text,
@@ -250,7 +253,7 @@ def test_a_slice_of_a_part_keeps_its_texts() -> None:
 @pytest.mark.parametrize("output", ["device", "host"])
 def test_errors_are_those_of_the_cpu(
     bench: Bench, gpu: GpuTokenizer, texts: Any, options: Any, output: Any
-) -> None:  # noqa: ANN401
+) -> None:
     with pytest.raises(EncodeError) as wanted:
         bench.tokenizer.encode_batch(texts, **options)
     with pytest.raises(EncodeError) as found:
@@ -286,7 +289,7 @@ class Faulty(HostDevice):
 
     ids: Any = None
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         array = super().zeros(count, dtype)
         if np.dtype(dtype) == np.uint32 and count == 1 << 20:
             self.ids = array  # the ids of a slot
@@ -294,7 +297,7 @@ class Faulty(HostDevice):
 
 
 def test_a_device_that_gives_other_ids_is_not_used(plain: Bench) -> None:
-    def faulty(defines: Any) -> Any:  # noqa: ANN401
+    def faulty(defines: Any) -> Any:
         return Faulty(build(plain.folder, defines))
 
     with pytest.raises(DeviceError, match="other ids") as caught:

@@ -1,5 +1,7 @@
 """Why a device does not do the work: in words, as an error, or in the result of the CPU."""
 
+# ruff: noqa: ANN401 -- texts and options are of many kinds
+
 from __future__ import annotations
 
 import logging
@@ -9,7 +11,7 @@ import re
 import sys
 import unicodedata
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
@@ -71,7 +73,7 @@ def fake_cupy(
         pass
 
     class Device:
-        attributes = {"MultiProcessorCount": 7}
+        attributes: ClassVar = {"MultiProcessorCount": 7}
         compute_capability = capability
 
         def __init__(self, number: int) -> None:
@@ -83,7 +85,7 @@ def fake_cupy(
         def __exit__(self, *_: object) -> None:
             return None
 
-    def compile_it(**_: object) -> Any:  # noqa: ANN401
+    def compile_it(**_: object) -> Any:
         def refuse() -> None:
             raise CompileError(compile_error)
 
@@ -174,7 +176,7 @@ def test_rows_and_offsets_are_not_for_a_device(tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:x", "", None, 0])
-def test_a_device_that_is_none_is_refused(tokenizer: Tokenizer, device: Any) -> None:  # noqa: ANN401
+def test_a_device_that_is_none_is_refused(tokenizer: Tokenizer, device: Any) -> None:
     with pytest.raises(OptionError, match="'cuda:1' or 'auto'"):
         tokenizer.encode_batch(["hello"], device=device)
 
@@ -192,7 +194,7 @@ def test_a_device_that_is_none_is_refused(tokenizer: Tokenizer, device: Any) -> 
 )
 def test_what_cupy_says_becomes_a_reason(
     monkeypatch: pytest.MonkeyPatch, tokenizer: Tokenizer, cupy: Any, number: int, reason: str
-) -> None:  # noqa: ANN401
+) -> None:
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     with pytest.raises(DeviceError) as caught:
         GpuTokenizer(tokenizer, number)
@@ -235,7 +237,7 @@ def test_too_little_memory_is_a_reason(plain: Bench) -> None:
     assert found.to_host() == plain.tokenizer.encode_batch(texts)
 
 
-def definition(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
+def definition(**changes: Any) -> dict[str, Any]:
     return {**small_definition(), **changes}
 
 
@@ -293,7 +295,7 @@ def test_text_of_safe_characters_is_composed_whatever_stands_beside_what() -> No
     safe = safe_characters()
     assert len(safe) > 250_000
     assert {"a", "\u00e9", "\u4e2d", "\uac00", "\U0001f600"} < set(safe)
-    order = random.Random(5)
+    order = random.Random(5)  # noqa: S311
     for text in (safe, safe[::-1], *("".join(order.sample(safe, len(safe))) for _ in range(3))):
         assert unicodedata.is_normalized("NFC", text)
         assert _core.is_normalized(b"\x01", text.encode())

@@ -1,4 +1,4 @@
-"""From host memory to host memory, round a ring of slots whose copies wait until they are wanted."""
+"""From host memory to host memory, round a ring of slots whose copies wait until wanted."""
 
 from __future__ import annotations
 

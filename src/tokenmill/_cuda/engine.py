@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.layout import BATCH, SPLICE, TABLES, fill, places
 from tokenmill._cuda.reasons import FLAGS, device_error
 from tokenmill._cuda.steps import (
     Capacity,
@@ -43,6 +43,8 @@ _FIND_ADDED, _CHECK_NORMAL, _LEARN = 1, 2, 8  # Option in batch.h
 _FLAGGED, _ARRIVAL, _ID_COUNT = 8, 9, 12  # Counter in batch.h
 _NO_SYNC = 1 << FLAGS.index("no_sync")
 _PER_SLOT = ("doc_flags", "counters")
+_IN_BATCH, _IN_SPLICE = places(BATCH), places(SPLICE)
+_NUMBER = 8  # bytes of a field
 _DOCUMENTS = 1024  # a slot has room for that many at least
 
 
@@ -60,6 +62,19 @@ class Job:
 
     with_special: bool  # special tokens in a text are looked for
     bits: int  # of an id: 32 or 16
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the offsets of a batch go: into this array, behind `base` ids of earlier batches.
+
+    So many ids stand before and behind each document.
+    """
+
+    offsets: Any
+    base: int = 0
+    before: int = 0
+    behind: int = 0
 
 
 @dataclass(frozen=True)
@@ -121,8 +136,11 @@ class Slot:
         self.doc_flags = backend.zeros(documents + 1, np.uint32)
         self.counters = backend.zeros(64, np.uint32)
         self.ids = backend.zeros(size, np.uint32)
-        self.struct = backend.zeros(len(BATCH), np.uint64)
-        self.host_struct = backend.pinned(len(BATCH), np.uint64)
+        # A Batch, and behind it a Splice: one copy for both.
+        self.struct = backend.zeros(len(BATCH) + len(SPLICE), np.uint64)
+        self.host_struct = backend.pinned(len(BATCH) + len(SPLICE), np.uint64)
+        self.host_struct[:] = 0
+        self.room: Capacity | None = None  # of the shared buffers that the struct names
         self.host_counters = backend.pinned(64, np.uint32)
         self.graphs: dict[tuple[int, bool], Graph] = {}
         self.here: Any = self.text  # the text of the batch at hand
@@ -156,6 +174,7 @@ class Engine:
         self._base = Capacity(0, 0, backend.processors, tile)
         self._tables = Tables(backend, facts, meta, words or WordCapacity())
         self._work: dict[str, Any] = {}
+        self._has_run = False  # kernels are loaded when they first run, which cannot be captured
         self._room = self._capacity(0, 0)
 
     def _capacity(self, size: int, documents: int) -> Capacity:
@@ -201,13 +220,14 @@ class Engine:
         else:
             backend.copy(slot.text[: text.size], text)
 
-    def launch(self, slot: Slot, job: Job) -> None:
-        """Encode what is in a slot."""
+    def launch(self, slot: Slot, job: Job, place: Place | None = None) -> None:
+        """Encode what is in a slot, and write the offsets of its documents if they have a place."""
         size, documents = slot.loaded
-        slot.host_struct[:] = fill(BATCH, self._values(slot, job))
+        self._fill(slot, job, place)
         self.backend.upload(slot.struct, slot.host_struct)
         step = power_of_two(size, SMALLEST)
-        if step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step):
+        fits = step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step)
+        if fits and self._has_run:
             key = (step, job.with_special)
             if key not in slot.graphs:
                 grid = self._capacity(step, self._documents_of(step))
@@ -215,6 +235,7 @@ class Engine:
             slot.graphs[key].launch()
         else:
             self._run(self._capacity(size, documents), slot, job)
+            self._has_run = True
         self.backend.download(slot.host_counters, slot.counters)
         slot.done = self.backend.mark()
 
@@ -224,34 +245,52 @@ class Engine:
         return size // 256
 
     def _run(self, grid: Capacity, slot: Slot, job: Job) -> None:
+        launch = self.backend.launch
         tables = self._tables.address(job.with_special)
         batch = self.backend.address(slot.struct)
         for step in steps(grid):
             name, threads = step.name, step.threads
             if name == "bounds":
                 name, threads = self._bounds, grid.tile // 32  # a thread for a word of a mask
-            self.backend.launch(name, step.blocks, threads, tables, batch)
+            launch(name, step.blocks, threads, tables, batch)
+        launch(
+            "place_offsets", grid.documents // 256 + 1, 256, tables, batch + _NUMBER * len(BATCH)
+        )
 
-    def _values(self, slot: Slot, job: Job) -> dict[str, int]:
+    def _fill(self, slot: Slot, job: Job, place: Place | None) -> None:
+        """Write both structs of a slot: what stays as it is once, the rest for every batch."""
         address = self.backend.address
+        batch, splice = slot.host_struct[: len(BATCH)], slot.host_struct[len(BATCH) :]
+        if slot.room is not self._room:
+            slot.room = self._room
+            batch[:] = fill(BATCH, self._fixed(slot))
+            splice[_IN_SPLICE["doc_ids"]] = address(slot.doc_ids)
         size, documents = slot.loaded
-        arrays = {name: address(array) for name, array in self._work.items()}
-        arrays |= {
-            name: address(getattr(slot, name))
-            for name in ("doc_begin", "doc_ids", "doc_flags", "counters")
-        }
         options = _FIND_ADDED * self._tables.finds_added[job.with_special]
         options |= _CHECK_NORMAL * self._normalizes | _LEARN * self._learn
+        is_half = job.bits == 16  # noqa: PLR2004
+        for name, value in (
+            ("text", address(slot.here)), ("size", size), ("documents", documents),
+            ("tiles", -(-size // self._base.tile)), ("options", options),
+            ("ids", 0 if is_half else address(slot.ids)),
+            ("ids16", address(slot.ids) if is_half else 0),
+        ):  # fmt: skip
+            batch[_IN_BATCH[name]] = value
+        splice[_IN_SPLICE["documents"]] = documents
+        splice[_IN_SPLICE["out_offsets"]] = 0 if place is None else address(place.offsets)
+        if place is not None:
+            splice[_IN_SPLICE["base"]] = place.base
+            splice[_IN_SPLICE["before_count"]] = place.before
+            splice[_IN_SPLICE["behind_count"]] = place.behind
+
+    def _fixed(self, slot: Slot) -> dict[str, int]:
+        address = self.backend.address
+        own = ("doc_begin", "doc_ids", *_PER_SLOT)
         return {
             **batch_numbers(self._room),
-            **arrays,
-            "text": address(slot.here),
-            "ids16" if job.bits == 16 else "ids": address(slot.ids),  # noqa: PLR2004
+            **{name: address(array) for name, array in self._work.items()},
+            **{name: address(getattr(slot, name)) for name in own},
             "id_capacity": slot.size,
-            "size": size,
-            "documents": documents,
-            "tiles": -(-size // self._base.tile),
-            "options": options,
         }
 
     def outcome(self, slot: Slot) -> Outcome:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokenmill._batch import TokenBatch
 from tokenmill._cuda.backend import connect_cupy
-from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Slot
+from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Place, Slot
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.ring import Ring
 from tokenmill._cuda.selftest import sample_texts
@@ -19,7 +19,6 @@ from tokenmill._cuda.splice import (
     CpuEngine,
     Encoded,
     Frame,
-    Place,
     frame_of,
     place_batch,
 )
@@ -32,7 +31,7 @@ from tokenmill._options import bits_of, modes, texts_of, thread_count
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -276,26 +275,21 @@ class GpuTokenizer:
         if self._last is not None:
             self._backend.wait(self._last)
 
-    def _batches(self, parts: Sequence[Part], call: _Call) -> Iterator[tuple[Encoded, int]]:
-        """Encode batch after batch; each lies in the slot until the next is asked for.
-
-        With each comes the number of its first document.
-        """
-        for part in parts:
-            for begin, end in part.batches(self.batch_bytes):
-                size = int(part.offsets[end] - part.offsets[begin])
-                slot = self._slot_for(min(size, self._longest), end - begin)
-                if size > self._longest:
-                    outcome = Outcome(1, 0, None)
-                    replaced = call.cpu.replace_long(self._backend, part, begin)
-                    self._backend.upload(slot.doc_ids[:2], np.zeros(2, np.uint32))
-                    yield Encoded(slot, outcome, replaced), part.first + begin
-                    continue
-                self._engine.load(slot, part, begin, end)
-                self._engine.launch(slot, call.job)
-                outcome = self._engine.outcome(slot)
-                some = call.cpu.replace(self._backend, part, begin, outcome)
-                yield Encoded(slot, outcome, some), part.first + begin
+    def _encode(self, part: Part, begin: int, end: int, call: _Call, place: Place) -> Any:  # noqa: ANN401
+        """Encode one batch, and return its ids."""
+        size = int(part.offsets[end] - part.offsets[begin])
+        slot = self._slot_for(min(size, self._longest), end - begin)
+        if size > self._longest:
+            replaced = call.cpu.replace_long(self._backend, part, begin)
+            self._backend.upload(slot.doc_ids[:2], np.zeros(2, np.uint32))
+            batch = Encoded(slot, Outcome(1, 0, None), replaced)
+        else:
+            self._engine.load(slot, part, begin, end)
+            self._engine.launch(slot, call.job, place)
+            outcome = self._engine.outcome(slot)
+            some = call.cpu.replace(self._backend, part, begin, outcome)
+            batch = Encoded(slot, outcome, some)
+        return place_batch(self._backend, batch, call.frame, place, call.job.bits)
 
     def _slot_for(self, size: int, documents: int) -> Slot:
         slot = self._slot
@@ -308,14 +302,14 @@ class GpuTokenizer:
 
     def _to_device(self, parts: Sequence[Part], call: _Call) -> tuple[Any, Any]:
         backend = self._backend
-        documents = sum(map(len, parts))
-        offsets = backend.zeros(documents + 1, np.int64)
+        offsets = backend.zeros(sum(map(len, parts)) + 1, np.int64)
+        around = (call.frame.before.size, call.frame.behind.size)
         pieces, base = [], 0
-        for batch, first in self._batches(parts, call):
-            own = offsets[first : first + batch.outcome.documents + 1]
-            place = Place(base, own, call.job.bits)
-            pieces.append(place_batch(backend, batch, call.frame, place))
-            base += int(pieces[-1].size)
+        for part in parts:
+            for begin, end in part.batches(self.batch_bytes):
+                own = offsets[part.first + begin : part.first + end + 1]
+                pieces.append(self._encode(part, begin, end, call, Place(own, base, *around)))
+                base += int(pieces[-1].size)
         if len(pieces) == 1:
             return pieces[0], offsets
         ids = backend.empty(base, np.uint16 if call.job.bits == 16 else np.uint32)  # noqa: PLR2004

@@ -164,6 +164,11 @@ def _struct(name: str, fields: tuple[Field, ...]) -> str:
     return f"struct {name} {{\n{lines}}};\n"
 
 
+def places(fields: tuple[Field, ...]) -> dict[str, int]:
+    """Return the number of each field."""
+    return {field.name: number for number, field in enumerate(fields)}
+
+
 def fill(fields: tuple[Field, ...], values: Mapping[str, int]) -> NDArray[np.uint64]:
     """Return the bytes of a struct; a pointer that is not given is null."""
     unknown = values.keys() - {field.name for field in fields}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._cuda.backend import Backend
-    from tokenmill._cuda.engine import Outcome, Slot
+    from tokenmill._cuda.engine import Outcome, Place, Slot
     from tokenmill._cuda.texts import Part
 
 _INVALID = np.uint32(1 << FLAGS.index("invalid_utf8"))
@@ -124,29 +124,27 @@ class Encoded:
     replaced: Replaced | None
 
 
-@dataclass(frozen=True)
-class Place:
-    """Where the results of a batch go: behind `base` ids, into these offsets, as such numbers."""
+def place_batch(backend: Backend, batch: Encoded, frame: Frame, place: Place, bits: int) -> Any:  # noqa: ANN401
+    """Return the ids of a batch in an array of their own.
 
-    base: int
-    offsets: Any
-    bits: int
-
-
-def place_batch(backend: Backend, batch: Encoded, frame: Frame, place: Place) -> Any:  # noqa: ANN401
-    """Return the ids of a batch in an array of their own, and write its offsets."""
+    Its offsets are written anew where the CPU encoded some of it, which the launches of the batch
+    did not know.
+    """
     slot, outcome = batch.slot, batch.outcome
-    is_half = place.bits == 16  # noqa: PLR2004
-    arrays: dict[str, NDArray[Any]] = {}
+    is_half = bits == 16  # noqa: PLR2004
+    dtype = np.uint16 if is_half else np.uint32
     total = outcome.count + frame.size * outcome.documents
+    if batch.replaced is None and not frame.size:
+        ids = backend.empty(total, dtype)
+        backend.copy(ids, (slot.ids16() if is_half else slot.ids)[:total])
+        return ids
+    arrays: dict[str, NDArray[Any]] = {"before": frame.before, "behind": frame.behind}
     if batch.replaced is not None:
         doc_ids = backend.to_host(slot.doc_ids[: outcome.documents + 1])
-        arrays = _origins(doc_ids, batch.replaced, frame)
+        arrays |= _origins(doc_ids, batch.replaced, frame)
         total = int(arrays["out_begin"][-1])
-    if frame.size:
-        arrays |= {"before": frame.before, "behind": frame.behind}
     kept = {name: backend.asarray(array) for name, array in arrays.items()}
-    ids = backend.empty(total, np.uint16 if is_half else np.uint32)
+    ids = backend.empty(total, dtype)
     values = {name: backend.address(array) for name, array in kept.items()} | {
         "documents": outcome.documents,
         "total": total,
@@ -159,10 +157,9 @@ def place_batch(backend: Backend, batch: Encoded, frame: Frame, place: Place) ->
         "out_offsets": backend.address(place.offsets),
     }
     struct = backend.asarray(fill(SPLICE, values))
-    _launch(backend, "place_offsets", outcome.documents + 1, _OFFSETS_PER_BLOCK, struct)
-    if not kept:
-        backend.copy(ids, (slot.ids16() if is_half else slot.ids)[:total])
-    elif total:
+    if batch.replaced is not None:
+        _launch(backend, "place_offsets", outcome.documents + 1, _OFFSETS_PER_BLOCK, struct)
+    if total:
         _launch(backend, "splice_ids", total, _IDS_PER_BLOCK, struct)
     return ids
 

@@ -30,21 +30,28 @@ TM_DEVICE void write_starts(const Batch* batch, const Text& text, u32 t, Outcome
 #if TM_FAMILY != 0
 
 TM_DEVICE void store_masks(u32* masks, u32 i, const Masks& m) {
-    masks[kMaskLetter * TM_MASK_WORDS + i] = m.letter;
-    masks[kMaskNumber * TM_MASK_WORDS + i] = m.number;
-    masks[kMaskWhite * TM_MASK_WORDS + i] = m.white;
-    masks[kMaskSpace * TM_MASK_WORDS + i] = m.space;
-    masks[kMaskApostrophe * TM_MASK_WORDS + i] = m.apostrophe;
-    masks[kMaskInside * TM_MASK_WORDS + i] = m.inside;
+    u32* const at = masks + i;
+    at[kMaskLetter * TM_MASK_WORDS] = m.letter;
+    at[kMaskNumber * TM_MASK_WORDS] = m.number;
+    at[kMaskWhite * TM_MASK_WORDS] = m.white;
+    at[kMaskSpace * TM_MASK_WORDS] = m.space;
+    at[kMaskInside * TM_MASK_WORDS] = m.inside;
+#if TM_CONTRACTION != 0
+    at[kMaskApostrophe * TM_MASK_WORDS] = m.apostrophe;
+#endif
 #if TM_FAMILY >= 2
-    masks[kMaskNewline * TM_MASK_WORDS + i] = m.newline;
+    at[kMaskNewline * TM_MASK_WORDS] = m.newline;
+#endif
+#if TM_TAIL == 2
+    at[kMaskSlash * TM_MASK_WORDS] = m.slash;
 #endif
 #if TM_CASED
-    masks[kMaskUpper * TM_MASK_WORDS + i] = m.upper;
-    masks[kMaskLower * TM_MASK_WORDS + i] = m.lower;
-    masks[kMaskHard * TM_MASK_WORDS + i] = m.hard;
-    masks[kMaskSlash * TM_MASK_WORDS + i] = m.slash;
-    masks[kMaskHan * TM_MASK_WORDS + i] = m.han;
+    at[kMaskUpper * TM_MASK_WORDS] = m.upper;
+    at[kMaskLower * TM_MASK_WORDS] = m.lower;
+    at[kMaskHard * TM_MASK_WORDS] = m.hard;
+#endif
+#if TM_ISOLATE_HAN
+    at[kMaskHan * TM_MASK_WORDS] = m.han;
 #endif
 }
 

@@ -67,42 +67,51 @@ TM_DEVICE u32 contraction_size(const Text& text, u32 position) {
     return is_long && !begins_document(text, position + 2) ? 3 : 0;
 }
 
-// The first characters of groups of at most TM_DIGITS numbers. `hard`: the count is not known.
+// Numbers of single bytes in groups of three, in a window that begins with the given count of them
+// in an open group: every third one, as long as the three before it are of the same run.
+TM_DEVICE u64 every_third(u64 seeds, u64 behind, bool is_open, u32 count) {
+    if (is_open) {
+        const u32 first = count == 0 ? 0 : 3 - count;
+        const u64 upto = (u64{2} << first) - 2;
+        seeds |= (behind & upto) == upto ? u64{1} << first : 0;
+    }
+    const u64 third = behind & behind << 1 & behind << 2;
+    u64 starts = seeds;
+    for (u64 next = seeds; next != 0;) {
+        next = next << 3 & third;
+        starts |= next;
+    }
+    return starts;
+}
+
+// The first characters of groups of at most TM_DIGITS numbers, or of runs. `hard`: the count of
+// those before the window is not known.
 TM_DEVICE u64 number_starts(const Tile& tile, u32 i, const Window& w, bool& hard) {
     const u64 leads = w.number & ~w.inside;
-    if (TM_DIGITS == 1) {
+    const u64 behind = w.number & w.after(w.number);
+    if (TM_DIGITS == 1 || leads == 0) {
         return leads;
     }
-    const u32 group = TM_DIGITS == 0 ? 1 : TM_DIGITS;
-    const u64 behind = w.number & w.after(w.number);
-    u64 seeds = leads & ~behind;
-    u32 phase = 0;
-    if ((w.number & ~w.begins & 1) != 0) {
-        phase = digits_before(tile, i, group);
-        hard |= phase == kUnknown;
-        seeds &= ~u64{1};
+    if (TM_DIGITS == 0) {
+        return leads & ~behind;
     }
-    if (group == 3 && (w.number & w.inside) == 0) {
-        // Single bytes: every third one, as long as the three before it are of the same run.
-        if ((w.number & ~w.begins & 1) != 0) {
-            const u32 first = phase == 0 ? 0 : 3 - phase;
-            const u64 upto = (u64{2} << first) - 2;
-            seeds |= (behind & upto) == upto ? u64{1} << first : 0;
-        }
-        const u64 third = behind & behind << 1 & behind << 2;
-        u64 starts = seeds;
-        for (u64 next = seeds; next != 0;) {
-            next = next << 3 & third;
-            starts |= next;
-        }
-        return starts;
+    u32 count = 0;
+    const bool is_open = (w.number & ~w.begins & 1) != 0;
+    if (is_open) {
+        const u32 before = digits_before(tile, i, TM_DIGITS + (TM_DIGITS == 0));
+        hard |= before == kUnknown;
+        count = before == kUnknown ? 0 : before;
+    }
+    const u64 seeds = leads & ~behind & ~u64(is_open);
+    if (TM_DIGITS == 3 && (w.number & w.inside) == 0) {
+        return every_third(seeds, behind, is_open, count);
     }
     u64 starts = 0;
     for (u64 rest = leads; rest != 0; rest &= rest - 1) {
         const u64 bit = rest & (0 - rest);
-        phase = (seeds & bit) != 0 ? 0 : phase;
-        starts |= phase == 0 ? bit : 0;
-        phase = phase + 1 == group ? 0 : phase + 1;
+        count = (seeds & bit) != 0 ? 0 : count;
+        starts |= count == 0 ? bit : 0;
+        count = count + 1 == TM_DIGITS ? 0 : count + 1;
     }
     return starts;
 }
@@ -146,8 +155,11 @@ TM_DEVICE u64 absorbed_tails(const Tile& tile, u32 i, const Window& w, u64 newli
     if (TM_TAIL == 0 || newline == 0) {
         return 0;
     }
-    const u64 slash = TM_TAIL == 2 && TM_CASED ? tile.window(kMaskSlash, i) : 0;
-    const u64 tail = (newline | slash) & ~w.begins;
+#if TM_TAIL == 2
+    const u64 tail = (newline | tile.window(kMaskSlash, i)) & ~w.begins;
+#else
+    const u64 tail = newline & ~w.begins;
+#endif
     u64 first = newline & w.after(w.other);
     if ((tail & 1) != 0) {
         const u32 absorbed = absorbed_before(tile, i);

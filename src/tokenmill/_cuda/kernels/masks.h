@@ -32,11 +32,11 @@ struct Masks {
     u32 space;
     u32 apostrophe;
     u32 inside;  // bytes of a character behind its first
+    u32 slash;
     // Of cased words only:
     u32 upper;
     u32 lower;
     u32 han;
-    u32 slash;
     u32 hard;  // characters beyond the algebra
 };
 
@@ -77,6 +77,8 @@ TM_DEVICE void push_bytes(u32 bytes, Masks& m) {
 #endif
 #if TM_CASED
     m.upper = push_four(m.upper, between(low, 'A', 'Z') & narrow);
+#endif
+#if TM_TAIL == 2
     m.slash = push_four(m.slash, equal(low, '/') & narrow);
 #endif
 }

@@ -12,15 +12,25 @@ enum MaskName : u32 {
     kMaskNumber,
     kMaskWhite,
     kMaskSpace,
-    kMaskApostrophe,
     kMaskInside,
+#if TM_CONTRACTION != 0
+    kMaskApostrophe,
+#endif
+#if TM_FAMILY >= 2
     kMaskNewline,
+#endif
+#if TM_TAIL == 2
+    kMaskSlash,
+#endif
+#if TM_CASED
     kMaskUpper,
     kMaskLower,
     kMaskHard,
-    kMaskSlash,
+#endif
+#if TM_ISOLATE_HAN
     kMaskHan,
-    kMaskCount = TM_FAMILY == 3 ? 12 : TM_FAMILY == 2 ? 7 : 6,
+#endif
+    kMaskCount,
 };
 
 enum RunEnd : u32 { kRunText, kRunNewline, kRunDocument };
@@ -42,17 +52,32 @@ struct Tile {
 
     TM_DEVICE u32 word(MaskName name, u32 i) const { return masks[name * TM_MASK_WORDS + i]; }
     TM_DEVICE u32 documents(u32 i) const { return document_word(text, first_word + int(i)); }
-    TM_DEVICE u32 han(u32 i) const {
-        return TM_ISOLATE_HAN && TM_CASED ? word(kMaskHan, i) : 0;
+    TM_DEVICE u32 hard(u32 i) const {
+#if TM_CASED
+        return word(kMaskHard, i);
+#else
+        (void)i;
+        return 0;
+#endif
     }
-    TM_DEVICE u32 hard(u32 i) const { return TM_CASED ? word(kMaskHard, i) : 0; }
     TM_DEVICE u32 other(u32 i) const {
-        return ~(word(kMaskLetter, i) | word(kMaskNumber, i) | word(kMaskWhite, i) | han(i));
+        const u32 rest = ~(word(kMaskLetter, i) | word(kMaskNumber, i) | word(kMaskWhite, i));
+#if TM_ISOLATE_HAN
+        return rest & ~word(kMaskHan, i);
+#else
+        return rest;
+#endif
     }
+#if TM_FAMILY >= 2
     // What punctuation takes along behind it, once a newline has begun.
     TM_DEVICE u32 tail(u32 i) const {
-        return word(kMaskNewline, i) | (TM_TAIL == 2 && TM_CASED ? word(kMaskSlash, i) : 0);
+#if TM_TAIL == 2
+        return word(kMaskNewline, i) | word(kMaskSlash, i);
+#else
+        return word(kMaskNewline, i);
+#endif
     }
+#endif
     // Sixteen bytes on both sides of the 32 bytes of word i.
     TM_DEVICE u64 window(MaskName name, u32 i) const {
         const u32 own = word(name, i);
@@ -60,7 +85,7 @@ struct Tile {
     }
 };
 
-TM_DEVICE u32 bits_above(u32 i) { return ~1U << i; }
+#if TM_FAMILY >= 2
 
 // Is the first byte of the window of word i, one of a tail, taken along by punctuation?
 TM_DEVICE u32 absorbed_before(const Tile& tile, u32 i) {
@@ -89,6 +114,8 @@ TM_DEVICE u32 absorbed_before(const Tile& tile, u32 i) {
     }
 }
 
+#endif
+
 // Number characters directly before the window of word i, modulo a group.
 TM_DEVICE u32 digits_before(const Tile& tile, u32 i, u32 group) {
     u32 count = 0;
@@ -114,6 +141,8 @@ TM_DEVICE u32 digits_before(const Tile& tile, u32 i, u32 group) {
     }
 }
 
+#if TM_FAMILY >= 2
+
 // What the blanks meet that reach the end of the window of word i.
 TM_DEVICE u32 blanks_end(const Tile& tile, u32 i) {
     u32 seen = ~0xFFFFU;
@@ -130,6 +159,8 @@ TM_DEVICE u32 blanks_end(const Tile& tile, u32 i) {
     }
     return tile.edges->white;
 }
+
+#endif
 
 // The same three beyond the masks, along the text. Too far for that: the CPU takes the document.
 struct Beyond {

@@ -75,22 +75,28 @@ struct Scanner {
         return end;
     }
 
+    // Leaves the document of a position to the CPU; returns where the next one begins among the 32
+    // bytes at `base`, or ~0.
+    TM_DEVICE u32 skip_document(u32 position, u32 base) const {
+        flag_document(batch, position, kNoSync);
+        const u32 passed = position < base ? 0 : position - base;
+        const u32 rest = document_word(text, int(base >> 5)) & bits_above(passed);
+        return rest == 0 ? ~0U : base + lowest_bit(rest);
+    }
+
     // Bits of the words that begin in the 32 bytes at `base`. `next` becomes the begin of the first
     // word behind them if that is within 32 bytes, or a place behind those; 0: not known.
     TM_DEVICE u32 starts(u32 base, u32& next) const {
         const u32 stop = base + 32 < text.size ? base + 32 : text.size;
-        next = 0;
         u32 bits = 0;
         u32 word = sync_before(base);
+        word = word == ~0U ? skip_document(base, base) : word;
         while (word < stop) {
             bits |= word >= base ? 1U << (word - base) : 0;
-            word = word_end(word, stop + 32);
+            const u32 end = word_end(word, stop + 32);
+            word = end == ~0U ? skip_document(word, base) : end;
         }
-        if (word == ~0U) {
-            flag_document(batch, base, kNoSync);
-            return bits;
-        }
-        next = word;
+        next = word == ~0U ? 0 : word;
         return bits;
     }
 };

@@ -12,6 +12,9 @@ TM_DEVICE i64 begin_in_result(const Splice* job, u64 d) {
 
 TM_KERNEL(256) place_offsets(const Tables*, const Splice* job) {
     const u64 documents = job->documents;
+    if (job->out_offsets == nullptr) {
+        return;
+    }
     for (u64 first = u64(TM_BLOCK) * 256; first <= documents; first += u64(TM_BLOCKS) * 256) {
         TM_THREADS(t, 256) {
             const u64 d = first + t;

@@ -31,6 +31,8 @@ TM_DEVICE u32 four_bytes(const u8* text, u32 position) {
     return funnel(words[0], words[1], (position & 3) * 8);
 }
 
+TM_DEVICE u32 bits_above(u32 i) { return ~1U << i; }
+
 TM_DEVICE bool is_inside(u32 byte) { return (byte & 0xC0) == 0x80; }
 
 // The document that holds a position of the text.
@@ -63,7 +65,7 @@ TM_DEVICE void flag_documents(const Batch* batch, const Text& text, u32 first, u
     while (bits != 0) {
         const u32 i = lowest_bit(bits);
         flag_document(batch, first + i, reason);
-        const u32 behind = document_word(text, int(first >> 5)) & (~1U << i);  // the next document
+        const u32 behind = document_word(text, int(first >> 5)) & bits_above(i);  // the next document
         bits = behind == 0 ? 0 : bits & ~((behind & (0 - behind)) - 1);
     }
 }
