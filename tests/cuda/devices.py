@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from tests.cuda.shim import ShimBackend, build
 
+from tokenmill._cuda.reasons import device_error
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
@@ -104,16 +106,17 @@ class HostDevice(ShimBackend):
         return Graph(self, launches)
 
     def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
-        self.memory -= count * np.dtype(dtype).itemsize
-        if self.memory < 0:
-            raise MemoryError("no room")
-        self._pool.append(super().zeros(count, dtype))
-        return self._pool[-1].view(DeviceMemory)
+        array = self.empty(count, dtype)
+        self._stream.put(lambda: array.fill(0))
+        return array
 
     def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
-        array = self.zeros(count, dtype)
-        array.view(np.uint8)[:] = 0xEE  # whatever was there
-        return array
+        self.memory -= count * np.dtype(dtype).itemsize
+        if self.memory < 0:
+            raise device_error("out_of_memory", "no room")
+        self._pool.append(super().zeros(count, dtype))
+        self._pool[-1].view(np.uint8)[:] = 0xEE  # whatever was there
+        return self._pool[-1].view(DeviceMemory)
 
     def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
         self._pinned.append(np.full(count, 0xEE, dtype))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Connect = Callable[[Mapping[str, int]], "Backend"]
 
 OLDEST = 70  # compute capability 7.0
-_NO_DEVICE = 100  # cudaErrorNoDevice
+_NO_MEMORY, _NO_DEVICE = 2, 100  # cudaErrorMemoryAllocation, cudaErrorNoDevice
 
 
 class Mark(Protocol):
@@ -115,6 +115,10 @@ def memory_errors() -> Iterator[None]:
         yield
     except MemoryError as error:
         raise device_error("out_of_memory", str(error)) from error
+    except RuntimeError as error:
+        if getattr(error, "status", None) != _NO_MEMORY:
+            raise
+        raise device_error("out_of_memory", str(error)) from error
 
 
 def connect_cupy(device: int) -> Connect:
@@ -161,7 +165,12 @@ class CupyBackend:
             )
             try:
                 self._module.compile()
-            except cupy.cuda.compiler.CompileException as error:
+            except (
+                cupy.cuda.compiler.CompileException,
+                ImportError,
+                OSError,
+                RuntimeError,
+            ) as error:
                 raise device_error("compile_failed", str(error)) from error
         self._kernels: dict[str, Any] = {}
 
@@ -266,7 +275,7 @@ class CupyBackend:
         """Record an event on the current stream."""
         with self._device:
             event = self._cupy.cuda.Event(disable_timing=True)
-            event.record()
+            event.record(self._cupy.cuda.get_current_stream())
         return cast("Mark", event)
 
     def wait(self, mark: Any) -> None:  # noqa: ANN401

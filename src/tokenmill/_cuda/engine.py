@@ -174,6 +174,7 @@ class Engine:
         self._base = Capacity(0, 0, backend.processors, tile)
         self._tables = Tables(backend, facts, meta, words or WordCapacity())
         self._work: dict[str, Any] = {}
+        self._has_run = False  # kernels are loaded when they first run, which cannot be captured
         self._room = self._capacity(0, 0)
 
     def _capacity(self, size: int, documents: int) -> Capacity:
@@ -225,7 +226,8 @@ class Engine:
         self._fill(slot, job, place)
         self.backend.upload(slot.struct, slot.host_struct)
         step = power_of_two(size, SMALLEST)
-        if step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step):
+        fits = step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step)
+        if fits and self._has_run:
             key = (step, job.with_special)
             if key not in slot.graphs:
                 grid = self._capacity(step, self._documents_of(step))
@@ -233,6 +235,7 @@ class Engine:
             slot.graphs[key].launch()
         else:
             self._run(self._capacity(size, documents), slot, job)
+            self._has_run = True
         self.backend.download(slot.host_counters, slot.counters)
         slot.done = self.backend.mark()
 

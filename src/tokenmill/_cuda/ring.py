@@ -178,10 +178,11 @@ class Ring:
         if lane is not None:
             self._drain(run, lane)
         if lane is None or not lane.holds(size, documents):
-            self._lanes[number] = None
             size = max(size, 0 if lane is None else lane.slot.size)
             self._settle()
+            lane = self._lanes[number] = None  # gives its memory back
             lane = self._lanes[number] = Lane(self._engine, size, documents)
+            self._backend.mark().synchronize()  # its memory is cleared on the stream of the call
         return lane
 
     def _settle(self) -> None:

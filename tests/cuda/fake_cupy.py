@@ -1,0 +1,179 @@
+"""What CupyBackend calls of CuPy, over numpy and the host library: its calls, not its ways."""
+
+# ruff: noqa: ANN401 -- the names and freedoms are CuPy's
+from __future__ import annotations
+
+import ctypes
+import re
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from tests.cuda.shim import ShimBackend, build
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE = 1, 2, 3
+
+
+class CudaError(RuntimeError):
+    """An error of the runtime, with its number."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"cuda error {status}")
+        self.status = status
+
+
+class CompileError(Exception):
+    """The device compiler's."""
+
+
+class Array(np.ndarray[Any, Any]):
+    """An array of the device."""
+
+    @property
+    def data(self) -> Any:
+        whole: Any = self
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        memory = SimpleNamespace(ptr=whole.ctypes.data, size=whole.nbytes)
+        return SimpleNamespace(ptr=self.ctypes.data, mem=memory)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return {}
+
+    def get(self) -> NDArray[Any]:
+        return np.array(self)
+
+
+class Context:
+    """Something that can be made the current one."""
+
+    current: ClassVar[Context | None] = None
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class Device(Context):
+    """The only one."""
+
+    attributes: ClassVar = {"MultiProcessorCount": 2}
+    compute_capability = "90"
+
+    def __init__(self, number: int) -> None:
+        assert number == 0
+
+
+class Stream(Context):
+    """A stream whose work is done at once; captured launches are kept instead."""
+
+    ptr = 77
+    now: ClassVar[list[Stream]] = []
+    recording: list[Any] | None = None
+
+    def __init__(self, non_blocking: bool = False) -> None:
+        self.non_blocking = non_blocking
+
+    def __enter__(self) -> Stream:
+        Stream.now.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Stream.now.pop()
+
+    def begin_capture(self) -> None:
+        self.recording = []
+
+    def end_capture(self) -> Any:
+        kept, self.recording = self.recording or [], None
+        return SimpleNamespace(launch=lambda: [launch() for launch in kept])
+
+    def wait_event(self, event: Any) -> None:
+        assert event.recorded
+
+
+Stream.now.append(Stream())
+
+
+class Event:
+    def __init__(self, disable_timing: bool) -> None:
+        assert disable_timing
+        self.recorded = False
+
+    def record(self, stream: Stream) -> None:
+        assert stream is Stream.now[-1]
+        self.recorded = True
+
+    def synchronize(self) -> None:
+        assert self.recorded
+
+
+def copy_memory(target: int, source: int, size: int, kind: int, stream: int) -> None:
+    assert kind in (HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE)
+    assert stream == Stream.ptr
+    ctypes.memmove(target, source, size)
+
+
+def make(folder: Path) -> ModuleType:
+    """Return the module; kernels are compiled into the folder."""
+    pinned: list[NDArray[np.uint8]] = []
+
+    def alloc_pinned(size: int) -> NDArray[np.uint8]:
+        pinned.append(np.empty(size, np.uint8))
+        return pinned[-1]
+
+    def attributes_of(address: int) -> Any:
+        inside = (0 <= address - p.ctypes.data < max(p.nbytes, 1) for p in pinned)
+        return SimpleNamespace(type=int(any(inside)))
+
+    def compiled(code: str, options: tuple[str, ...], backend: str) -> Any:
+        assert (options[0], backend) == ("-std=c++17", "nvrtc")
+        assert "struct Tables" in code
+        pairs = [re.fullmatch(r"-D(\w+)=(\d+)", option) for option in options[1:]]
+        shim = ShimBackend(build(folder, {p[1]: int(p[2]) for p in pairs if p}))
+
+        def kernel(name: str) -> Any:
+            def call(grid: tuple[int], block: tuple[int], given: tuple[Any, Any]) -> None:
+                assert [type(value) for value in given] == [np.uint64, np.uint64]
+                recording = Stream.now[-1].recording
+                args = (name, *grid, *block, *map(int, given))
+                if recording is None:
+                    shim.launch(*args)
+                else:
+                    recording.append(lambda: shim.launch(*args))
+
+            return call
+
+        return SimpleNamespace(compile=lambda: None, get_function=kernel)
+
+    aligned = ShimBackend.zeros
+    cupy = ModuleType("cupy")
+    runtime = SimpleNamespace(
+        CUDARuntimeError=CudaError, getDeviceCount=lambda: 1, memGetInfo=lambda: (1 << 30, 1 << 31),
+        memcpyAsync=copy_memory, memcpyHostToDevice=HOST_TO_DEVICE, memoryTypeHost=1,
+        memcpyDeviceToHost=DEVICE_TO_HOST, memcpyDeviceToDevice=DEVICE_TO_DEVICE,
+        pointerGetAttributes=attributes_of,
+    )  # fmt: skip
+    members = {
+        "cuda": SimpleNamespace(
+            runtime=runtime, compiler=SimpleNamespace(CompileException=CompileError),
+            Device=Device, Stream=Stream, Event=Event, alloc_pinned_memory=alloc_pinned,
+            get_current_stream=lambda: Stream.now[-1],
+        ),
+        "RawModule": compiled,
+        "zeros": lambda count, dtype: aligned(Any, count, dtype).view(Array),
+        "empty": lambda count, dtype: aligned(Any, count, dtype).view(Array),
+        "asarray": lambda array: array,
+        "get_default_memory_pool": lambda: SimpleNamespace(free_bytes=lambda: 5),
+    }  # fmt: skip
+    for name, value in members.items():
+        setattr(cupy, name, value)
+    return cupy
