@@ -9,6 +9,7 @@ import numpy as np
 from tests.cuda.shim import ShimBackend, build
 
 from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.tables import defines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,10 +20,6 @@ if TYPE_CHECKING:
 INVALID, NOT_NORMALIZED, ADDED, NO_SYNC = 1, 2, 4, 16
 FIND_ADDED = 1
 ARRIVAL, FLAGGED = 9, 8
-RULE = (
-    "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
-    "fold_long_s",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -36,15 +33,6 @@ class Bounds:
     counters: NDArray[np.uint32]
 
 
-def macros(facts: Mapping[str, Any], tile: int, **more: int) -> dict[str, int]:
-    """Return what the kernels of a tokenizer are compiled with."""
-    out = {f"TM_{name.upper()}": facts["rule"][name] for name in RULE}
-    out["TM_STAGE_SHIFT"] = facts.get("stage_shift", 0)
-    out["TM_STAGE_CLASSES"] = facts.get("stage_classes", 0)
-    out["TM_PARTS_MASK"] = facts["junction_parts_mask"]
-    return out | {"TM_TILE": tile, "TM_PIECES": 1, **more}
-
-
 class BoundsRunner:
     """The kernels of one tokenizer, compiled for one tile size."""
 
@@ -52,7 +40,8 @@ class BoundsRunner:
         self, facts: Mapping[str, Any], folder: Path, tile: int, *, sanitize: str = "", **more: int
     ) -> None:
         self._tile = tile
-        self._library = build(folder, macros(facts, tile, **more), sanitize)
+        macros = defines(facts, tile) | {"TM_PIECES": 1, **more}
+        self._library = build(folder, macros, sanitize, "bound_kernels.h")
         self._back = ShimBackend(self._library)
         names = {field.name for field in TABLES}
         arrays = {k: v for k, v in facts.items() if k in names and isinstance(v, np.ndarray)}

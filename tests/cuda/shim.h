@@ -32,6 +32,7 @@ void shim_set_block(u32 block, u32 blocks) {
 #define TM_BLOCK shim_block
 #define TM_BLOCKS shim_blocks
 #define TM_UNROLL
+#define TM_ROLLED
 
 inline u32 count_bits(u32 x) { return u32(__builtin_popcount(x)); }
 inline u32 count_bits64(u64 x) { return u32(__builtin_popcountll(x)); }
@@ -52,3 +53,5 @@ inline u32 atomicMin(u32* at, u32 value) { const u32 old = *at; if (value < old)
 inline u64 atomicMin(u64* at, u64 value) { const u64 old = *at; if (value < old) *at = value; return old; }
 inline u32 atomicCAS(u32* at, u32 expected, u32 value) { const u32 old = *at; if (old == expected) *at = value; return old; }
 inline void add_up(u32* sum, u32 thread, u32 value) { (void)thread; *sum += value; }
+template <typename T>
+inline T* global_memory(T* at) { return at; }

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 BEFORE = ("clear_batch", "mark_documents", "bounds")  # done by hand here
 SMALL_TABLES = WordCapacity(1 << 20, 1 << 16, 1 << 20)
 PROCESSORS = 2
+# Those that these kernels look at: a vocabulary has one library, whatever its split.
+MACROS = ("TM_PAIR_SHIFT", "TM_PAIR_MASK", "TM_EXACT", "TM_PIECES", "TM_TILE")
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class WordKernels:
     """Tables on the host library, and batches through them."""
 
     def __init__(self, folder: Path, device: Mapping[str, Any], setting: Setting) -> None:
-        macros = defines(device, setting.tile)
+        macros = {name: defines(device, setting.tile)[name] for name in MACROS}
         library = build(folder, macros, setting.sanitize, "word_kernels.h")
         self.backend = ShimBackend(library, setting.shuffle)
         self.setting = setting

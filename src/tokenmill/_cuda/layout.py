@@ -89,7 +89,6 @@ BATCH = _fields("""
     id_base: u32*               // and of all tiles before; tiles + 1
     misses: uint4*              // words that the tables do not know
     miss_capacity: u64
-    miss_first: u32*            // not used: a miss says itself which one stands for it
     miss_lists: u32*            // misses to merge, by class of length
     miss_counts: u32*           // per miss: its ids
     arena: u32*                 // ids of the misses

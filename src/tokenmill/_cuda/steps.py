@@ -136,7 +136,7 @@ def buffers(capacity: Capacity) -> Buffers:
     """
     tiles, misses = capacity.tiles, capacity.miss_count
     masks = tiles * (capacity.tile // 32) + 64
-    per_tile = -(-(tiles + 1) // 16) * 16 + 16384  # scans write whole rounds of their block
+    per_tile = tiles + 1 + 4  # scans read and write four at a time
     return {
         "doc_bits": (masks + 1, np.uint32),
         "doc_flags": (capacity.documents + 1, np.uint32),

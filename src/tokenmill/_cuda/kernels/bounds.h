@@ -55,38 +55,50 @@ TM_DEVICE void store_masks(u32* masks, u32 i, const Masks& m) {
 #endif
 }
 
-// The words of masks on both sides of a tile, with what the runs meet that go on behind them.
-TM_DEVICE void add_neighbour(const Tables* tables, const Batch* batch, const Text& text, bool right,
-                             u32* masks, Edges& edges) {
-    const int first = int(TM_BLOCK * TM_TILE_WORDS) - 1;
-    const u32 i = right ? TM_MASK_WORDS - 1 : 0;
-    const int word = first + int(i);
-    Masks m = {};
-    const bool is_text = word >= 0 && u32(word) * 32 < text.size;
-    if (is_text) {
-        Findings unused = {};
-        m = word_masks<true>(tables, text, word, read_bytes(text.bytes, word), unused);
-    }
-    store_masks(masks, i, m);
-#if TM_FAMILY >= 2 || TM_DIGITS > 1
-    const Beyond beyond = {tables, batch, text};
-    const u32 begin = u32(word) * 32;
-    if (right) {
-        const bool goes_on = is_text && (m.white & ~m.newline) >> 31 != 0;
+// What the runs meet that go on beyond the masks, of which m is the first or the last word.
+TM_DEVICE void look_beyond(const Beyond& beyond, u32 begin, bool is_last, const Masks& m,
+                           Edges& edges) {
+    if (is_last) {
+        const bool goes_on = (m.white & ~m.newline) >> 31 != 0;
         edges.white = goes_on ? beyond.blanks_end(begin + 32) : u32(kRunText);
         return;
     }
-    const bool goes_on = is_text && !begins_document(text, begin);
+    const bool goes_on = !begins_document(beyond.text, begin);
     const u32 tail = m.newline | (TM_TAIL == 2 ? m.slash : 0);
     edges.absorbed = goes_on && (tail & 1) != 0 ? beyond.absorbed_at(begin) : 0;
     edges.digits = 0;
     if (TM_DIGITS > 1 && goes_on && (m.number & 1) != 0) {
         edges.digits = beyond.digits_before(begin, TM_DIGITS > 1 ? TM_DIGITS : 1);
     }
-#else
-    (void)batch;
-    (void)edges;
-#endif
+}
+
+// What a block keeps of its tile.
+struct Kept {
+    u32 masks[kMaskCount * TM_MASK_WORDS];
+    Edges edges;
+    FirstBytes first;
+};
+
+// Word i of the masks: the tile's own words, and one on both sides.
+TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& text, u32 i,
+                        Kept& kept, Outcome& out) {
+    const int word = int(TM_BLOCK * TM_TILE_WORDS + i) - 1;
+    const bool is_own = i - 1 < TM_TILE_WORDS;
+    Masks m = {};
+    Findings found = {};
+    if (word >= 0 && u32(word) * 32 < text.size) {
+        const Bytes32 bytes = read_bytes(text.bytes, word);
+        m = word_masks<true>(tables, text, word, bytes, found);
+        if (is_own) {
+            report(tables, batch, text, word, bytes, kept.first, found);
+        } else if (TM_FAMILY >= 2 || TM_DIGITS > 1) {
+            look_beyond({tables, batch, text}, u32(word) * 32, i != 0, m, kept.edges);
+        }
+    }
+    store_masks(kept.masks, i, m);
+    if (is_own) {
+        out.cuts[i - 1] = found.cuts;
+    }
 }
 
 // Words of a tile that the algebra does not cover.
@@ -97,44 +109,40 @@ struct HardWords {
 
 // By masks. Threads whose bytes the algebra does not cover leave them to others, packed together.
 TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) {
-    TM_SHARED u32 masks[kMaskCount * TM_MASK_WORDS];
+    TM_SHARED Kept kept;
     TM_SHARED Outcome out;
-    TM_SHARED Edges edges;
-    TM_SHARED FirstBytes first;
     TM_SHARED HardWords hard;
     if (TM_BLOCK >= batch->tiles) {
         return;
     }
     const Text text = text_of(batch);
-    const int first_word = int(TM_BLOCK * TM_TILE_WORDS);
+    const u32 first_word = TM_BLOCK * TM_TILE_WORDS;
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
             out.count = 0;
             hard.count = 0;
-            first_bytes(tables, batch, first);
+            kept.edges = {};
+            kept.first.count = 0;
         }
     }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {
-        const int word = first_word + int(t);
-        Masks m = {};
-        Findings found = {};
-        if (u32(word) * 32 < text.size) {
-            const Bytes32 bytes = read_bytes(text.bytes, word);
-            m = word_masks<true>(tables, text, word, bytes, found);
-            report(tables, batch, text, word, bytes, first, found);
-        }
-        store_masks(masks, t + 1, m);
-        out.cuts[t] = found.cuts;
-        if (t < 2) {
-            add_neighbour(tables, batch, text, t == 1, masks, edges);
+        add_first_bytes(tables, batch, t, kept.first);
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        const u32 rounds = t < 2 ? 2 : 1;
+        TM_ROLLED
+        for (u32 round = 0; round < rounds; ++round) {
+            const u32 i = round == 0 ? t + 1 : t * (TM_MASK_WORDS - 1);
+            add_word(tables, batch, text, i, kept, out);
         }
     }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {
-        const Tile tile = {masks, &edges, text, first_word - 1};
+        const Tile tile = {kept.masks, &kept.edges, text, int(first_word) - 1};
         Starts found = {};
-        if (u32(first_word + int(t)) * 32 < text.size) {
+        if ((first_word + t) * 32 < text.size) {
             found = word_starts(tile, t + 1);
         }
         out.starts[t] = u32(found.bits >> 16);
@@ -148,12 +156,14 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
         if (t < hard.count) {
             const Scanner scanner = {tables, batch, text};
             u32 next = 0;
-            out.starts[hard.of[t]] = scanner.starts((u32(first_word) + hard.of[t]) * 32, next);
+            out.starts[hard.of[t]] = scanner.starts((first_word + hard.of[t]) * 32, next);
         }
     }
     TM_SYNC();
 #endif
-    TM_THREADS(t, TM_TILE_WORDS) { write_starts(batch, text, t, out); }
+    TM_THREADS(t, TM_TILE_WORDS) {
+        write_starts(batch, text, t, out);
+    }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
@@ -177,8 +187,12 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
             out.count = 0;
-            first_bytes(tables, batch, first);
+            first.count = 0;
         }
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        add_first_bytes(tables, batch, t, first);
     }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {

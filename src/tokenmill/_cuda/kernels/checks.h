@@ -25,8 +25,7 @@ TM_DEVICE u32 unsafe_ascii(const Tables* tables, const u8* bytes, u32 valid) {
 // Does some added token begin with these bytes? A token that goes on behind the document's end is
 // found too, which costs time and nothing else.
 TM_DEVICE bool is_added_prefix(const Tables* tables, const u8* text, u32 position) {
-    const u64 bytes =
-        u64(four_bytes(text, position + 4)) << 32 | four_bytes(text, position);
+    const u64 bytes = u64(four_bytes(text, position + 4)) << 32 | four_bytes(text, position);
     const u64 count = tables->added_count;
     for (u64 i = 0; i < count; ++i) {
         if ((bytes & tables->added_masks[i]) == tables->added_prefixes[i]) {
@@ -36,9 +35,11 @@ TM_DEVICE bool is_added_prefix(const Tables* tables, const u8* text, u32 positio
     return false;
 }
 
-TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position, u32 valid) {
+// Which of the candidates among 32 bytes do begin one.
+TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position, u32 candidates) {
     u32 found = 0;
-    for (u32 i = 0; i < 32 && (valid >> i & 1) != 0; ++i) {
+    for (u32 rest = candidates; rest != 0; rest &= rest - 1) {
+        const u32 i = lowest_bit(rest);
         const u32 byte = text[position + i];
         if ((read_table(tables->added_first + (byte >> 5)) >> (byte & 31) & 1) != 0) {
             found |= u32(is_added_prefix(tables, text, position + i)) << i;
@@ -53,44 +54,40 @@ struct FirstBytes {
     u32 count;  // above 4: every byte is looked up
 };
 
-TM_DEVICE void first_bytes(const Tables* tables, const Batch* batch, FirstBytes& out) {
-    out.count = 0;
+// Thread t adds its share to what begins as a count of 0.
+TM_DEVICE void add_first_bytes(const Tables* tables, const Batch* batch, u32 t, FirstBytes& out) {
     if ((batch->options & kFindAdded) == 0) {
         return;
     }
-    for (u32 word = 0; word < 8; ++word) {
-        for (u32 rest = tables->added_first[word]; rest != 0; rest &= rest - 1) {
-            if (out.count < 4) {
-                out.spread[out.count] = (word << 5 | lowest_bit(rest)) * 0x01010101U;
+    for (u32 byte = t; byte < 256; byte += TM_TILE_WORDS) {
+        if ((read_table(tables->added_first + (byte >> 5)) >> (byte & 31) & 1) != 0) {
+            const u32 place = atomicAdd(&out.count, 1);
+            if (place < 4) {
+                out.spread[place] = byte * 0x01010101U;
             }
-            ++out.count;
         }
     }
 }
 
-// The 32 bytes of a word of the text.
-struct Bytes32 {
-    uint4 low;
-    uint4 high;
-};
-
-// Not 0 where one of four bytes equals the one that `spread` has four times.
-TM_DEVICE u32 any_equal(u32 four, u32 spread) {
+// Not 0 where one of four bytes may equal the one that `spread` has four times.
+TM_DEVICE u32 may_equal(u32 four, u32 spread) {
     const u32 zero = four ^ spread;
     return (zero - 0x01010101U) & ~zero & 0x80808080U;
 }
 
-TM_DEVICE bool may_begin_added(const FirstBytes& first, const Bytes32& b) {
+// Which of 32 bytes may begin an added token.
+TM_DEVICE u32 may_begin_added(const FirstBytes& first, const Bytes32& b) {
     if (first.count > 4) {
-        return true;
+        return ~0U;
     }
     u32 found = 0;
     for (u32 i = 0; i < first.count; ++i) {
         const u32 spread = first.spread[i];
-        found |= any_equal(b.low.x, spread) | any_equal(b.low.y, spread) |
-                 any_equal(b.low.z, spread) | any_equal(b.low.w, spread) |
-                 any_equal(b.high.x, spread) | any_equal(b.high.y, spread) |
-                 any_equal(b.high.z, spread) | any_equal(b.high.w, spread);
+        u32 mask = 0;
+#define TM_PUSH(bytes) mask = push_four(mask, may_equal(bytes, spread));
+        TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
+#undef TM_PUSH
+        found |= mask;
     }
-    return found != 0;
+    return found;
 }

@@ -1,5 +1,5 @@
-// Where words begin, by bit algebra on windows of 64 bytes around the 32 of a thread. The CPU's twin
-// is core/split/split-inl.h; here documents are edges in the midst of a window, and nothing is
+// Where words begin, by bit algebra on windows of 64 bytes around the 32 of a thread. The CPU's
+// twin is core/split/split-inl.h; here documents are edges in the midst of a window, and nothing is
 // carried from the left: what a window cannot see is looked up by runs.h.
 #pragma once
 
@@ -35,8 +35,8 @@ TM_DEVICE Window window_of(const Tile& tile, u32 i) {
     w.inside = tile.window(kMaskInside, i);
     w.other = ~(w.letter | w.number | w.white);
     const u32 own = tile.documents(i);
-    w.begins = u64(funnel(own, tile.documents(i + 1), 16)) << 32 |
-               funnel(tile.documents(i - 1), own, 16);
+    w.begins =
+        u64(funnel(own, tile.documents(i + 1), 16)) << 32 | funnel(tile.documents(i - 1), own, 16);
     return w;
 }
 
@@ -50,21 +50,19 @@ TM_DEVICE u64 last_of_white_runs(const Window& w, u64 ends_too) {
     return last;
 }
 
-// Bytes of the contraction at an apostrophe, or 0.
-TM_DEVICE u32 contraction_size(const Text& text, u32 position) {
+// Bytes of the contraction at an apostrophe, or 0; `edges` has bit i set where a document begins
+// i + 1 bytes behind it.
+TM_DEVICE u32 contraction_size(const Text& text, u32 position, u32 edges) {
     const u32 bytes = four_bytes(text.bytes, position);
     const u32 fold = TM_CONTRACTION == 2 ? 0x20 : 0;
     const u32 a = (bytes >> 8 & 255) | fold;
     const u32 b = (bytes >> 16 & 255) | fold;
-    if (begins_document(text, position + 1)) {
-        return 0;
-    }
     if (a == 's' || a == 't' || a == 'm' || a == 'd') {
-        return 2;
+        return (edges & 1) == 0 ? 2 : 0;
     }
     const bool long_s = TM_CONTRACTION == 2 && TM_FOLD_LONG_S && (bytes >> 8 & 0xFFFF) == 0xBFC5;
     const bool is_long = ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') || long_s;
-    return is_long && !begins_document(text, position + 2) ? 3 : 0;
+    return is_long && (edges & 3) == 0 ? 3 : 0;
 }
 
 // Numbers of single bytes in groups of three, in a window that begins with the given count of them
@@ -139,7 +137,7 @@ TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
     const u64 apostrophes = tile.window(kMaskApostrophe, i) & other & (kOwn | kOwn >> 3);
     for (u64 rest = apostrophes; rest != 0; rest &= rest - 1) {
         const u32 at = lowest_bit64(rest);
-        const u32 size = contraction_size(tile.text, base + at);
+        const u32 size = contraction_size(tile.text, base + at, u32(w.begins >> at >> 1));
         if (size != 0) {
             starts = (starts & ~(u64{2} << at)) | u64{1} << (at + size);
         }
@@ -195,11 +193,12 @@ TM_DEVICE u64 white_starts(const Tile& tile, u32 i, const Window& w, u64 newline
 #if TM_CONTRACTION != 0
 
 // Alone in front: the contraction is a word, so another one begins behind it.
-TM_DEVICE u64 with_contractions(const Tile& tile, u32 i, u64 apostrophes, u64 starts) {
+TM_DEVICE u64 with_contractions(const Tile& tile, u32 i, const Window& w, u64 apostrophes,
+                                u64 starts) {
     const u32 base = u32(tile.first_word + int(i)) * 32 - 16;
     for (u64 rest = apostrophes & (kOwn | kOwn >> 3); rest != 0; rest &= rest - 1) {
         const u32 at = lowest_bit64(rest);
-        const u32 size = contraction_size(tile.text, base + at);
+        const u32 size = contraction_size(tile.text, base + at, u32(w.begins >> at >> 1));
         starts |= size == 0 ? 0 : u64{1} << (at + size);
     }
     return starts;
@@ -207,12 +206,13 @@ TM_DEVICE u64 with_contractions(const Tile& tile, u32 i, u64 apostrophes, u64 st
 
 // Attached to the letters before it. Of two in a row only the first one is, so where the one
 // before may be cut off by the window, the DFA must say.
-TM_DEVICE u64 with_suffixes(const Tile& tile, u32 i, u64 apostrophes, u64 starts, bool& hard) {
+TM_DEVICE u64 with_suffixes(const Tile& tile, u32 i, const Window& w, u64 apostrophes, u64 starts,
+                            bool& hard) {
     const u32 base = u32(tile.first_word + int(i)) * 32 - 16;
     u64 ends = 0;
     for (u64 rest = apostrophes & (kOwn | kOwn >> 6); rest != 0; rest &= rest - 1) {
         const u32 at = lowest_bit64(rest);
-        const u32 size = contraction_size(tile.text, base + at);
+        const u32 size = contraction_size(tile.text, base + at, u32(w.begins >> at >> 1));
         if (size != 0) {
             hard |= (ends >> at & 1) != 0;
             starts &= ~(((u64{1} << size) - 1) << at);
@@ -263,9 +263,9 @@ TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
 #if TM_CONTRACTION != 0
     const u64 apostrophes = tile.window(kMaskApostrophe, i) & other;
 #if TM_CASED
-    starts = with_suffixes(tile, i, apostrophes & after_letter, starts, hard);
+    starts = with_suffixes(tile, i, w, apostrophes & after_letter, starts, hard);
 #else
-    starts = with_contractions(tile, i, apostrophes, starts);
+    starts = with_contractions(tile, i, w, apostrophes, starts);
 #endif
 #endif
     return {starts, hard};

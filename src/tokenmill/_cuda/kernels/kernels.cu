@@ -3,8 +3,7 @@
 
 #include "batch.h"
 
-#include "bounds.h"
-#include "clear.h"
+#include "bound_kernels.h"
 
 #include "word_kernels.h"
 

@@ -47,11 +47,6 @@ struct Findings {
     u32 cuts;  // between neighbours of three bytes that no token holds side by side
 };
 
-// The high bits of four bytes become the lowest bits of a mask: a product that moves them together.
-TM_DEVICE u32 push_four(u32 mask, u32 high_bits) {
-    return funnel(high_bits * 0x00204081U, mask, 28);
-}
-
 // High bits where a byte below 0x80 is at least `first` and not above `last`.
 TM_DEVICE u32 between(u32 bytes, u32 first, u32 last) {
     return (bytes + (0x80 - first) * 0x01010101U) & ~(bytes + (0x7F - last) * 0x01010101U);
@@ -83,19 +78,10 @@ TM_DEVICE void push_bytes(u32 bytes, Masks& m) {
 #endif
 }
 
-TM_DEVICE Bytes32 read_bytes(const u8* text, int word) {
-    const uint4* const at = (const uint4*)text + 2 * word;
-    return {read_once(at), read_once(at + 1)};
-}
-
 TM_DEVICE u32 non_ascii(const Bytes32& b) {
     return (b.low.x | b.low.y | b.low.z | b.low.w | b.high.x | b.high.y | b.high.z | b.high.w) &
            0x80808080U;
 }
-
-#define TM_EACH_FOUR_BACKWARDS(b, CALL) \
-    CALL(b.high.w) CALL(b.high.z) CALL(b.high.y) CALL(b.high.x) \
-    CALL(b.low.w) CALL(b.low.z) CALL(b.low.y) CALL(b.low.x)
 
 TM_DEVICE void push_all(const Bytes32& b, Masks& m) {
 #define TM_PUSH(bytes) push_bytes(bytes, m);
@@ -111,15 +97,17 @@ struct WideBytes {
 TM_DEVICE WideBytes wide_bytes(const Bytes32& b) {
     u32 wide = 0;
     u32 inside = 0;
-#define TM_PUSH(bytes)                                         \
-    wide = push_four(wide, (bytes) & 0x80808080U);             \
+#define TM_PUSH(bytes)                             \
+    wide = push_four(wide, (bytes) & 0x80808080U); \
     inside = push_four(inside, (bytes) & ~((bytes) << 1) & 0x80808080U);
     TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
 #undef TM_PUSH
     return {wide & ~inside, inside};
 }
 
-TM_DEVICE u32 when(u32 bit, u32 mask) { return mask & (0 - (bit & 1)); }
+TM_DEVICE u32 when(u32 bit, u32 mask) {
+    return mask & (0 - (bit & 1));
+}
 
 TM_DEVICE u32 rule_class(const Tables* tables, u32 code) {
     return class_of(tables->rule_basic, tables->rule_page_of, tables->rule_pages, code);
@@ -148,35 +136,74 @@ TM_DEVICE void add_char(u32 bits, u32 code, u32 mask, Masks& m) {
 #endif
 }
 
-TM_DEVICE bool are_joined(const Tables* tables, u32 left, u32 right) {
-    const tokenmill::vocab::JunctionFilter filter = {
-        tables->junction_words, tables->junction_flags,
-        (const TmU64*)tables->junction_parts,  // not the same name everywhere
-        TM_PARTS_MASK};
-    return filter.joined(left, right);
+using tokenmill::vocab::JunctionFilter;
+
+// The tables that nearly every wide character needs; pointers to the others are read when needed.
+struct Nearby {
+    const u8* basic;
+    JunctionFilter junctions;  // without the parts
+};
+
+TM_DEVICE Nearby nearby(const Tables* tables) {
+    return {global_memory(tables->rule_basic),
+            {global_memory(tables->junction_words), global_memory(tables->junction_flags), nullptr,
+             TM_PARTS_MASK}};
+}
+
+TM_DEVICE u32 rule_class(const Tables* tables, const Nearby& near, u32 code) {
+    return code < 0x10000 ? near.basic[code] : rule_class(tables, code);
+}
+
+TM_DEVICE bool are_joined(const Tables* tables, JunctionFilter filter, u32 left, u32 right) {
+    if (filter.paired(left, right) != 0) {
+        return true;
+    }
+    const u32 contexts = filter.flags[left] & (filter.flags[right] >> 4);
+    if (contexts == 0) {
+        return false;
+    }
+    filter.parts = (const TmU64*)global_memory(tables->junction_parts);
+    return filter.joined_in_part(left, right, contexts);
+}
+
+// A wide character that begins before a word and ends in it or before it.
+struct Incoming {
+    Char c;
+    int end;  // counted from the word's begin; below 0: there is none
+};
+
+// `head` are the first four bytes of the word.
+TM_DEVICE Incoming incoming_char(const Text& text, int word, u32 begins, u32 head) {
+    if (word == 0 || (begins & 1) != 0) {
+        return {{}, -1};
+    }
+    const u32 tail = ((const u32*)text.bytes)[word * 8 - 1];
+    const u32 edges = document_word(text, word - 1) >> 28 | begins << 4;
+    u32 back = 1;  // bytes back to where it begins
+    for (u32 k = 1; k < 4; ++k) {
+        const bool goes_on = is_inside(tail >> (32 - 8 * k)) && (edges >> (4 - k) & 1) == 0;
+        back += back == k && goes_on ? 1 : 0;
+    }
+    const u32 bytes = funnel(tail, head, (4 - back) * 8);
+    const Char c = wide_char(bytes, edges >> (5 - back));
+    return {c, (bytes & 0xC0) == 0xC0 && c.is_valid ? int(c.size) - int(back) : -1};
 }
 
 // Walks the wide characters of a word: their classes (if there is a rule), and all that is found
 // about them. `leads` are their first bytes, `m.inside` the others.
 template <bool kHasRule>
-TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, u32 leads, Masks& m,
-                              Findings& found) {
+TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, u32 head, u32 leads,
+                              Masks& m, Findings& found) {
     const u32 base = u32(word) * 32;
     const u32 begins = document_word(text, word);
     const u64 edges = u64(document_word(text, word + 1)) << 32 | begins;
-    u32 expected = 0;  // bytes inside of well-formed characters
-    u32 previous = 0;  // the last character, if it has three bytes
-    u32 previous_end = ~0U;
-    if (base != 0 && (begins & 1) == 0 && text.bytes[base - 1] >= 0x80) {
-        const u32 at = char_before(text, base);
-        const Char c = char_at(text, at);
-        const u32 end = at + c.size;
-        expected = end > base ? (1U << (end - base)) - 1 : 0;
-        previous = c.code;
-        previous_end = c.size == 3 && end >= base ? end - base : ~0U;
-        if (kHasRule && expected != 0) {
-            add_char(rule_class(tables, c.code), c.code, expected, m);
-        }
+    const Nearby near = nearby(tables);
+    const Incoming before = incoming_char(text, word, begins, head);
+    u32 expected = before.end > 0 ? (1U << before.end) - 1 : 0;  // inside of sound characters
+    u32 previous = before.c.code;  // the last character, if it has three bytes
+    u32 previous_end = before.end >= 0 && before.c.size == 3 ? u32(before.end) : ~0U;
+    if (kHasRule && expected != 0) {
+        add_char(rule_class(tables, near, previous), previous, expected, m);
     }
     for (; leads != 0; leads &= leads - 1) {
         const u32 i = lowest_bit(leads);
@@ -188,13 +215,14 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         const u32 mask = ((1U << c.size) - 1) << i;
         expected |= mask & ~(1U << i);
         if (kHasRule) {
-            add_char(rule_class(tables, c.code), c.code, mask, m);
+            add_char(rule_class(tables, near, c.code), c.code, mask, m);
         }
 #if TM_NORMAL
         found.unsafe |= u32(is_unsafe(tables, c.code)) << i;
 #endif
         if (c.size == 3) {
-            const bool is_cut = previous_end == i && !are_joined(tables, previous, c.code);
+            const bool is_cut =
+                previous_end == i && !are_joined(tables, near.junctions, previous, c.code);
             found.cuts |= u32(is_cut) << i;
             previous = c.code;
             previous_end = i + 3;
@@ -219,7 +247,7 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
         const u32 left = text.size - u32(word) * 32;
         const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
         m.inside = wide.inside & valid;
-        add_wide_chars<kHasRule>(tables, text, word, wide.leads & valid, m, found);
+        add_wide_chars<kHasRule>(tables, text, word, bytes.low.x, wide.leads & valid, m, found);
     }
     return m;
 }
@@ -239,8 +267,9 @@ TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text
         flag_documents(batch, text, base, unsafe, kNotNormalized);
     }
 #endif
-    if (may_begin_added(first, bytes)) {
-        const u32 added = added_prefixes(tables, text.bytes, base, valid);
+    const u32 candidates = may_begin_added(first, bytes) & valid;
+    if (candidates != 0) {
+        const u32 added = added_prefixes(tables, text.bytes, base, candidates);
         flag_documents(batch, text, base, added, kAddedToken);
     }
 }

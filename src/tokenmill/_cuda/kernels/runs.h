@@ -193,7 +193,7 @@ struct Beyond {
             }
             answer = is_newline && is_doubtful ? kUnknown : answer;
         }
-        flag_document(batch, position, kNoSync);
+        leave_document_at(batch, position, kNoSync);
         return 0;
     }
 
@@ -214,7 +214,7 @@ struct Beyond {
             }
             ++count;
         }
-        flag_document(batch, position, kNoSync);
+        leave_document_at(batch, position, kNoSync);
         return 0;
     }
 
@@ -237,7 +237,7 @@ struct Beyond {
             }
             at += c.size;
         }
-        flag_document(batch, position - 1, kNoSync);
+        leave_document_at(batch, position - 1, kNoSync);
         return kRunText;
     }
 };

@@ -27,7 +27,8 @@ struct Scanner {
         }
         u32 size = 0;
         const u32 left = class_at(char_before(text, position), size);
-        return tables->stage_sync[left * TM_STAGE_CLASSES + class_at(position, size)] != 0;
+        return global_memory(
+                   tables->stage_sync)[left * TM_STAGE_CLASSES + class_at(position, size)] != 0;
     }
 
     // The last place at or before `position` where a word surely begins, or ~0.
@@ -49,7 +50,7 @@ struct Scanner {
             const bool is_end = at != begin && begins_document(text, at);
             u32 size = 0;
             const u32 symbol = is_end ? TM_STAGE_CLASSES : class_at(at, size);
-            const u32 step = tables->stage_next[state << TM_STAGE_SHIFT | symbol];
+            const u32 step = global_memory(tables->stage_next)[state << TM_STAGE_SHIFT | symbol];
             found = (step & kMatchHere) != 0 ? at : found;
             state = step & kStateMask;
             if (is_end || state == kDead || found > enough) {
@@ -78,7 +79,7 @@ struct Scanner {
     // Leaves the document of a position to the CPU; returns where the next one begins among the 32
     // bytes at `base`, or ~0.
     TM_DEVICE u32 skip_document(u32 position, u32 base) const {
-        flag_document(batch, position, kNoSync);
+        leave_document_at(batch, position, kNoSync);
         const u32 passed = position < base ? 0 : position - base;
         const u32 rest = document_word(text, int(base >> 5)) & bits_above(passed);
         return rest == 0 ? ~0U : base + lowest_bit(rest);

@@ -1,6 +1,8 @@
 // The text of a batch: its bytes and documents, the characters in it, and what is wrong with it.
 #pragma once
 
+#include "flags.h"
+
 // Nothing is looked for farther than this beyond a tile: the CPU takes such a document.
 #define TM_FARTHEST 65536
 
@@ -11,7 +13,7 @@ struct Text {
 };
 
 TM_DEVICE Text text_of(const Batch* batch) {
-    return {batch->text, batch->doc_bits + 1, u32(batch->size)};
+    return {global_memory(batch->text), global_memory(batch->doc_bits + 1), u32(batch->size)};
 }
 
 // Bits of the documents that begin among the 32 bytes of a word; the end of the text counts as one.
@@ -31,32 +33,12 @@ TM_DEVICE u32 four_bytes(const u8* text, u32 position) {
     return funnel(words[0], words[1], (position & 3) * 8);
 }
 
-TM_DEVICE u32 bits_above(u32 i) { return ~1U << i; }
-
-TM_DEVICE bool is_inside(u32 byte) { return (byte & 0xC0) == 0x80; }
-
-// The document that holds a position of the text.
-TM_DEVICE u32 document_at(const Batch* batch, u32 position) {
-    const u32* const begins = batch->doc_begin;
-    u32 low = 0;
-    u32 high = u32(batch->documents);  // begins[high] > position
-    while (high - low > 1) {
-        const u32 middle = low + (high - low) / 2;
-        if (begins[middle] <= position) {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+TM_DEVICE u32 bits_above(u32 i) {
+    return ~1U << i;
 }
 
-// Leaves the document of a position to the CPU.
-TM_DEVICE void flag_document(const Batch* batch, u32 position, u32 reason) {
-    u32* const flags = batch->doc_flags + document_at(batch, position);
-    if ((*flags & reason) == 0 && atomicOr(flags, reason) == 0) {
-        atomicAdd(batch->counters + kFlagged, 1);
-    }
+TM_DEVICE bool is_inside(u32 byte) {
+    return (byte & 0xC0) == 0x80;
 }
 
 // Flags the documents of the positions `first` + i for every bit i.
@@ -64,8 +46,9 @@ TM_DEVICE void flag_documents(const Batch* batch, const Text& text, u32 first, u
                               u32 reason) {
     while (bits != 0) {
         const u32 i = lowest_bit(bits);
-        flag_document(batch, first + i, reason);
-        const u32 behind = document_word(text, int(first >> 5)) & bits_above(i);  // the next document
+        leave_document_at(batch, first + i, reason);
+        const u32 behind =
+            document_word(text, int(first >> 5)) & bits_above(i);  // the next document
         bits = behind == 0 ? 0 : bits & ~((behind & (0 - behind)) - 1);
     }
 }
@@ -126,8 +109,29 @@ TM_DEVICE u32 char_before(const Text& text, u32 position) {
 // A byte for every code point, as core/split/advance.h has it, by code points that exist.
 TM_DEVICE u32 class_of(const u8* basic, const u16* page_of, const u8* pages, u32 code) {
     if (code < 0x10000) {
-        return basic[code];
+        return global_memory(basic)[code];
     }
     const u32 above = code - 0x10000;
-    return pages[u32(page_of[above >> 8]) << 8 | (above & 255)];
+    return global_memory(pages)[u32(global_memory(page_of)[above >> 8]) << 8 | (above & 255)];
 }
+
+// The 32 bytes of a word of the text.
+struct Bytes32 {
+    uint4 low;
+    uint4 high;
+};
+
+TM_DEVICE Bytes32 read_bytes(const u8* text, int word) {
+    const uint4* const at = (const uint4*)text + 2 * word;
+    return {read_once(at), read_once(at + 1)};
+}
+
+// The high bits of four bytes become the lowest bits of a mask: a product that moves them together.
+TM_DEVICE u32 push_four(u32 mask, u32 high_bits) {
+    return funnel(high_bits * 0x00204081U, mask, 28);
+}
+
+#define TM_EACH_FOUR_BACKWARDS(b, CALL) \
+    CALL(b.high.w)                      \
+    CALL(b.high.z)                      \
+    CALL(b.high.y) CALL(b.high.x) CALL(b.low.w) CALL(b.low.z) CALL(b.low.y) CALL(b.low.x)

@@ -6,9 +6,12 @@ constexpr u32 kScanThreads = 1024;
 constexpr u32 kScanEach = 16;  // tiles of one thread in a round
 
 TM_DEVICE uint4 tiles_at(const u32* counts, u32 at, u32 tiles) {
+    if (at >= tiles) {
+        return make_uint4(0, 0, 0, 0);
+    }
     const uint4 four = *reinterpret_cast<const uint4*>(counts + at);
-    return make_uint4(at < tiles ? four.x : 0, at + 1 < tiles ? four.y : 0,
-                      at + 2 < tiles ? four.z : 0, at + 3 < tiles ? four.w : 0);
+    return make_uint4(four.x, at + 1 < tiles ? four.y : 0, at + 2 < tiles ? four.z : 0,
+                      at + 3 < tiles ? four.w : 0);
 }
 
 TM_DEVICE u32 sum_of(uint4 four) {
@@ -23,7 +26,7 @@ TM_DEVICE u32 write_sums(u32* out, u32 at, uint4 four, u32 sum) {
     return w + four.w;
 }
 
-// out[tiles] is the total; the arrays have room for whole rounds.
+// out[tiles] is the total; the arrays have room up to the next multiple of four.
 TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
     TM_SHARED u32 sums[kScanThreads + 1];
     TM_SHARED u32 carry;
@@ -33,8 +36,10 @@ TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
     for (u32 base = 0; base <= tiles; base += kScanThreads * kScanEach) {
         TM_THREADS(t, kScanThreads) {
             u32 sum = 0;
+            const u32 begin = base + kScanEach * t;
+            TM_UNROLL
             for (u32 i = 0; i < kScanEach; i += 4) {
-                sum += sum_of(tiles_at(counts, base + kScanEach * t + i, tiles));
+                sum += sum_of(tiles_at(counts, begin + i, tiles));
             }
             sums[t] = sum;
         }
@@ -42,9 +47,12 @@ TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
         block_prefix<kScanThreads>(sums, kScanThreads);
         TM_THREADS(t, kScanThreads) {
             u32 sum = carry + sums[t];
+            const u32 begin = base + kScanEach * t;
+            TM_UNROLL
             for (u32 i = 0; i < kScanEach; i += 4) {
-                const u32 at = base + kScanEach * t + i;
-                sum = write_sums(out, at, tiles_at(counts, at, tiles), sum);
+                if (begin + i <= tiles) {
+                    sum = write_sums(out, begin + i, tiles_at(counts, begin + i, tiles), sum);
+                }
             }
         }
         TM_SYNC();
