@@ -13,12 +13,15 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 import tokenmill
+import tokenmill.cuda
 from tokenmill._cli import _parser
 from tokenmill._load.known import KNOWN
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SNIPPETS = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
+SKETCH = re.compile(r"^```py\n(.*?)^```", re.MULTILINE | re.DOTALL)  # needs what tests do without
+SKETCHES = [page for page in PAGES if SKETCH.search(page.read_text(encoding="utf-8"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
 MAX_README_LINES = 150
@@ -37,6 +40,12 @@ def test_the_snippets_of_a_page_run(
     with patch.dict(os.environ):  # what a snippet sets ends with it
         for example in document.examples():
             example.evaluate()
+
+
+@pytest.mark.parametrize("page", SKETCHES, ids=name_of)
+def test_what_is_not_run_is_python_all_the_same(page: Path) -> None:
+    for sketch in SKETCH.findall(page.read_text(encoding="utf-8")):
+        compile(sketch, name_of(page), "exec")
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=name_of)
@@ -60,6 +69,13 @@ def test_the_reference_lists_every_public_name_and_pattern() -> None:
     methods = [name for name in dir(tokenmill.Tokenizer) if not name.startswith("_")]
     wanted = [*tokenmill.__all__, *methods, *KNOWN]
     assert [name for name in wanted if not re.search(rf"\b{name}\b", page)] == []
+
+
+def test_the_pages_on_gpus_list_every_name_and_reason() -> None:
+    guide = (ROOT / "docs/guides/gpu.md").read_text(encoding="utf-8")
+    assert [name for name in tokenmill.cuda.REASONS if f"| `{name}` |" not in guide] == []
+    page = (ROOT / "docs/reference/cuda.md").read_text(encoding="utf-8")
+    assert [name for name in tokenmill.cuda.__all__ if not re.search(rf"\b{name}\b", page)] == []
 
 
 def test_the_reference_lists_every_option_of_the_command_line() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cuda.shim import ShimBackend, build
+from tests.cuda.fake_encoder import RowShim, build_rows
 
 from tokenmill import OptionError, Packer, Pieces
 from tokenmill._cuda.row_packer import DeviceRowPacker
@@ -31,12 +31,17 @@ BOS, EOS, PAD = 900_001, 900_002, 900_003
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("rows"), {})
+    return build_rows(tmp_path_factory.mktemp("rows"))
+
+
+@pytest.fixture(scope="module")
+def one_block(library: Path) -> RowShim:
+    return RowShim(library)
 
 
 @pytest.fixture(scope="module", params=[None, 7], ids=["in order", "shuffled blocks"])
-def backend(library: Path, request: pytest.FixtureRequest) -> ShimBackend:
-    return ShimBackend(library, request.param)
+def backend(library: Path, request: pytest.FixtureRequest) -> RowShim:
+    return RowShim(library, request.param)
 
 
 class Case:
@@ -76,7 +81,7 @@ class Case:
             found.append((pieces, columns.of(Rows(out, pieces))))
         return found
 
-    def packed(self, packer: DeviceRowPacker, backend: ShimBackend) -> list[DeviceRows]:
+    def packed(self, packer: DeviceRowPacker, backend: RowShim) -> list[DeviceRows]:
         made = []
         for ids, offsets in self.batches:
             given = backend.asarray(ids)
@@ -92,7 +97,7 @@ def columns_of(packer: Packer, **options: Any) -> Columns:  # noqa: ANN401
 
 
 def device_packer(
-    backend: ShimBackend,
+    backend: RowShim,
     packer: Packer,
     case: Case,
     **options: Any,  # noqa: ANN401
@@ -107,7 +112,7 @@ def device_packer(
     )
 
 
-def check(backend: ShimBackend, case: Case, packer: Packer, **options: Any) -> None:  # noqa: ANN401
+def check(backend: RowShim, case: Case, packer: Packer, **options: Any) -> None:  # noqa: ANN401
     device = device_packer(backend, packer, case, **options)
     made = case.packed(device, backend)
     looks = {k: v for k, v in options.items() if k not in ("batch_rows", "dtype")}
@@ -163,39 +168,39 @@ def overlapping(draw: st.DrawFn) -> Packer:
 @given(lengths=LENGTHS, around=AROUND, packer=PACKERS, looks=LOOKS)
 @settings(max_examples=300, deadline=None)
 def test_every_column_is_that_of_the_cpu(
-    backend: ShimBackend,
+    one_block: RowShim,
     lengths: list[list[int]],
     around: tuple[int | None, int | None],
     packer: Packer,
     looks: dict[str, Any],
 ) -> None:
-    check(backend, Case(lengths, *around), packer, **looks)
+    check(one_block, Case(lengths, *around), packer, **looks)
 
 
 @given(lengths=LENGTHS, packer=overlapping(), batch_rows=st.integers(1, 3))
 @settings(max_examples=200, deadline=None)
 def test_concat_carries_over_batches_with_overlap_and_every_tail(
-    backend: ShimBackend, lengths: list[list[int]], packer: Packer, batch_rows: int
+    one_block: RowShim, lengths: list[list[int]], packer: Packer, batch_rows: int
 ) -> None:
-    check(backend, Case(lengths, BOS, EOS), packer, batch_rows=batch_rows)
+    check(one_block, Case(lengths, BOS, EOS), packer, batch_rows=batch_rows)
 
 
 @pytest.mark.parametrize("long", ["split", "truncate", "drop"])
 @pytest.mark.parametrize("strategy", ["bestfit", "pad"])
 def test_long_documents_are_cut_as_the_cpu_cuts_them(
-    backend: ShimBackend, strategy: Strategy, long: Long
+    backend: RowShim, strategy: Strategy, long: Long
 ) -> None:
     check(backend, Case([[30, 2, 7], [1, 19]], None, EOS), Packer(strategy, 8, long=long))
 
 
 @pytest.mark.parametrize("strategy", ["concat", "bestfit"])
-def test_many_blocks_of_long_rows(backend: ShimBackend, strategy: Strategy) -> None:
+def test_many_blocks_of_long_rows(backend: RowShim, strategy: Strategy) -> None:
     random = np.random.default_rng(5)
     batches = [random.geometric(1 / 300, 200).tolist() for _ in range(3)]
     check(backend, Case(batches, None, EOS), Packer(strategy, 1000), batch_rows=4)
 
 
-def test_rows_come_as_soon_as_they_are_full(backend: ShimBackend) -> None:
+def test_rows_come_as_soon_as_they_are_full(backend: RowShim) -> None:
     packer = DeviceRowPacker(backend, Packer("concat", 4), eos_id=EOS, batch_rows=2)
     ids = backend.asarray(np.arange(6, dtype=np.int32))
     assert packer.add(ids, [0, 6]) is None  # one full row is too few
@@ -209,7 +214,7 @@ def test_rows_come_as_soon_as_they_are_full(backend: ShimBackend) -> None:
     assert packer.finish() is None
 
 
-def test_batches_of_rows_are_views_with_borders_of_their_own(backend: ShimBackend) -> None:
+def test_batches_of_rows_are_views_with_borders_of_their_own(backend: RowShim) -> None:
     packer = device_packer(backend, Packer("concat", 4), Case([]))
     rows = packer.add(backend.asarray(np.arange(20, dtype=np.uint32)), [0, 3, 9, 20])
     assert rows is not None
@@ -221,7 +226,7 @@ def test_batches_of_rows_are_views_with_borders_of_their_own(backend: ShimBacken
     assert rows["cu_seqlens"].tolist() == [0, 3, 4, 8, 9, 12, 16, 20]
 
 
-def test_a_column_is_exported_without_a_copy(backend: ShimBackend) -> None:
+def test_a_column_is_exported_without_a_copy(backend: RowShim) -> None:
     packer = DeviceRowPacker(backend, Packer("concat", 4), dtype="int32")
     rows = packer.add(backend.asarray(np.arange(8, dtype=np.int32)), [0, 8])
     assert rows is not None
@@ -240,13 +245,13 @@ def test_a_column_is_exported_without_a_copy(backend: ShimBackend) -> None:
     ],
 )
 def test_options_that_there_are_not(
-    backend: ShimBackend, options: dict[str, Any], complaint: str
+    backend: RowShim, options: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(OptionError, match=complaint):
         DeviceRowPacker(backend, Packer("concat", 4), **options)
 
 
-def test_documents_as_they_are_and_ids_of_two_bytes_are_refused(backend: ShimBackend) -> None:
+def test_documents_as_they_are_and_ids_of_two_bytes_are_refused(backend: RowShim) -> None:
     with pytest.raises(OptionError, match="expected rows of one length"):
         DeviceRowPacker(backend, Packer("none"))
     packer = DeviceRowPacker(backend, Packer("concat", 4))
@@ -254,7 +259,7 @@ def test_documents_as_they_are_and_ids_of_two_bytes_are_refused(backend: ShimBac
         packer.add(np.zeros(3, np.uint16), [0, 3])
 
 
-def test_offsets_on_the_device_are_fetched(backend: ShimBackend) -> None:
+def test_offsets_on_the_device_are_fetched(backend: RowShim) -> None:
     class Foreign:
         """An array that is not the host's."""
 
@@ -271,5 +276,5 @@ def test_offsets_on_the_device_are_fetched(backend: ShimBackend) -> None:
 
 
 def test_addresses_are_aligned_and_numbers_do_not_overflow(tmp_path: Path) -> None:
-    backend = ShimBackend(build(tmp_path, {}, "undefined"))
+    backend = RowShim(build_rows(tmp_path, "undefined"))
     check(backend, Case([[5, 0, 3], [], [9]], BOS, EOS), Packer("concat", 3, overlap=1))

@@ -105,7 +105,7 @@ def test_persistent_workers_go_on_to_the_next_epoch(dataset: PackedDataset) -> N
 def test_states_of_workers_are_resumed_by_the_same_workers(
     dataset: PackedDataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = "tokenmill._dataset.iterable._worker_of_loader"
+    place = "tokenmill._dataset.iterable.worker_of_loader"
     wanted = rows_of(dataset.iterate(batch_size=4))
     states = []
     for worker in range(2):

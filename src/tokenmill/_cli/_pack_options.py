@@ -16,7 +16,9 @@ _PLAIN = (
     "validation", "max_tokens", "max_sequences", "limit_documents", "max_document_bytes",
 )  # fmt: skip
 _SIZES = ("max_document_bytes",)
-_RUN_KEYS = ("tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force")
+_RUN_KEYS = (
+    "tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force", "device",
+)  # fmt: skip
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -159,6 +161,12 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         "--progress",
         choices=["auto", "bar", "plain", "json", "none"],
         help="a bar on a terminal, plain lines elsewhere (auto), or as named",
+    )
+    group.add_argument(
+        "--device",
+        metavar="cpu|cuda|auto",
+        help="what tokenizes: the CPU (default), a GPU (cuda, cuda:1), or a GPU where that can be "
+        "(auto); changes no byte",
     )
     group.add_argument("--quiet", action="store_true", help="say nothing but errors")
     group.add_argument("--json", action="store_true", help="print the result as JSON on stdout")

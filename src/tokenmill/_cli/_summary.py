@@ -192,6 +192,8 @@ def _times(result: PackResult, seconds: float) -> list[str]:
         _line("time", _duration(seconds), _rates(meter, seconds)),
         _line("memory", f"{result.memory_mb:,.0f} MB", "at most"),
     ]
+    if result.device.note:
+        lines.insert(0, _line("device", result.device.name, result.device.note))
     if meter.resumed_bytes:
         resumed = f"of {_size(meter.total_bytes)} of input were done by an earlier run"
         lines.insert(0, _line("resumed", _size(meter.resumed_bytes), resumed))

@@ -72,13 +72,16 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
             max_bad=options.max_bad,
             force=bool(options.force),
             progress="none" if options.quiet else options.progress or "auto",
+            device=options.device or "cpu",
         )
     except KeyboardInterrupt:
         _say("\ntokenmill: stopped; the same command goes on from here")
         raise
     seconds = time.perf_counter() - began
     if options.json:
-        sys.stdout.write(json.dumps(_summary.facts(result.manifest, seconds)) + "\n")
+        device = {"device": result.device.name, "device_note": result.device.note}
+        facts = {**_summary.facts(result.manifest, seconds), **device}
+        sys.stdout.write(json.dumps(facts) + "\n")
     elif not quiet:
         _say(_summary.closing(result, seconds))
 

@@ -48,7 +48,8 @@ class DeviceRowPacker:
     `bos_id` and `eos_id` are put around every document. `columns`, `dtype` ("int32" or "int64"),
     `pad_id`, `shifted_labels`, `ignore_index` and `continue_positions` are those of PackedDataset.
     `rows`, `tokens`, `padding`, `repeated` and `dropped` count what was done:
-    tokens + padding + repeated - dropped is rows times `context_length`, after `finish`.
+    tokens + padding + repeated - dropped is rows times `context_length`, after `finish`. `empty`
+    counts the documents without a token, which stand in no row.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class DeviceRowPacker:
         self._plan = _Concat(packer) if packer.strategy == "concat" else _Groups(packer)
         self._batch_rows = operator.index(batch_rows)
         self._kept: Any = None  # the array that carried tokens lie in
-        self.rows = self.tokens = self.padding = 0
+        self.rows = self.tokens = self.padding = self.empty = 0
 
     @property
     def repeated(self) -> int:
@@ -104,16 +105,19 @@ class DeviceRowPacker:
         bounds = host_offsets(self._backend, offsets)
         lengths = self._frame.lengths(np.diff(bounds))
         self.tokens += int(lengths.sum())
+        self.empty += int(np.count_nonzero(lengths == 0))
         self._plan.add(Documents.of_batch(self._backend.address(ids), bounds), lengths)
-        made = self._made(self._plan.take(self._batch_rows))
-        documents, pieces = self._plan.rest()
-        kept, self._kept = keep(self._backend, documents, pieces, self._frame)
+        with self._backend.using(None):
+            made = self._made(self._plan.take(self._batch_rows))
+            documents, pieces = self._plan.rest()
+            kept, self._kept = keep(self._backend, documents, pieces, self._frame)
         self._plan.keep(kept)
         return made
 
     def finish(self) -> DeviceRows | None:
         """Return the rows that are left: after this the packer is as new, but for its counts."""
-        made = self._made(self._plan.finish())
+        with self._backend.using(None):
+            made = self._made(self._plan.finish())
         self._kept = None
         return made
 

@@ -17,6 +17,7 @@ from tokenmill._pack import cu_seqlens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -36,8 +37,8 @@ _ENDLESS = 1 << 62  # more tokens than any document has
 class RowBackend(Protocol):
     """What rows ask of a device. Arrays are one-dimensional and belong to the device."""
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
-        """Return an array of zeros."""
+    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+        """Return an array without a content."""
 
     def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
         """Copy an array to the device."""
@@ -50,6 +51,9 @@ class RowBackend(Protocol):
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         """Run a kernel with two addresses of structs."""
+
+    def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
+        """Make the device the current one; with None its stream stays the current one."""
 
 
 @dataclass(frozen=True)
@@ -188,7 +192,7 @@ def make_rows(
     for name in options.columns:
         dtype = "int32" if name == "segment_ids" else options.dtype
         if name != "cu_seqlens":
-            columns[name] = backend.zeros(shape[0] * shape[1], np.dtype(dtype))
+            columns[name] = backend.empty(shape[0] * shape[1], np.dtype(dtype))
     numbers = _piece_numbers(documents, pieces, frame, options)
     settings = {
         "places": shape[0] * shape[1],
@@ -212,7 +216,7 @@ def keep(
     The array that is returned holds them: it must live as long as the documents.
     """
     tokens = int(pieces.lengths.sum())
-    array = backend.zeros(tokens, np.dtype(np.int32))
+    array = backend.empty(tokens, np.dtype(np.int32))
     if tokens:
         options = RowOptions(tokens, ("input_ids",), "int32")
         flat = type(pieces)(
@@ -276,8 +280,8 @@ def _launch(
 
 def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:  # noqa: ANN401
     """Return offsets of documents on the host, wherever they are: lengths decide about rows."""
-    found = offsets if isinstance(offsets, (np.ndarray, list)) else backend.to_host(offsets)
-    return np.asarray(found, np.int64)
+    is_here = type(offsets) in (np.ndarray, list)  # a device may have a kind of its own
+    return np.asarray(offsets if is_here else backend.to_host(offsets), np.int64)
 
 
 def check_ids(ids: Any) -> None:  # noqa: ANN401 -- an array of the device

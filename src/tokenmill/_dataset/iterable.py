@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import operator
-import os
-import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._dataset.order import REMAINDERS, Mixture, Permutation, Share
 from tokenmill._errors import OptionError
+from tokenmill._ranks import place_of, worker_of_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -60,7 +59,7 @@ class PackedIterable:
         weights: Sequence[float] | None = None,
         epoch_rows: int | None = None,
     ) -> None:
-        rank, ranks = _place(rank, ranks)
+        rank, ranks = place_of(rank, ranks)
         if remainder not in REMAINDERS:
             expected = ", ".join(map(repr, REMAINDERS))
             raise OptionError(f"expected one of {expected}, got {remainder!r}", where="remainder")
@@ -132,7 +131,7 @@ class PackedIterable:
 
     def _take_up(self) -> tuple[int, int]:
         """Begin the epoch, or go on where it was resumed; return the worker and how many."""
-        here = _worker_of_loader()
+        here = worker_of_loader()
         if not self._is_resumed:
             self._start, self._given = 0, 0
         elif self._given and self._worker != here:
@@ -162,29 +161,6 @@ class PackedIterable:
             "shuffle": self._shuffle,
             "weights": self._weights,
         }
-
-
-def _worker_of_loader() -> tuple[int, int]:
-    loading = sys.modules.get("torch.utils.data")
-    info = loading.get_worker_info() if loading is not None else None
-    return (0, 1) if info is None else (info.id, info.num_workers)
-
-
-def _place(rank: int | None, ranks: int | None) -> tuple[int, int]:
-    if (rank is None) != (ranks is None):
-        raise OptionError("expected rank and ranks, or neither, got one of them", where="rank")
-    if rank is None or ranks is None:
-        rank, ranks = _place_of_process()
-    if not 0 <= rank < ranks:
-        raise OptionError(f"expected a rank from 0 to below {ranks}, got {rank}", where="rank")
-    return rank, ranks
-
-
-def _place_of_process() -> tuple[int, int]:
-    distributed = sys.modules.get("torch.distributed")
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        return distributed.get_rank(), distributed.get_world_size()
-    return int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
 
 
 def _count(name: str, value: int) -> int:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._batch import TokenBatch
     from tokenmill._pipeline.meter import Meter
     from tokenmill._pipeline.settings import Settings
+    from tokenmill._pipeline.shared_encoder import SharedEncoder
     from tokenmill._read import Block, InputFile, RawBlock, ReadRules, Stream
     from tokenmill._tokenizer import Tokenizer
 
@@ -40,12 +42,11 @@ class BlockEncoder:
     files: Sequence[InputFile]
     fields: Sequence[str]
     meter: Meter
+    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
 
     def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
         """Parse and encode one block; its stream is asked only where a line is to be named."""
-        with self.meter.stage("parse"):
-            block = parse(raw, self.rules, self.fields)
-            self._refuse(block, stream)
+        block = self.parse(raw, stream)
         with self.meter.stage("tokenize"):
             ids, lengths = self._encode(block, stream)
             block, lengths = _without_empty(block, lengths)
@@ -59,28 +60,48 @@ class BlockEncoder:
         # The text has done its work: only ids wait for the blocks before them.
         return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
 
+    def parse(self, raw: RawBlock, stream: Stream | None = None) -> Block:
+        """Parse one block, and refuse records that the policies do not let pass."""
+        with self.meter.stage("parse"):
+            block = parse(raw, self.rules, self.fields)
+            self._refuse(block, stream)
+        return block
+
     def _encode(
         self, block: Block, stream: Stream | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         s = self.settings
         try:
-            batch = self.tokenizer.encode_batch(
-                FlatTexts(block.text, block.offsets),
-                threads=1,
-                dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
-                special_in_text=s.special_in_text,
-            )
+            batch = self._ids(block)
         except SpecialTokenInText as error:
-            number = error.document or 0
-            file, line = self._place(int(block.files[number]), int(block.lines[number]), stream)
-            raise SpecialTokenInText(
-                f"{file}:{line}: the text holds the special token {error.token}",
-                token=error.token,
-                hint='special_in_text="text" keeps it text, "encode" makes it the token',
-            ) from error
+            raise self.with_place(error, block, error.document or 0, stream) from error
         prefix = [] if s.bos_id is None else [s.bos_id]
         suffix = [] if s.eos_id is None else [s.eos_id]
         return frame(batch.ids, batch.offsets, prefix, suffix)
+
+    def with_place(
+        self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None
+    ) -> SpecialTokenInText:
+        """Return the error with the file and the line of the document that it is about."""
+        file, line = self._place(int(block.files[number]), int(block.lines[number]), stream)
+        return SpecialTokenInText(
+            f"{file}:{line}: the text holds the special token {error.token}",
+            token=error.token,
+            hint='special_in_text="text" keeps it text, "encode" makes it the token',
+        )
+
+    def _ids(self, block: Block) -> TokenBatch:
+        s = self.settings
+        if self.device is not None:
+            return self.device.encode(
+                block.text, block.offsets, dtype=s.dtype, special_in_text=s.special_in_text
+            )
+        return self.tokenizer.encode_batch(
+            FlatTexts(block.text, block.offsets),
+            threads=1,
+            dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
+            special_in_text=s.special_in_text,
+        )
 
     def _refuse(self, block: Block, stream: Stream | None) -> None:
         for record in block.bad:

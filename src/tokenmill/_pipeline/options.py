@@ -10,12 +10,10 @@ if TYPE_CHECKING:
 Policy = Literal["quarantine", "skip", "replace", "fail"]
 
 
-class PackOptions(TypedDict, total=False):
-    """What `pack` may be told about reading, packing and writing."""
+class TextOptions(TypedDict, total=False):
+    """How documents are read, tokenized and put into rows, whether or not rows are stored."""
 
-    context_length: int | None  # tokens of a row; None only where documents stay as they are
     pack: Literal["concat", "bestfit", "bos-bestfit-crop", "pad", "none"] | None
-    format: str | Sequence[str]  # one or more of the formats, "bin" by default
     field: str | None  # the text field, with dots for nested ones; None finds it
     text_mode: str  # plain text: "file", "line", or the separator between documents
     delimiter: str | None  # of CSV
@@ -26,6 +24,15 @@ class PackOptions(TypedDict, total=False):
     bos: bool | int | str | None  # False by default; True: the tokenizer's own
     pad: bool | int | str | None
     special_in_text: Literal["text", "encode", "raise"]
+    on_bad: Mapping[str, Policy] | None  # reason -> policy
+    max_document_bytes: int | None
+
+
+class PackOptions(TextOptions, total=False):
+    """What `pack` may be told about reading, packing and writing."""
+
+    context_length: int | None  # tokens of a row; None only where documents stay as they are
+    format: str | Sequence[str]  # one or more of the formats, "bin" by default
     shard_tokens: int
     shuffle: Literal["none", "docs"] | None
     seed: int
@@ -33,5 +40,3 @@ class PackOptions(TypedDict, total=False):
     max_tokens: int | None
     max_sequences: int | None
     limit_documents: int | None
-    on_bad: Mapping[str, Policy] | None  # reason -> policy
-    max_document_bytes: int | None

@@ -12,6 +12,7 @@ from tokenmill._errors import OptionError, SourceNotFound
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
+from tokenmill._pipeline.device import CPU, Device, choose_device
 from tokenmill._pipeline.memory import affordable_workers, longest_document
 from tokenmill._pipeline.meter import Meter
 from tokenmill._pipeline.plan import Plan, plan_facts, plan_id
@@ -51,14 +52,16 @@ def pack(
     max_bad: int | float | str | None = None,
     force: bool = False,
     progress: Literal["auto", "bar", "plain", "json", "none"] = "none",
+    device: str = "cpu",
     **options: Unpack[PackOptions],
 ) -> Manifest:
     """Tokenize and pack inputs into shards below `output`; the same call again resumes.
 
     `inputs`: files, globs, folders, "-", URLs, datasets, or sources with weights and caps.
     `tokenizer`: whatever `Tokenizer.load` takes, or a Tokenizer; None is the one in the package.
-    `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%") and `progress` never change a
-    byte. `force` starts over. The other options decide the bytes; PackOptions lists them.
+    `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%"), `progress` and `device` never
+    change a byte. `device` tokenizes: "cpu", "cuda", "cuda:1", or "auto", a GPU where that can be.
+    `force` starts over. The other options decide the bytes; PackOptions lists them.
     """
     task = prepare_task(
         inputs, tokenizer=tokenizer, memory_limit=memory_limit, output=output, **options
@@ -71,6 +74,7 @@ def pack(
         max_bad=max_bad,
         force=force,
         progress=progress,
+        device=device,
     ).manifest
 
 
@@ -92,6 +96,7 @@ class PackResult:
     meter: Meter
     was_finished: bool
     memory_mb: float
+    device: Device = CPU
 
 
 def pack_task(
@@ -103,8 +108,10 @@ def pack_task(
     max_bad: int | float | str | None = None,
     force: bool = False,
     progress: str = "none",
+    device: str = "cpu",
 ) -> PackResult:
     """Carry out a plan, or what is missing of it."""
+    chosen = choose_device(device, task.tokenizer)
     count = affordable_workers(workers, memory_limit, task.tokenizer)
     meter = Meter(total_bytes=task.plan.total_bytes)
     run = Run(
@@ -115,6 +122,7 @@ def pack_task(
         parse_budget(max_bad),
         meter,
         tokenizer_source=task.tokenizer_source,
+        device=chosen.encoder,
     )
     work = Work(Path(output))
     with work.locked():
@@ -126,7 +134,7 @@ def pack_task(
             run.start()
             with Progress(meter, progress):
                 manifest = run.execute()
-    return PackResult(manifest, meter, was_finished, peak_memory_mb())
+    return PackResult(manifest, meter, was_finished, peak_memory_mb(), chosen)
 
 
 def prepare_task(

@@ -8,7 +8,7 @@ from typing import Any
 from tokenmill._errors import LoadError, MissingDependency, OptionError
 from tokenmill._pipeline.options import PackOptions
 
-_RUN = ("tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force")
+_RUN = ("tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force", "device")
 
 
 def read_recipe(name: str) -> tuple[list[Any], dict[str, Any]]:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokenmill._files import FileRecord
     from tokenmill._pipeline.meter import Meter
     from tokenmill._pipeline.plan import Plan
+    from tokenmill._pipeline.shared_encoder import SharedEncoder
     from tokenmill._tokenizer import Tokenizer
 
 
@@ -46,6 +47,7 @@ class Run:
     meter: Meter
     books: Books = field(default_factory=Books)
     tokenizer_source: str | None = None
+    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
 
     def __post_init__(self) -> None:
         self._work = Work(self.output)
@@ -123,7 +125,13 @@ class Run:
     def _encoder(self) -> BlockEncoder:
         plan = self.plan
         return BlockEncoder(
-            self.tokenizer, plan.settings, plan.rules, plan.files, plan.fields, self.meter
+            self.tokenizer,
+            plan.settings,
+            plan.rules,
+            plan.files,
+            plan.fields,
+            self.meter,
+            self.device,
         )
 
     def _committed(self, record: PartRecord) -> bool:

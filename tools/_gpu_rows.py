@@ -1,0 +1,168 @@
+"""Compares the rows that a device packs with the CPU packer's, element by element, and times them.
+
+    python tools/_gpu_rows.py TOKENIZER FILE [--megabytes 256] [--context-length 4096]
+
+The text is cut into documents of about 3 KB and given in three batches. One line for each way to
+pack and number type; exit 1 where anything differs, or torch does not take a column as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill import Packer, Tokenizer
+from tokenmill._core import FlatTexts
+from tokenmill._cuda.rows import COLUMNS
+from tokenmill._dataset.columns import Columns
+from tokenmill._pack import frame, gather
+from tokenmill._rows import Rows
+from tokenmill.cuda import DeviceRowPacker, GpuTokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from tokenmill.cuda import DeviceRows
+
+    Flat = tuple[NDArray[np.uint8], NDArray[np.int64]]
+
+WAYS = ("concat", "bestfit")
+DTYPES = ("int64", "int32")
+BATCHES = 3
+ROUNDS = 5
+DOCUMENT_BYTES = 3000
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one way to pack: `wrong` names the columns that differ."""
+
+    way: str
+    dtype: str
+    rows: int
+    tokens: int
+    wrong: tuple[str, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        verdict = f"DIFFERENT: {', '.join(self.wrong)}" if self.wrong else "equal"
+        rate = self.tokens / self.seconds / 1e9
+        what = f"{self.rows:,} rows, {self.tokens:,} tokens, {rate:.2f} G tokens/s"
+        return f"{self.way:<8} {self.dtype:<6} {what}, {verdict}"
+
+
+def cut(data: bytes, size: int = DOCUMENT_BYTES) -> Flat:
+    """Return text as documents of about `size` bytes, cut behind lines."""
+    text = np.frombuffer(data, np.uint8)
+    lines = np.flatnonzero(text == ord("\n")) + 1
+    marks = np.arange(size, len(text), size)
+    ends = np.unique(lines[np.minimum(np.searchsorted(lines, marks), len(lines) - 1)])
+    inner = ends[ends < len(text)] if len(lines) else ends[:0]
+    return text, np.concatenate(([0], inner, [len(text)])).astype(np.int64)
+
+
+def batches(flat: Flat, count: int = BATCHES) -> Iterator[Flat]:
+    """Yield as many documents at a time as make about equal batches."""
+    text, offsets = flat
+    for part in np.array_split(np.arange(len(offsets) - 1), count):
+        if len(part):
+            bounds = offsets[part[0] : part[-1] + 2]
+            yield text[bounds[0] : bounds[-1]], bounds - bounds[0]
+
+
+def expected(tokenizer: Tokenizer, flat: Flat, packer: Packer, eos: int) -> list[dict[str, Any]]:
+    """Return what the CPU makes: of all documents in concat, else of each batch."""
+    given = [flat] if packer.strategy == "concat" else list(batches(flat))
+    columns = Columns(COLUMNS, packer.context_length, 0, True, -100, False)
+    tables = []
+    for text, offsets in given:
+        batch = tokenizer.encode_batch(FlatTexts(text, offsets), special_in_text="text")
+        ids, lengths = frame(batch.ids, batch.offsets, suffix=[eos])
+        pieces = packer.pack(lengths)
+        begins = (np.cumsum(lengths) - lengths)[pieces.documents] + pieces.begins
+        out = np.empty(int(pieces.lengths.sum()), ids.dtype)
+        gather([ids], np.zeros(len(begins), np.int32), begins, pieces.lengths, out)
+        tables.append(columns.of(Rows(out, pieces)))
+    return tables
+
+
+def pack_there(gpu: GpuTokenizer, given: list[Any], packer: DeviceRowPacker) -> list[DeviceRows]:
+    """Pack encoded batches, and wait until that is done."""
+    made = [packer.add(ids, offsets) for ids, offsets in given]
+    made.append(packer.finish())
+    gpu.backend.mark().synchronize()
+    return [rows for rows in made if rows is not None]
+
+
+def check(gpu: GpuTokenizer, tokenizer: Tokenizer, flat: Flat, width: int) -> Iterator[Report]:
+    """Compare every way to pack; the EOS is the first id, which is as good as any."""
+    given = [gpu.encode_flat(*batch, special_in_text="text") for batch in batches(flat)]
+    for way in WAYS:
+        packer = Packer(way, width)  # type: ignore[arg-type]
+        wanted = expected(tokenizer, flat, packer, 0)
+        for dtype in DTYPES:
+            options: Any = {"eos_id": 0, "columns": COLUMNS, "dtype": dtype, "shifted_labels": True}
+            seconds = []
+            for _ in range(ROUNDS):
+                there = DeviceRowPacker(gpu.backend, packer, **options)
+                began = time.perf_counter()
+                made = pack_there(gpu, given, there)
+                seconds.append(time.perf_counter() - began)
+            wrong = tuple(name for name in COLUMNS if not _equal(gpu, name, made, wanted))
+            wrong += tuple(f"{name} for torch" for name in _copied(gpu, made[0]))
+            yield Report(way, dtype, there.rows, there.tokens, wrong, sorted(seconds)[ROUNDS // 2])
+
+
+def _equal(gpu: GpuTokenizer, name: str, made: list[DeviceRows], wanted: list[Any]) -> bool:
+    found = [gpu.backend.to_host(rows[name]) for rows in made]
+    tables = [table[name] for table in wanted]
+    if name == "cu_seqlens":  # each list begins with 0
+        found, tables = [np.diff(f) for f in found], [np.diff(t) for t in tables]
+    return bool(np.array_equal(np.concatenate(found), np.concatenate(tables)))
+
+
+def _copied(gpu: GpuTokenizer, rows: DeviceRows) -> list[str]:
+    """Return the columns that torch does not take as they are."""
+    if find_spec("torch") is None or isinstance(rows["input_ids"], np.ndarray):
+        return []
+    import torch  # noqa: PLC0415
+
+    address = gpu.backend.address
+    return [n for n in COLUMNS if torch.from_dlpack(rows[n]).data_ptr() != address(rows[n])]
+
+
+def main() -> int:
+    """Run it."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("tokenizer")
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--megabytes", type=int, default=256)
+    parser.add_argument("--context-length", type=int, default=4096)
+    parser.add_argument("--device", type=int, default=0)
+    options = parser.parse_args()
+    tokenizer = Tokenizer.load(options.tokenizer)
+    data = options.file.read_bytes()
+    repeats = max(1, options.megabytes * 10**6 // max(len(data), 1))
+    flat = cut(data * repeats)
+    different = 0
+    for report in check(
+        GpuTokenizer(tokenizer, options.device), tokenizer, flat, options.context_length
+    ):
+        print(report, flush=True)
+        different += bool(report.wrong)
+    return int(different > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
