@@ -27,7 +27,7 @@ from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
 from tokenmill._errors import DtypeError, OptionError
-from tokenmill._options import bits_of, modes, texts_of, thread_count
+from tokenmill._options import bits_of, modes, texts_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -267,7 +267,7 @@ class GpuTokenizer:
         return _Call(
             Job(special != _AS_TEXT, bits),
             self._frame if add_special_tokens else NO_FRAME,
-            CpuEngine(self._model, special, policy, thread_count(None)),
+            CpuEngine(self._model, special, policy),
         )
 
     def _take_turn(self) -> None:
