@@ -78,7 +78,7 @@ BATCH = _fields("""
     tiles: u64                  // of TM_TILE bytes
     text: const u8*             // 256 readable bytes behind the end, and 64 before the begin
     doc_begin: const u32*       // documents + 1
-    doc_bits: u32*              // a bit where a document begins; one word of zeros in front
+    doc_bits: u32*              // a bit where a document begins; a word of zeros on both sides
     doc_flags: u32*             // per document: why the CPU must encode it, bits of Reason
     start_bits: u32*            // a bit where a word, or a piece of a cut word, begins
     cut_bits: u32*              // those that begin a piece, not a word
