@@ -47,7 +47,7 @@ def main(folder: Path) -> None:
     tokens = list(dict.fromkeys(letters))
     payload = compile_payload(spec_of(vocabulary(tokens, ignore_merges=True)))
     engine = make_model(payload, Way(_core.targets()[0]))
-    sizes = [*range(70), 127, 128, 129, 900, 8192]
+    sizes = [*range(70), 127, 128, 129, 512, 900, 8192]
     texts = [bytes(choose.choices(b"abcd", k=size)) for size in sizes for _ in range(2)]
     setting = Setting(64, WordCapacity(256, 32, 512), sanitize="address,undefined", shuffle=1)
     facts = engine.device_tables()  # type: ignore[attr-defined]

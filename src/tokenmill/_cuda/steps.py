@@ -125,6 +125,7 @@ def miss_steps(capacity: Capacity) -> list[Step]:
         Step("merge_32", processors * 8, 128),
         Step("merge_64", processors * 8, 64),
         Step("merge_128", processors * 8, 32),
+        Step("merge_512", processors * 24, 32),
         Step("merge_long", capacity.long_blocks, 256),
     ]
 
@@ -159,8 +160,8 @@ def buffers(capacity: Capacity) -> Buffers:
 
 
 def list_room(size: int) -> int:
-    """Return the room of the lists of words of more than 16, 32, 64 and 128 bytes."""
-    return sum(size // (16 << k) + 1 for k in range(4))
+    """Return the room of the lists of words of more than 16, 32, 64, 128 and 256 bytes."""
+    return sum(size // (16 << k) + 1 for k in range(5))
 
 
 def batch_numbers(capacity: Capacity) -> dict[str, int]:

@@ -22,7 +22,7 @@ enum Option : u32 {
 enum Counter : u32 {
     kMissCount = 0,
     kMissBytes = 1,
-    kBinCount = 2,    // five classes of length: up to 16, 32, 64, 128 bytes, and longer
+    kBinCount = 2,    // six classes of length: up to 16, 32, 64, 128, 512 bytes, and longer
     kFlagged = 8,     // documents with flags
     kArrival = 9,     // a scan did not end where the next one began: must stay 0
     kLearntCount = 10,

@@ -5,7 +5,7 @@
 constexpr u32 kDedupeThreads = 256;
 constexpr u32 kDedupeProbes = 8;
 constexpr u32 kDedupedWord = 128;  // bytes
-constexpr u32 kBins = 5;
+constexpr u32 kBins = 6;
 constexpr u32 kNoBin = 0xFFFFFFFFu;
 
 TM_DEVICE u32 miss_total(const Batch* batch) {
@@ -14,11 +14,12 @@ TM_DEVICE u32 miss_total(const Batch* batch) {
 }
 
 TM_DEVICE u32 bin_of(u32 size) {
-    return size <= 16 ? 0 : size <= 32 ? 1 : size <= 64 ? 2 : size <= 128 ? 3 : 4;
+    const u32 short_bin = size <= 16 ? 0 : size <= 32 ? 1 : 2;
+    return size <= 64 ? short_bin : size <= 128 ? 3 : size <= 512 ? 4 : 5;
 }
 
-// Words of the bins after the first have more than 16, 32, 64 and 128 bytes: that bounds how many
-// there can be, as words do not overlap.
+// Words of the bins after the first have more than 16, 32, 64, 128 and 256 bytes: that bounds how
+// many there can be, as words do not overlap.
 TM_DEVICE u32* bin_list(const Batch* batch, u32 bin) {
     u64 begin = bin == 0 ? 0 : batch->miss_capacity;
     for (u32 k = 1; k < bin; ++k) {

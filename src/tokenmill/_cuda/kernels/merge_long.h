@@ -1,10 +1,9 @@
-// merge_long: words of 129 to 8192 bytes -> their ids in the arena. One block a word, in rounds:
-// all occurrences of the lowest rank at once. That is exact unless such a merge makes room for one
-// of a lower rank still; the few that can (Tables::early_parts) are done one by one, the leftmost
-// first.
+// merge_512, merge_long: words of 129 to 512, and of up to 8192 bytes -> their ids in the arena.
+// One warp or one block a word, in rounds: all occurrences of the lowest rank at once. That is
+// exact unless such a merge makes room for one of a lower rank still; the few that can
+// (Tables::early_parts) are done one by one, the leftmost first.
 #pragma once
 
-constexpr u32 kLongThreads = 256;
 constexpr u32 kFresh = 0x80000000u;  // of a symbol: made in this round
 
 // Symbols are a list over the places of a word's bytes.
@@ -25,10 +24,11 @@ TM_DEVICE u32 rank_of(const tokenmill::vocab::PairTable& pairs, const LongWord& 
     return end_probe(begin_probe(pairs, left, word.symbols[next] & ~kFresh));
 }
 
+template <u32 kThreads>
 TM_DEVICE void load_long(const u8* text, const tokenmill::vocab::PairTable& pairs,
                          const LongWord& word) {
-    TM_THREADS(t, kLongThreads) {
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             const u32 merged = read_table(pairs.byte_pairs + (u32(text[i]) << 8 | text[i + 1]));
             word.symbols[i] = text[i];
             word.ranks[i] = i + 1 < word.size && merged < kNoRank ? merged : kNoRank;
@@ -39,10 +39,11 @@ TM_DEVICE void load_long(const u8* text, const tokenmill::vocab::PairTable& pair
     TM_SYNC();
 }
 
+template <u32 kThreads>
 TM_DEVICE void find_lowest(const LongWord& word, u32* lowest, u32* leftmost) {
-    TM_THREADS(t, kLongThreads) {
+    TM_THREADS(t, kThreads) {
         u32 best = kNoRank;
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             best = word.ranks[i] < best ? word.ranks[i] : best;
         }
         if (best != kNoRank) {
@@ -55,9 +56,10 @@ TM_DEVICE void find_lowest(const LongWord& word, u32* lowest, u32* leftmost) {
     TM_SYNC();
 }
 
+template <u32 kThreads>
 TM_DEVICE void find_leftmost(const LongWord& word, u32 rank, u32* leftmost) {
-    TM_THREADS(t, kLongThreads) {
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             if (word.ranks[i] == rank) {
                 atomicMin(leftmost, i);
                 break;
@@ -91,17 +93,18 @@ TM_DEVICE void join_run(const LongWord& word, u32 at, u32 rank) {
     }
 }
 
+template <u32 kThreads>
 TM_DEVICE void join_all(const LongWord& word, u32 rank, u8* heads) {
-    TM_THREADS(t, kLongThreads) {
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             const u32 before = word.befores[i];
             const bool is_first = before >= word.size || word.ranks[before] != rank;
             heads[i] = word.ranks[i] == rank && is_first ? 1 : 0;
         }
     }
     TM_SYNC();
-    TM_THREADS(t, kLongThreads) {
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             if (heads[i] != 0) {
                 join_run(word, i, rank);
             }
@@ -111,10 +114,11 @@ TM_DEVICE void join_all(const LongWord& word, u32 rank, u8* heads) {
 }
 
 // The ranks around the symbols that are new.
+template <u32 kThreads>
 TM_DEVICE void renew_ranks(const tokenmill::vocab::PairTable& pairs, const LongWord& word,
                            u32* lowest) {
-    TM_THREADS(t, kLongThreads) {
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             const u32 next = word.nexts[i];
             const bool fresh = (word.symbols[i] & kFresh) != 0;
             const bool before_fresh = next < word.size && (word.symbols[next] & kFresh) != 0;
@@ -127,16 +131,17 @@ TM_DEVICE void renew_ranks(const tokenmill::vocab::PairTable& pairs, const LongW
         }
     }
     TM_SYNC();
-    TM_THREADS(t, kLongThreads) {
-        for (u32 i = t; i < word.size; i += kLongThreads) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
             word.symbols[i] &= ~kFresh;
         }
     }
     TM_SYNC();
 }
 
+template <u32 kThreads>
 TM_DEVICE void join_first(const LongWord& word, u32 rank, u32* leftmost) {
-    find_leftmost(word, rank, leftmost);
+    find_leftmost<kThreads>(word, rank, leftmost);
     TM_THREADS(t, 1) {
         join(word, *leftmost, rank);
     }
@@ -147,35 +152,38 @@ TM_DEVICE bool is_early(const Tables* tables, u32 symbol) {
     return (tables->early_parts[symbol / 32] >> (symbol % 32) & 1) != 0;
 }
 
+template <u32 kThreads, u32 kSize>
 struct LongBlock {
-    u8 heads[kMergedWord];
-    u32 counts[kLongThreads + 1];
+    u8 heads[kSize];
+    u32 counts[kThreads + 1];
     u32 lowest;
     u32 leftmost;
 };
 
+template <u32 kThreads, u32 kSize>
 TM_DEVICE void merge_rounds(const Tables* tables, const tokenmill::vocab::PairTable& pairs,
-                            const LongWord& word, LongBlock& block) {
+                            const LongWord& word, LongBlock<kThreads, kSize>& block) {
     for (u32 round = 1; round < word.size; ++round) {
-        find_lowest(word, &block.lowest, &block.leftmost);
+        find_lowest<kThreads>(word, &block.lowest, &block.leftmost);
         const u32 rank = block.lowest;
         TM_SYNC();
         if (rank == kNoRank) {
             return;
         }
         if (is_early(tables, rank)) {
-            join_first(word, rank, &block.leftmost);
+            join_first<kThreads>(word, rank, &block.leftmost);
         } else {
-            join_all(word, rank, block.heads);
+            join_all<kThreads>(word, rank, block.heads);
         }
-        renew_ranks(pairs, word, &block.lowest);
+        renew_ranks<kThreads>(pairs, word, &block.lowest);
     }
 }
 
 // The ids of the symbols that are left; returns how many.
+template <u32 kThreads>
 TM_DEVICE u32 write_long(const LongWord& word, const u32* external, u32* ids, u32* counts) {
-    const u32 each = (word.size + kLongThreads - 1) / kLongThreads;
-    TM_THREADS(t, kLongThreads) {
+    const u32 each = (word.size + kThreads - 1) / kThreads;
+    TM_THREADS(t, kThreads) {
         u32 count = 0;
         for (u32 i = each * t; i < each * (t + 1) && i < word.size; ++i) {
             count += word.symbols[i] != kNoRank ? 1 : 0;
@@ -183,8 +191,8 @@ TM_DEVICE u32 write_long(const LongWord& word, const u32* external, u32* ids, u3
         counts[t] = count;
     }
     TM_SYNC();
-    block_prefix<kLongThreads>(counts, kLongThreads);
-    TM_THREADS(t, kLongThreads) {
+    block_prefix<kThreads>(counts, kThreads);
+    TM_THREADS(t, kThreads) {
         u32 at = counts[t];
         for (u32 i = each * t; i < each * (t + 1) && i < word.size; ++i) {
             if (word.symbols[i] != kNoRank) {
@@ -192,33 +200,45 @@ TM_DEVICE u32 write_long(const LongWord& word, const u32* external, u32* ids, u3
             }
         }
     }
-    return counts[kLongThreads];
+    return counts[kThreads];
+}
+
+// `space` holds four arrays of kSize.
+template <u32 kThreads, u32 kSize>
+TM_DEVICE void merge_word(const Tables* tables, const Batch* batch, u32 number, u32* space,
+                          LongBlock<kThreads, kSize>& block) {
+    const tokenmill::vocab::PairTable pairs = pair_table(tables);
+    const uint4 miss = batch->misses[number];
+    const LongWord word{miss_size(miss), space, space + kSize, space + 2 * kSize,
+                        space + 3 * kSize};
+    TM_THREADS(t, 1) {
+        block.lowest = kNoRank;
+    }
+    load_long<kThreads>(batch->text + miss.x, pairs, word);
+    merge_rounds(tables, pairs, word, block);
+    u32* ids = batch->arena + miss.x;
+    const u32 count = write_long<kThreads>(word, tables->external, ids, block.counts);
+    TM_THREADS(t, 1) {
+        const bool is_token = exact_id(tables, batch->text, miss, ids) != 0;
+        batch->miss_counts[number] = is_token ? 1 : count;
+    }
+    TM_SYNC();
+}
+
+TM_KERNEL(32) merge_512(const Tables* tables, const Batch* batch) {
+    TM_SHARED LongBlock<32, 512> block;
+    TM_SHARED u32 space[4 * 512];
+    const u32 count = bin_total(batch, 4);
+    for (u32 i = TM_BLOCK; i < count; i += TM_BLOCKS) {
+        merge_word(tables, batch, bin_list(batch, 4)[i], space, block);
+    }
 }
 
 TM_KERNEL(256) merge_long(const Tables* tables, const Batch* batch) {
-    TM_SHARED LongBlock block;
-    const u32 count = bin_total(batch, 4);
-    const tokenmill::vocab::PairTable pairs = pair_table(tables);
-    u32* scratch = batch->scratch + u64(TM_BLOCK) * 4 * kMergedWord;
+    TM_SHARED LongBlock<256, kMergedWord> block;
+    const u32 count = bin_total(batch, 5);
+    u32* space = batch->scratch + u64(TM_BLOCK) * 4 * kMergedWord;
     for (u32 i = TM_BLOCK; i < count && TM_BLOCK < batch->scratch_blocks; i += TM_BLOCKS) {
-        const u32 number = bin_list(batch, 4)[i];
-        const uint4 miss = batch->misses[number];
-        const LongWord word{miss_size(miss), scratch, scratch + kMergedWord,
-                            scratch + 2 * kMergedWord, scratch + 3 * kMergedWord};
-        TM_THREADS(t, 1) {
-            block.lowest = kNoRank;
-        }
-        load_long(batch->text + miss.x, pairs, word);
-        merge_rounds(tables, pairs, word, block);
-        const u32 n = write_long(word, tables->external, batch->arena + miss.x, block.counts);
-        TM_THREADS(t, 1) {
-            u32 one = 0;
-            const bool is_token = exact_id(tables, batch->text, miss, &one) != 0;
-            batch->miss_counts[number] = is_token ? 1 : n;
-            if (is_token) {
-                batch->arena[miss.x] = one;
-            }
-        }
-        TM_SYNC();
+        merge_word(tables, batch, bin_list(batch, 5)[i], space, block);
     }
 }

@@ -1,5 +1,5 @@
-// From words to ids: scan_words, look_up, dedupe_misses, the merges, finish_misses, scan_ids, emit_ids,
-// document_ids and insert_words.
+// From words to ids: scan_words, look_up, dedupe_misses, the merges, finish_misses, scan_ids,
+// emit_ids, document_ids and insert_words.
 #pragma once
 
 #include "collect.h"
