@@ -122,6 +122,13 @@ def copy_memory(target: int, source: int, size: int, kind: int, stream: int) -> 
     ctypes.memmove(target, source, size)
 
 
+def aligned_zeros(count: int, dtype: Any) -> NDArray[Any]:
+    size = np.dtype(dtype).itemsize * count
+    memory = np.zeros(size + 256, np.uint8)
+    shift = -memory.ctypes.data % 256
+    return memory[shift : shift + size].view(dtype)
+
+
 def make(folder: Path) -> ModuleType:
     """Return the module; kernels are compiled into the folder."""
     pinned: list[NDArray[np.uint8]] = []
@@ -144,17 +151,22 @@ def make(folder: Path) -> ModuleType:
             def call(grid: tuple[int], block: tuple[int], given: tuple[Any, Any]) -> None:
                 assert [type(value) for value in given] == [np.uint64, np.uint64]
                 recording = Stream.now[-1].recording
-                args = (name, *grid, *block, *map(int, given))
+
+                def work() -> None:
+                    shim.launch(name, grid[0], block[0], int(given[0]), int(given[1]))
+
                 if recording is None:
-                    shim.launch(*args)
+                    work()
                 else:
-                    recording.append(lambda: shim.launch(*args))
+                    recording.append(work)
 
             return call
 
         return SimpleNamespace(compile=lambda: None, get_function=kernel)
 
-    aligned = ShimBackend.zeros
+    def empty(count: int, dtype: Any) -> Any:
+        return aligned_zeros(count, dtype).view(Array)
+
     cupy = ModuleType("cupy")
     runtime = SimpleNamespace(
         CUDARuntimeError=CudaError, getDeviceCount=lambda: 1, memGetInfo=lambda: (1 << 30, 1 << 31),
@@ -169,8 +181,8 @@ def make(folder: Path) -> ModuleType:
             get_current_stream=lambda: Stream.now[-1],
         ),
         "RawModule": compiled,
-        "zeros": lambda count, dtype: aligned(Any, count, dtype).view(Array),
-        "empty": lambda count, dtype: aligned(Any, count, dtype).view(Array),
+        "zeros": empty,
+        "empty": empty,
         "asarray": lambda array: array,
         "get_default_memory_pool": lambda: SimpleNamespace(free_bytes=lambda: 5),
     }  # fmt: skip

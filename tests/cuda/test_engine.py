@@ -194,6 +194,16 @@ def test_results_are_ready_for_the_stream_that_was_current(plain: Bench) -> None
         assert gpu.encode_batch(TEXTS, stream=stream).to_host() == wanted
         with backend.using(stream):
             assert gpu.encode_batch(TEXTS).to_host() == wanted
+            batch = gpu.encode_batch(TEXTS[:9])
+        assert batch.to_host() == wanted[:9]
+
+
+def test_calls_on_different_streams_do_not_overwrite_each_other(plain: Bench) -> None:
+    gpu = plain.gpu()
+    texts = [["hello " * 9], ["world " * 7], ["hello world"], TEXTS]
+    found = [gpu.encode_batch(each, stream=Stream()) for each in texts]
+    for each, batch in zip(texts, found, strict=True):
+        assert batch.to_host() == plain.tokenizer.encode_batch(each)
 
 
 def test_threads_may_share_it(plain: Bench) -> None:

@@ -132,6 +132,7 @@ class Slot:
         self.memory = backend.zeros(MARGIN_BEFORE + size + MARGIN_BEHIND, np.uint8)
         self.text = self.memory[MARGIN_BEFORE : MARGIN_BEFORE + size]
         self.doc_begin = backend.zeros(documents + 1, np.uint32)
+        self.host_begin = backend.pinned(documents + 1, np.uint32)
         self.doc_ids = backend.zeros(documents + 1, np.uint32)
         self.doc_flags = backend.zeros(documents + 1, np.uint32)
         self.counters = backend.zeros(64, np.uint32)
@@ -208,7 +209,10 @@ class Engine:
         backend = self.backend
         offsets = part.offsets[begin : end + 1]
         first, last = int(offsets[0]), int(offsets[-1])
-        backend.upload(slot.doc_begin[: offsets.size], (offsets - first).astype(np.uint32))
+        # From pinned memory: any other copy would wait for those before it on the stream.
+        begins = slot.host_begin[: offsets.size]
+        np.subtract(offsets, first, out=begins, casting="unsafe")
+        backend.upload(slot.doc_begin[: offsets.size], begins)
         text = part.data[first:last]
         slot.here, slot.loaded = slot.text, (last - first, end - begin)
         if not part.on_device:

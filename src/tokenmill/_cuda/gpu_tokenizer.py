@@ -27,7 +27,7 @@ from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
 from tokenmill._errors import DtypeError, OptionError
-from tokenmill._options import bits_of, modes, texts_of, thread_count
+from tokenmill._options import bits_of, modes, texts_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -52,7 +52,7 @@ class GpuTokenBatch:
     by reason (`tokenmill.cuda.REASONS`).
     """
 
-    __slots__ = ("_backend", "device", "fallbacks", "ids", "offsets")
+    __slots__ = ("_backend", "_made", "device", "fallbacks", "ids", "offsets")
 
     def __init__(
         self,
@@ -60,8 +60,10 @@ class GpuTokenBatch:
         ids: Any,  # noqa: ANN401
         offsets: Any,  # noqa: ANN401
         fallbacks: Counter[str],
+        made: Mark,
     ) -> None:
         self._backend = backend
+        self._made = made
         self.ids = ids
         self.offsets = offsets
         self.device = backend.name
@@ -80,6 +82,7 @@ class GpuTokenBatch:
         if not self._backend.is_own(array):
             return cast("NDArray[Any]", array)  # output="host"
         with self._backend.using(None):
+            self._backend.wait(self._made)  # another stream may be the current one by now
             return self._backend.to_host(array)
 
     def __repr__(self) -> str:
@@ -198,12 +201,12 @@ class GpuTokenizer:
             self._take_turn()
             encode = self._to_host if output == "host" else self._to_device
             ids, offsets = encode(parts, call)
-            self._last = backend.mark()
+            made = self._last = backend.mark()
         if stream is not None:
             with backend.using(None):
-                backend.wait(self._last)
+                backend.wait(made)
         wanted = ids.view(np.int32) if dtype == "int32" else ids
-        return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks)
+        return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks, made)
 
     def parts(self, texts: Any) -> list[Part]:  # noqa: ANN401
         """Bring texts into parts that lie back to back; TextTypeError for what is no text."""
@@ -267,7 +270,7 @@ class GpuTokenizer:
         return _Call(
             Job(special != _AS_TEXT, bits),
             self._frame if add_special_tokens else NO_FRAME,
-            CpuEngine(self._model, special, policy, thread_count(None)),
+            CpuEngine(self._model, special, policy),
         )
 
     def _take_turn(self) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from tokenmill._cuda.layout import SPLICE, fill
 from tokenmill._cuda.reasons import FLAGS, reason_of
 from tokenmill._errors import EncodeError
+from tokenmill._options import thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,10 +63,9 @@ class Replaced:
 class CpuEngine:
     """The engine of the host, with the options of one call."""
 
-    def __init__(self, model: Any, special: int, errors: int, threads: int) -> None:  # noqa: ANN401
+    def __init__(self, model: Any, special: int, errors: int) -> None:  # noqa: ANN401
         self._model = model
         self._how = (special, errors)
-        self._threads = threads
         self.fallbacks: Counter[str] = Counter()
 
     def replace(
@@ -93,7 +93,8 @@ class CpuEngine:
     ) -> Replaced:
         texts = [part.text(backend, document) for document in numbers.tolist()]
         try:
-            ids, offsets = self._model.encode_batch(texts, self._threads, 32, False, *self._how)
+            threads = thread_count(None)
+            ids, offsets = self._model.encode_batch(texts, threads, 32, False, *self._how)
         except EncodeError as error:
             if error.document is None:
                 raise

@@ -49,7 +49,16 @@ TM_DEVICE T* global_memory(T* at) {
     return at;
 }
 // The sum over a whole warp, all of whose lanes must call it.
-TM_DEVICE u32 warp_sum(u32 value) { return __reduce_add_sync(0xFFFFFFFFu, value); }
+TM_DEVICE u32 warp_sum(u32 value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(0xFFFFFFFFu, value);
+#else
+    for (int step = 16; step > 0; step >>= 1) {
+        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
+    }
+    return value;
+#endif
+}
 // Adds the values of all threads of a block to a sum in shared memory.
 TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
     const u32 of_warp = warp_sum(value);
