@@ -127,7 +127,7 @@ def host_to_host(gpu: GpuTokenizer, text: Text, dtype: str, rounds: int) -> floa
     times = []
     for _ in range(rounds + 1):
         begin = time.perf_counter()
-        gpu.encode_host(source, big.offsets, out=target)
+        gpu.encode_host(source, big.offsets, dtype=dtype, out=target)
         times.append(time.perf_counter() - begin)
     return round(big.size / statistics.median(times[1:]) / 1e9, 1)
 

@@ -15,6 +15,7 @@ from tests.cuda.shim import build
 from tests.cuda.tokenizers_small import random_texts
 
 from tokenmill import DtypeError, EncodeError, InvalidUtf8, OptionError, TokenBatch
+from tokenmill._cuda.engine import Job
 from tokenmill._cuda.texts import Part, slice_of
 from tokenmill._errors import DeviceError
 from tokenmill.cuda import FlatTexts, GpuTokenBatch, GpuTokenizer
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tests.cuda.conftest import Bench
 
 TEXTS = random_texts(60)
+MISS_COUNT, BIN_COUNT, ID_COUNT = 0, 2, 12  # Counter in batch.h
 
 
 def flat(texts: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -158,6 +160,30 @@ def test_a_table_of_any_state_gives_the_same_ids(plain: Bench, learn: bool) -> N
     for seed in (1, 2, 1):
         texts = random_texts(200, seed)
         assert gpu.encode_batch(texts).to_host() == plain.tokenizer.encode_batch(texts)
+
+
+def test_words_that_were_forgotten_are_learnt_again(plain: Bench) -> None:
+    gpu = plain.gpu()
+    engine = gpu._engine
+    texts = ["zebra crossing, zebra"] * 5 + ["a zebra in the morning"]
+    part = gpu.parts(texts)[0]
+    slot = engine.slot(part.data.size, len(texts))
+
+    def unknown_words(job: Job) -> tuple[int, int]:
+        engine.load(slot, part, 0, len(texts))
+        for _ in engine.run_steps(slot, job):
+            pass
+        counters = gpu.backend.to_host(slot.counters)
+        assert counters[ID_COUNT] == len(plain.tokenizer.encode_batch(texts).ids)
+        return int(counters[MISS_COUNT]), int(counters[BIN_COUNT : BIN_COUNT + 6].sum())
+
+    plain_job = Job(with_special=True, bits=32)
+    gpu.forget_words()
+    first, merged = unknown_words(plain_job)
+    assert 0 < merged < first  # equal ones once
+    assert unknown_words(plain_job)[0] < first
+    gpu.forget_words()
+    assert unknown_words(Job(with_special=True, bits=32, keep_repeats=True)) == (first, first)
 
 
 def test_launches_of_small_batches_are_captured_once_a_class(plain: Bench) -> None:

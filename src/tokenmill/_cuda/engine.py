@@ -27,7 +27,7 @@ from tokenmill._cuda.support import NFC, added_prefixes, added_texts, unsafe_bit
 from tokenmill._cuda.tables import host_tables, table_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -39,7 +39,7 @@ SMALLEST = 1 << 20  # buffers are for that many bytes at least
 LARGEST_GRAPH = 32 << 20  # the launches of batches up to here are captured once a class
 MARGIN_BEFORE, MARGIN_BEHIND = 256, 256  # bytes around a text that can be read
 _ALIGNMENT = 256
-_FIND_ADDED, _CHECK_NORMAL, _LEARN = 1, 2, 8  # Option in batch.h
+_FIND_ADDED, _CHECK_NORMAL, _KEEP_REPEATS, _LEARN = 1, 2, 4, 8  # Option in batch.h
 _FLAGGED, _ARRIVAL, _ID_COUNT = 8, 9, 12  # Counter in batch.h
 _NO_SYNC = 1 << FLAGS.index("no_sync")
 _PER_SLOT = ("doc_flags", "counters")
@@ -62,6 +62,7 @@ class Job:
 
     with_special: bool  # special tokens in a text are looked for
     bits: int  # of an id: 32 or 16
+    keep_repeats: bool = False  # equal unknown words are merged one by one, to be measured
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,17 @@ class Tables:
                 fill(TABLES, values | own | {"added_count": count})
             )
         self._backend = backend
-        seed_words(backend, facts, self.address(True), backend.processors)
+        self._seed: Callable[[], None] = lambda: seed_words(
+            backend, facts, self.address(True), backend.processors
+        )
+        self._seed()
+
+    def forget(self) -> None:
+        """Take the word tables back to the vocabulary's own tokens."""
+        for name in ("words", "long_slots", "learnt"):
+            array = self._kept[0][name]
+            self._backend.copy(array, self._backend.zeros(array.size, array.dtype))
+        self._seed()
 
     def address(self, with_special: bool) -> int:
         """Return where the struct lies."""
@@ -181,6 +192,10 @@ class Engine:
     def _capacity(self, size: int, documents: int) -> Capacity:
         dedupe = min(power_of_two(size // 32, 1 << 12), 1 << 22)
         return replace(self._base, size=size, documents=documents, dedupe=dedupe)
+
+    def forget_words(self) -> None:
+        """Forget the words that were learnt; the ids are the same with them and without."""
+        self._tables.forget()
 
     def memory_for(self, size: int) -> int:
         """Return the bytes that batches of that size take on the device, in one slot."""
@@ -248,7 +263,17 @@ class Engine:
         """Return how many documents the captured launches of a class are for."""
         return size // 256
 
+    def run_steps(self, slot: Slot, job: Job) -> Iterator[str]:
+        """Launch the kernels of a batch one by one, each when the next one is asked for."""
+        self._fill(slot, job, None)
+        self.backend.upload(slot.struct, slot.host_struct)
+        yield from self._steps(self._capacity(*slot.loaded), slot, job)
+
     def _run(self, grid: Capacity, slot: Slot, job: Job) -> None:
+        for _ in self._steps(grid, slot, job):
+            pass
+
+    def _steps(self, grid: Capacity, slot: Slot, job: Job) -> Iterator[str]:
         launch = self.backend.launch
         tables = self._tables.address(job.with_special)
         batch = self.backend.address(slot.struct)
@@ -257,9 +282,11 @@ class Engine:
             if name == "bounds":
                 name, threads = self._bounds, grid.tile // 32  # a thread for a word of a mask
             launch(name, step.blocks, threads, tables, batch)
+            yield name
         launch(
             "place_offsets", grid.documents // 256 + 1, 256, tables, batch + _NUMBER * len(BATCH)
         )
+        yield "place_offsets"
 
     def _fill(self, slot: Slot, job: Job, place: Place | None) -> None:
         """Write both structs of a slot: what stays as it is once, the rest for every batch."""
@@ -272,6 +299,7 @@ class Engine:
         size, documents = slot.loaded
         options = _FIND_ADDED * self._tables.finds_added[job.with_special]
         options |= _CHECK_NORMAL * self._normalizes | _LEARN * self._learn
+        options |= _KEEP_REPEATS * job.keep_repeats
         is_half = job.bits == 16  # noqa: PLR2004
         for name, value in (
             ("text", address(slot.here)), ("size", size), ("documents", documents),

@@ -256,6 +256,12 @@ class GpuTokenizer:
         )
         return batch.ids, batch.offsets
 
+    def forget_words(self) -> None:
+        """Forget the words that were learnt; the next batch is as slow as the first one."""
+        with self._lock, self._backend.using(None):
+            self._take_turn()
+            self._engine.forget_words()
+
     def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:  # noqa: ANN401
         """Return memory of the host that the device copies from and to by itself."""
         return self._backend.pinned(count, dtype)
