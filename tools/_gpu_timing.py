@@ -72,6 +72,7 @@ def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
     slot = engine.slot(text.size, documents)
     engine.load(slot, part, 0, documents)
     clock, plain, alone = Clock(), Job(True, 32), Job(True, 32, keep_repeats=True)
+    gpu.forget_words()  # of other texts
     engine.launch(slot, plain)
     engine.outcome(slot)
 

@@ -17,7 +17,7 @@ from tests.cuda.shim import ShimBackend, build
 from tokenmill._cuda.reasons import device_error
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -61,13 +61,13 @@ class Mark:
 
 
 class Graph:
-    def __init__(self, device: HostDevice, launches: list[tuple[Any, ...]]) -> None:
-        self._device, self._launches = device, launches
+    def __init__(self, device: HostDevice, works: list[Callable[[], None]]) -> None:
+        self._device, self._works = device, works
 
     def launch(self) -> None:
         self._device.graphs_launched += 1
-        for launch in self._launches:
-            self._device.launch(*launch)
+        for work in self._works:
+            self._device.put(work)
 
 
 class HostDevice(ShimBackend):
@@ -83,27 +83,36 @@ class HostDevice(ShimBackend):
         self.memory = memory
         self.graphs_launched = self.uploaded = 0
         self._stream = Stream()
-        self._recording: list[tuple[Any, ...]] | None = None
+        self._recording: list[Callable[[], None]] | None = None
         self._pinned: list[NDArray[Any]] = []
         # A pool gives memory to nobody else before the work of its stream that uses it is done.
         self._pool: list[NDArray[Any]] = []
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
-        launch = (name, blocks, threads, tables, batch)
+        self.put(lambda: self.run_kernel(name, blocks, threads, tables, batch))
+
+    def put(self, work: Callable[[], None]) -> None:
+        """Put work on the current stream, or into the graph that is being captured."""
         if self._recording is not None:
-            self._recording.append(launch)
+            self._recording.append(work)
         else:
-            self._stream.put(lambda: self.run_kernel(*launch))
+            self._stream.put(work)
 
     def run_kernel(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         super().launch(name, blocks, threads, tables, batch)
 
     def capture(self, work: Callable[[], None]) -> Graph:
-        launches: list[tuple[Any, ...]] = []
-        self._recording = launches
+        works: list[Callable[[], None]] = []
+        self._recording = works
         work()
         self._recording = None
-        return Graph(self, launches)
+        return Graph(self, works)
+
+    def beside(self, works: Sequence[Callable[[], None]]) -> None:
+        """Do them in any order: none may need another."""
+        order = range(len(works)) if self._random is None else self._random.permutation(len(works))
+        for number in order:
+            works[number]()
 
     def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
         array = self.empty(count, dtype)
@@ -149,7 +158,7 @@ class HostDevice(ShimBackend):
 
     def _copy(self, target: Any, source: Any) -> None:  # noqa: ANN401
         assert target.size == source.size
-        self._stream.put(lambda: np.copyto(target, source, casting="no"))
+        self.put(lambda: np.copyto(target, source, casting="no"))
 
     @staticmethod
     def is_own(array: object) -> bool:

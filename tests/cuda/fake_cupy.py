@@ -12,6 +12,7 @@ import numpy as np
 from tests.cuda.shim import ShimBackend, build
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -73,7 +74,10 @@ class Device(Context):
 
 
 class Stream(Context):
-    """A stream whose work is done at once; captured launches are kept instead."""
+    """A stream whose work is done at once; while it is captured, its work is kept instead.
+
+    A stream that waits for an event of a captured one is captured with it.
+    """
 
     ptr = 77
     now: ClassVar[list[Stream]] = []
@@ -98,6 +102,17 @@ class Stream(Context):
 
     def wait_event(self, event: Any) -> None:
         assert event.recorded
+        if event.recording is not None:
+            self.recording = event.recording
+
+
+def do(work: Callable[[], object]) -> None:
+    """Do work of the current stream, or keep it."""
+    recording = Stream.now[-1].recording
+    if recording is None:
+        work()
+    else:
+        recording.append(work)
 
 
 Stream.now.append(Stream())
@@ -107,10 +122,12 @@ class Event:
     def __init__(self, disable_timing: bool) -> None:
         assert disable_timing
         self.recorded = False
+        self.recording: list[Any] | None = None
 
     def record(self, stream: Stream) -> None:
         assert stream is Stream.now[-1]
         self.recorded = True
+        self.recording = stream.recording
 
     def synchronize(self) -> None:
         assert self.recorded
@@ -119,7 +136,7 @@ class Event:
 def copy_memory(target: int, source: int, size: int, kind: int, stream: int) -> None:
     assert kind in (HOST_TO_DEVICE, DEVICE_TO_HOST, DEVICE_TO_DEVICE)
     assert stream == Stream.ptr
-    ctypes.memmove(target, source, size)
+    do(lambda: ctypes.memmove(target, source, size))
 
 
 def aligned_zeros(count: int, dtype: Any) -> NDArray[Any]:
@@ -150,15 +167,7 @@ def make(folder: Path) -> ModuleType:
         def kernel(name: str) -> Any:
             def call(grid: tuple[int], block: tuple[int], given: tuple[Any, Any]) -> None:
                 assert [type(value) for value in given] == [np.uint64, np.uint64]
-                recording = Stream.now[-1].recording
-
-                def work() -> None:
-                    shim.launch(name, grid[0], block[0], int(given[0]), int(given[1]))
-
-                if recording is None:
-                    work()
-                else:
-                    recording.append(work)
+                do(lambda: shim.launch(name, grid[0], block[0], int(given[0]), int(given[1])))
 
             return call
 

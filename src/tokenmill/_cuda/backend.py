@@ -16,7 +16,7 @@ from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.source import kernel_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
@@ -52,6 +52,9 @@ class Backend(Protocol):
 
     def capture(self, work: Callable[[], None]) -> Graph:
         """Record the launches of `work` instead of running them."""
+
+    def beside(self, works: Sequence[Callable[[], None]]) -> None:
+        """Do pieces of work that need not wait for each other; what follows waits for all."""
 
     def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
         """Return an array of zeros that begins at a multiple of 256 bytes."""
@@ -173,6 +176,7 @@ class CupyBackend:
             ) as error:
                 raise device_error("compile_failed", str(error)) from error
         self._kernels: dict[str, Any] = {}
+        self._captured = False
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         """Run a kernel with two addresses of structs."""
@@ -187,11 +191,30 @@ class CupyBackend:
             stream = self._cupy.cuda.Stream(non_blocking=True)
             with stream:
                 stream.begin_capture()
+                self._captured = True
                 try:
                     work()
                 finally:
+                    self._captured = False
                     graph = stream.end_capture()
         return cast("Graph", graph)
+
+    def beside(self, works: Sequence[Callable[[], None]]) -> None:
+        """Put branches into a graph; outside of one they would only cost launches."""
+        if not self._captured or len(works) < 2:  # noqa: PLR2004 -- nothing to branch
+            for work in works:
+                work()
+            return
+        begin = self.mark()
+        ends = []
+        for work in works[1:]:
+            with self.using(self.new_stream()):
+                self.wait(begin)
+                work()
+                ends.append(self.mark())
+        works[0]()
+        for end in ends:
+            self.wait(end)
 
     def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
         """Return an array of zeros."""

@@ -7,6 +7,7 @@ in buffers that all slots share, so the launches of all slots must run on one st
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tokenmill._cuda.layout import BATCH, SPLICE, TABLES, fill, places
 from tokenmill._cuda.reasons import FLAGS, device_error
 from tokenmill._cuda.steps import (
     Capacity,
+    Step,
     WordCapacity,
     batch_numbers,
     buffers,
@@ -243,7 +245,6 @@ class Engine:
         """Encode what is in a slot, and write the offsets of its documents if they have a place."""
         size, documents = slot.loaded
         self._fill(slot, job, place)
-        self.backend.upload(slot.struct, slot.host_struct)
         step = power_of_two(size, SMALLEST)
         fits = step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step)
         if fits and self._has_run:
@@ -255,7 +256,6 @@ class Engine:
         else:
             self._run(self._capacity(size, documents), slot, job)
             self._has_run = True
-        self.backend.download(slot.host_counters, slot.counters)
         slot.done = self.backend.mark()
 
     @staticmethod
@@ -267,26 +267,35 @@ class Engine:
         """Launch the kernels of a batch one by one, each when the next one is asked for."""
         self._fill(slot, job, None)
         self.backend.upload(slot.struct, slot.host_struct)
-        yield from self._steps(self._capacity(*slot.loaded), slot, job)
+        for step in self._steps(self._capacity(*slot.loaded)):
+            self._launch(step, slot, job)
+            yield step.name
 
     def _run(self, grid: Capacity, slot: Slot, job: Job) -> None:
-        for _ in self._steps(grid, slot, job):
-            pass
+        """Bring the structs to the device, launch the kernels and ask for the counters."""
+        self.backend.upload(slot.struct, slot.host_struct)
+        together: list[Callable[[], None]] = []
+        for step in self._steps(grid):
+            if not step.beside:
+                self.backend.beside(together)
+                together = []
+            together.append(partial(self._launch, step, slot, job))
+        self.backend.beside(together)
+        self.backend.download(slot.host_counters, slot.counters)
 
-    def _steps(self, grid: Capacity, slot: Slot, job: Job) -> Iterator[str]:
-        launch = self.backend.launch
+    def _steps(self, grid: Capacity) -> list[Step]:
+        found = steps(grid)
+        at = next(i for i, step in enumerate(found) if step.name == "bounds")
+        # A thread for a word of a mask.
+        found[at] = replace(found[at], name=self._bounds, threads=grid.tile // 32)
+        return [*found, Step("place_offsets", grid.documents // 256 + 1, 256)]
+
+    def _launch(self, step: Step, slot: Slot, job: Job) -> None:
+        struct = self.backend.address(slot.struct)
+        if step.name == "place_offsets":  # it reads the other struct
+            struct += _NUMBER * len(BATCH)
         tables = self._tables.address(job.with_special)
-        batch = self.backend.address(slot.struct)
-        for step in steps(grid):
-            name, threads = step.name, step.threads
-            if name == "bounds":
-                name, threads = self._bounds, grid.tile // 32  # a thread for a word of a mask
-            launch(name, step.blocks, threads, tables, batch)
-            yield name
-        launch(
-            "place_offsets", grid.documents // 256 + 1, 256, tables, batch + _NUMBER * len(BATCH)
-        )
-        yield "place_offsets"
+        self.backend.launch(step.name, step.blocks, step.threads, tables, struct)
 
     def _fill(self, slot: Slot, job: Job, place: Place | None) -> None:
         """Write both structs of a slot: what stays as it is once, the rest for every batch."""
@@ -304,6 +313,7 @@ class Engine:
         for name, value in (
             ("text", address(slot.here)), ("size", size), ("documents", documents),
             ("tiles", -(-size // self._base.tile)), ("options", options),
+            ("dedupe_mask", self._capacity(size, 0).dedupe - 1),
             ("ids", 0 if is_half else address(slot.ids)),
             ("ids16", address(slot.ids) if is_half else 0),
         ):  # fmt: skip

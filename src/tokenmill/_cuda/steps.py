@@ -47,6 +47,7 @@ class Step:
     name: str
     blocks: int
     threads: int
+    beside: bool = False  # it need not wait for the step before it
 
 
 @dataclass(frozen=True)
@@ -111,8 +112,9 @@ def steps(capacity: Capacity) -> list[Step]:
         Step("finish_misses", -(-tiles // 8), 256),
         Step("scan_ids", 1, 1024),
         Step("emit_ids", tiles, 256),
+        # It fills free entries alone, and emit_ids reads those that look_up has found.
+        Step("insert_words", capacity.processors * 4, 256, beside=True),
         Step("document_ids", min(documents, wide), 256),
-        Step("insert_words", capacity.processors * 4, 256),
     ]
 
 
@@ -122,11 +124,11 @@ def miss_steps(capacity: Capacity) -> list[Step]:
     return [
         Step("dedupe_misses", processors * 8, 256),
         Step("merge_16", processors * 16, 128),
-        Step("merge_32", processors * 8, 128),
-        Step("merge_64", processors * 8, 64),
-        Step("merge_128", processors * 8, 32),
-        Step("merge_512", processors * 24, 32),
-        Step("merge_long", capacity.long_blocks, 256),
+        Step("merge_32", processors * 8, 128, beside=True),
+        Step("merge_64", processors * 8, 64, beside=True),
+        Step("merge_128", processors * 8, 32, beside=True),
+        Step("merge_512", processors * 24, 32, beside=True),
+        Step("merge_long", capacity.long_blocks, 256, beside=True),
     ]
 
 
