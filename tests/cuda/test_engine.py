@@ -186,6 +186,20 @@ def test_words_that_were_forgotten_are_learnt_again(plain: Bench) -> None:
     assert unknown_words(Job(with_special=True, bits=32, keep_repeats=True)) == (first, first)
 
 
+@pytest.mark.parametrize(("bits", "unknown"), [(12, 3), (18, 0)])
+def test_a_large_table_knows_every_character(plain: Bench, bits: int, unknown: int) -> None:
+    gpu = plain.gpu(table_bits=bits)
+    gpu.forget_words()  # those of the test at the start
+    texts = ["\u4e2d\u6587", "\uac00", "\u4e2d"]  # no token holds two of them
+    slot = gpu._engine.slot(64, len(texts))
+    gpu._engine.load(slot, gpu.parts(texts)[0], 0, len(texts))
+    for _ in gpu._engine.run_steps(slot, Job(with_special=True, bits=32)):
+        pass
+    merged = gpu.backend.to_host(slot.counters)[BIN_COUNT : BIN_COUNT + 6].sum()
+    assert merged == unknown
+    assert gpu.encode_batch(texts).to_host() == plain.tokenizer.encode_batch(texts)
+
+
 def test_launches_of_small_batches_are_captured_once_a_class(plain: Bench) -> None:
     gpu = plain.gpu()
     device = device_of(gpu)

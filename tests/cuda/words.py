@@ -10,6 +10,7 @@ from tests.cuda.shim import ShimBackend, build
 from tests.reference.split import onig_words
 
 from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.seeds import seed_words
 from tokenmill._cuda.steps import (
     LEARN,
     MARGIN,
@@ -17,7 +18,6 @@ from tokenmill._cuda.steps import (
     WordCapacity,
     batch_numbers,
     buffers,
-    seed_words,
     steps,
     word_buffers,
     word_numbers,

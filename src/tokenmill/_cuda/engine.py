@@ -14,13 +14,13 @@ import numpy as np
 
 from tokenmill._cuda.layout import BATCH, SPLICE, TABLES, fill, places
 from tokenmill._cuda.reasons import FLAGS, device_error
+from tokenmill._cuda.seeds import ROOM_FOR_CHARACTERS, seed_words
 from tokenmill._cuda.steps import (
     Capacity,
     Step,
     WordCapacity,
     batch_numbers,
     buffers,
-    seed_words,
     steps,
     word_buffers,
     word_numbers,
@@ -64,7 +64,7 @@ class Job:
 
     with_special: bool  # special tokens in a text are looked for
     bits: int  # of an id: 32 or 16
-    keep_repeats: bool = False  # equal unknown words are merged one by one, to be measured
+    keep_repeats: bool = False  # unknown words are merged one by one and not learnt: a measurement
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,10 @@ class Tables:
                 fill(TABLES, values | own | {"added_count": count})
             )
         self._backend = backend
-        self._seed: Callable[[], None] = lambda: seed_words(
-            backend, facts, self.address(True), backend.processors
-        )
+        self._seed: Callable[[], None] = partial(
+            seed_words, backend, facts, self.address(True), backend.processors,
+            with_characters=words.entries >= ROOM_FOR_CHARACTERS,
+        )  # fmt: skip
         self._seed()
 
     def forget(self) -> None:
@@ -307,8 +308,8 @@ class Engine:
             splice[_IN_SPLICE["doc_ids"]] = address(slot.doc_ids)
         size, documents = slot.loaded
         options = _FIND_ADDED * self._tables.finds_added[job.with_special]
-        options |= _CHECK_NORMAL * self._normalizes | _LEARN * self._learn
-        options |= _KEEP_REPEATS * job.keep_repeats
+        options |= _CHECK_NORMAL * self._normalizes
+        options |= _KEEP_REPEATS if job.keep_repeats else _LEARN * self._learn
         is_half = job.bits == 16  # noqa: PLR2004
         for name, value in (
             ("text", address(slot.here)), ("size", size), ("documents", documents),

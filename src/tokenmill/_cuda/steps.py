@@ -1,4 +1,4 @@
-"""The order of the kernels, the buffers of a batch, and the words that a table begins with.
+"""The order of the kernels and the buffers of a batch.
 
 Everything here is a function of a capacity, so that launches can be captured once: the kernels
 read the size of the batch at hand from the structs.
@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tokenmill._cuda.layout import BATCH, fill
-from tokenmill._cuda.tables import has_pieces
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 TILE = 8192  # bytes; what TM_TILE is unless a build says otherwise
@@ -24,7 +19,6 @@ LONGEST_WORD = 8192  # bytes; a longer one is for the CPU
 LONGEST_LEARNT = 63  # bytes of a word in the second table
 MARGIN = 64  # readable bytes before the text
 PIECE = 1 << 31  # in the length of a miss
-THREE_BYTES = 0xE0  # the first byte of a character of three, or more
 KEEP_REPEATS, LEARN = 4, 8  # Option in batch.h
 
 Buffers = dict[str, tuple[int, Any]]
@@ -196,60 +190,3 @@ def word_numbers(words: WordCapacity) -> dict[str, int]:
         "long_mask": words.long_slots - 1,
         "long_capacity": words.long_capacity,
     }
-
-
-def seed_words(
-    backend: Backend, device_tables: Mapping[str, Any], tables: int, processors: int = 132
-) -> None:
-    """Put the vocabulary's own tokens into the word tables at `tables`, the address of the struct.
-
-    They are one batch of misses that the merge kernels resolve, never identities: a token that
-    merging does not make has other ids.
-    """
-    text, records = _seeds(device_tables)
-    capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
-    counters = np.zeros(64, dtype=np.uint32)
-    counters[0] = len(records)
-    arrays = {
-        name: backend.zeros(*buffers(capacity)[name])
-        for name in ("miss_lists", "miss_counts", "arena")
-    }
-    arrays["misses"] = backend.asarray(records.reshape(-1))
-    arrays["counters"] = backend.asarray(counters)
-    padded = backend.asarray(np.pad(text, (MARGIN, 256)))
-    values = {name: backend.address(array) for name, array in arrays.items()}
-    values |= batch_numbers(capacity)
-    values |= {"text": backend.address(padded) + MARGIN, "size": text.size}
-    values["options"] = KEEP_REPEATS | LEARN
-    batch = backend.asarray(fill(BATCH, values))
-    merges = [step for step in miss_steps(capacity) if step.name != "merge_long"]
-    for step in [*merges, Step("insert_words", processors * 4, 256)]:
-        backend.launch(step.name, step.blocks, step.threads, tables, backend.address(batch))
-    backend.to_host(arrays["counters"])  # waits: the arrays above must outlive the launches
-
-
-def _seeds(device_tables: Mapping[str, Any]) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Return the tokens that a table can hold, one after another, and a miss for each of them.
-
-    With ids that differ for a piece of a word, those that can be one are there a second time: the
-    ids of a miss are written where its text is.
-    """
-    text, offsets = device_tables["token_bytes"], device_tables["token_offsets"].astype(np.int64)
-    sizes = np.diff(offsets)
-    held = np.flatnonzero((sizes > 0) & (sizes <= LONGEST_LEARNT))
-    records = np.zeros((held.size, 4), dtype=np.uint32)
-    records[:, 0], records[:, 1] = offsets[held], sizes[held]
-    if not has_pieces(device_tables):
-        return text, records
-    pieces = _as_pieces(text, records)
-    pieces[:, 0] += text.size
-    return np.concatenate([text, text]), np.concatenate([records, pieces])
-
-
-def _as_pieces(text: NDArray[np.uint8], records: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the misses that can also be pieces of a cut word: those with a 3-byte character."""
-    leads = np.concatenate([[0], np.cumsum(text >= THREE_BYTES)])
-    begin, end = records[:, 0], records[:, 0] + records[:, 1]
-    pieces: NDArray[np.uint32] = records[leads[end] > leads[begin]].copy()
-    pieces[:, 1] |= PIECE
-    return pieces
