@@ -209,7 +209,7 @@ def test_rows_of_none_and_empty_texts_are_skipped_and_said(
     texts = dataset(["one", None, "", "two", None])
     assert rows(texts, pack=pack) == rows(dataset(["one", "two"]), pack=pack)
     assert NONE in caplog.messages
-    assert "1 empty texts skipped" in caplog.messages
+    assert "1 empty text skipped" in caplog.messages
     record = next(r for r in caplog.records if r.getMessage() == NONE)
     assert record.levelno == logging.WARNING
 

@@ -32,7 +32,7 @@ def run_sanitized(folder: Path) -> subprocess.CompletedProcess[str]:
         **os.environ,
         "LD_PRELOAD": found.stdout.strip(),
         "ASAN_OPTIONS": "detect_leaks=0",  # those of the interpreter
-        "PYTHONPATH": f"{ROOT}:{ROOT / 'src'}:{os.environ.get('PYTHONPATH', '')}",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
     }
     command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, str(folder)]
     return subprocess.run(  # noqa: S603

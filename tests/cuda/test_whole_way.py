@@ -97,8 +97,10 @@ def test_the_check_for_real_devices_finds_rows_equal(
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
     tool = import_module("_gpu_rows")
     encoder, tokenizer = engines
-    flat = tool.cut("hello world\ncaf\u00e9 12\n\n".encode() * 400, 50)
-    assert len(flat[1]) > 100
+    text = np.frombuffer("hello world\ncaf\u00e9 12\n\n".encode() * 400, np.uint8)
+    cut = import_module("_gpu_texts").cut("text", text, 50)
+    flat = (cut.data, cut.offsets)
+    assert len(cut.offsets) > 100
     reports = list(tool.check(encoder._tokenizer, tokenizer, flat, 64))
     assert [(r.way, r.dtype, r.wrong) for r in reports] == [
         (way, dtype, ()) for way in ("concat", "bestfit") for dtype in ("int64", "int32")

@@ -43,6 +43,7 @@ EXAMPLES: list[tuple[TokenmillError, type[Exception], str]] = [
     (_errors.BooksDiffer("1 in, 2 out"), RuntimeError, "1 in, 2 out"),
     (_errors.ShardTooLarge("large", where="mds"), ValueError, "mds: large"),
     (_errors.CorruptShard("cut", path="a.rows"), ValueError, "a.rows: cut"),
+    (_errors.DeviceError("old", reason="cc_too_old", where="cuda:0"), RuntimeError, "cuda:0: old"),
     (_errors.MissingDependency("absent", name="torch"), ImportError, "torch: absent"),
 ]
 

@@ -7,6 +7,7 @@ step n leaves what a machine would leave that stopped there.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import multiprocessing
 import os
 import resource
@@ -24,6 +25,7 @@ from tokenmill._pipeline import pack
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_THP_DISABLE = 41  # PR_SET_THP_DISABLE
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload([__name__, "pyarrow.parquet", "pytest"])
 
@@ -72,9 +74,18 @@ class _Steps:
         return step
 
 
+def _refuse_large_pages() -> None:
+    """Take pages of 4 KB: larger ones come as the system likes, and change the peak by themselves.
+
+    Where the system has no such call, nothing happens.
+    """
+    ctypes.CDLL(None).prctl(_THP_DISABLE, 1, 0, 0, 0)
+
+
 def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
     # A shell that runs tests in the background has told them to ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _refuse_large_pages()
     steps = _Steps(order.die_at, order.signal)
     os.fsync = steps.before(os.fsync, does=False)  # a killed process loses no page of the cache
     os.replace = steps.before(os.replace)

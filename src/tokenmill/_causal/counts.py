@@ -45,7 +45,8 @@ class Counts:
                 f"{where}{self.none:,} {rows} of None skipped, the first is row {self.first_none}"
             )
         if self.empty:
-            voice.info(f"{where}{self.empty:,} empty texts skipped")
+            texts = "text" if self.empty == 1 else "texts"
+            voice.info(f"{where}{self.empty:,} empty {texts} skipped")
         if self.dropped:
             voice.info(f'{where}{self.dropped:,} tokens of short rows dropped (tail="drop")')
         if self.is_cut:
