@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from _gpu_texts import DOCUMENT_BYTES, Text, cut, repeat
 
@@ -119,7 +119,9 @@ def small_batches(gpu: GpuTokenizer, data: NDArray[np.uint8], rounds: int) -> di
     return found
 
 
-def host_to_host(gpu: GpuTokenizer, text: Text, dtype: str, rounds: int) -> float:
+def host_to_host(
+    gpu: GpuTokenizer, text: Text, dtype: Literal["uint32", "uint16"], rounds: int
+) -> float:
     """GB/s from pinned text to pinned ids."""
     big = repeat(text, HOST_BYTES)
     source = gpu.pinned(big.size)

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._load.boundary_tokens import Vocabulary
-    from tokenmill._tokenizer import SpecialInText, Tokenizer
+    from tokenmill._post.request import SpecialInText
+    from tokenmill._tokenizer import Tokenizer
 
 # Enough for every thread to have many tasks; the ids of more would leave the processor's caches,
 # and their memory would be new each time.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokenmill._tokenizer import SpecialInText
+    from tokenmill._post.request import SpecialInText
 
 
 class SlowEncoder:

@@ -23,7 +23,7 @@ from tokenmill._tokenizer import Tokenizer
 if TYPE_CHECKING:
     from tokenmill._causal.config import Config
     from tokenmill._causal.voice import Voice
-    from tokenmill._tokenizer import SpecialInText
+    from tokenmill._post.request import SpecialInText
 
 _CANNOT = (LoadError, MissingDependency, SourceNotFound, UnsupportedTokenizer)
 
