@@ -15,6 +15,7 @@ from tokenmill.cuda import FlatTexts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -135,13 +136,29 @@ def host_to_host(
     return round(big.size / statistics.median(times[1:]) / 1e9, 1)
 
 
+def gigatoken_on_cpu(path: Path, text: Text, rounds: int) -> dict[str, float] | str:
+    """GB/s of gigatoken on all cores, first pass and later ones, if it is installed."""
+    try:
+        import gigatoken  # noqa: PLC0415 -- a peer, not a dependency
+    except ImportError as error:
+        return f"left out: {error}"
+    tokenizer = gigatoken.Tokenizer(path)
+    documents = text.documents(text.size)
+    return passes(text.size, rounds, lambda: tokenizer.encode_batch(documents, parallel=True))
+
+
 def cpu_engine(tokenizer: Tokenizer, text: Text, rounds: int) -> dict[str, float]:
     """GB/s of the CPU engine on all cores, first pass and later ones."""
     flat = CpuTexts(text.data, text.offsets)
+    return passes(text.size, rounds, lambda: tokenizer.encode_batch(flat))
+
+
+def passes(size: int, rounds: int, encode: Callable[[], object]) -> dict[str, float]:
+    """Return GB/s of the first call, and the median of those behind it."""
     times = []
     for _ in range(rounds + 1):
         begin = time.perf_counter()
-        tokenizer.encode_batch(flat)
+        encode()
         times.append(time.perf_counter() - begin)
     first, later = times[0], statistics.median(times[1:])
-    return {"first": round(text.size / first / 1e9, 2), "later": round(text.size / later / 1e9, 2)}
+    return {"first": round(size / first / 1e9, 2), "later": round(size / later / 1e9, 2)}
