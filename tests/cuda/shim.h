@@ -44,6 +44,8 @@ inline u32 funnel(u32 low, u32 high, u32 shift) { return u32((u64(high) << 32 | 
 inline uint4 read_once(const uint4* at) { return *at; }
 inline u32 read_once(const u32* at) { return *at; }
 inline void write_once(u32* at, u32 value) { *at = value; }
+inline void write_once(u64* at, u64 value) { *at = value; }
+inline void write_once(uint4* at, uint4 value) { *at = value; }
 inline uint4 read_table(const uint4* at) { return *at; }
 inline u64 read_table(const u64* at) { return *at; }
 inline u32 read_table(const u32* at) { return *at; }

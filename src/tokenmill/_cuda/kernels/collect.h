@@ -14,6 +14,55 @@ TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
 #endif
 }
 
+// A value of each thread that lives over a TM_SYNC(), in registers on a device.
+template <typename T, u32 kThreads>
+struct PerThread {
+#if defined(TM_HOST)
+    T values[kThreads];
+    T& operator[](u32 thread) { return values[thread]; }
+#else
+    T value;
+    TM_DEVICE T& operator[](u32) { return value; }
+#endif
+};
+
+// The value of each thread becomes the sum of those before it; returns the sum of all. It waits for
+// all threads once, and there must be another TM_SYNC() before it is called again.
+template <u32 kThreads>
+TM_DEVICE u32 sums_before(PerThread<u32, kThreads>& values) {
+    u32 all = 0;
+#if defined(TM_HOST)
+    for (u32 t = 0; t < kThreads; ++t) {
+        const u32 value = values[t];
+        values[t] = all;
+        all += value;
+    }
+#else
+    __shared__ u32 totals[kThreads / 32];
+    const u32 lane = threadIdx.x & 31;
+    const u32 warp = threadIdx.x >> 5;
+    u32 sum = values.value;
+    TM_UNROLL
+    for (u32 step = 1; step < 32; step <<= 1) {
+        const u32 left = __shfl_up_sync(0xFFFFFFFFu, sum, step);
+        sum += lane >= step ? left : 0;
+    }
+    if (lane == 31) {
+        totals[warp] = sum;
+    }
+    __syncthreads();
+    u32 before = 0;
+    TM_UNROLL
+    for (u32 k = 0; k < kThreads / 32; ++k) {
+        const u32 total = totals[k];
+        before += k < warp ? total : 0;
+        all += total;
+    }
+    values.value = before + sum - values.value;
+#endif
+    return all;
+}
+
 // values[0..n) become the sums of those before them, and values[n] the sum of all. `values` is in
 // shared memory, written before the last TM_SYNC; whoever reads it need not wait.
 //   [3 1 4] -> [0 3 4 8]

@@ -2,7 +2,7 @@
 //
 // A kernel is a sequence of phases over the threads of a block: TM_THREADS(t, n) { ... } runs its
 // body for every thread t < n, nothing inside waits for another thread, and TM_SYNC() stands
-// between phases. A value that lives over a TM_SYNC() is in shared memory. So the same text is a
+// between phases. A value that lives over a TM_SYNC() is in shared memory, or a PerThread. So the same text is a
 // CUDA kernel, and a plain loop where a host compiler reads it (TM_HOST, shim.h of the tests).
 #pragma once
 
@@ -39,6 +39,8 @@ TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low,
 TM_DEVICE uint4 read_once(const uint4* at) { return __ldcs(at); }
 TM_DEVICE u32 read_once(const u32* at) { return __ldcs(at); }
 TM_DEVICE void write_once(u32* at, u32 value) { __stcs(at, value); }
+TM_DEVICE void write_once(u64* at, u64 value) { __stcs(at, value); }
+TM_DEVICE void write_once(uint4* at, uint4 value) { __stcs(at, value); }
 TM_DEVICE uint4 read_table(const uint4* at) { return __ldg(at); }
 TM_DEVICE u64 read_table(const u64* at) { return __ldg(at); }
 TM_DEVICE u32 read_table(const u32* at) { return __ldg(at); }
