@@ -23,7 +23,7 @@ void shim_set_block(u32 block, u32 blocks) {
 }
 }
 
-#define TM_KERNEL(threads) extern "C" void
+#define TM_KERNEL(...) extern "C" void
 #define TM_DEVICE inline
 #define TM_SHARED static
 #define TM_ALIGN16 alignas(16)

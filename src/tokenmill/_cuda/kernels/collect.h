@@ -14,6 +14,14 @@ TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
 #endif
 }
 
+// Says that a block has no more threads, which the compiler cannot know.
+template <u32 kThreads>
+TM_DEVICE void assume_threads() {
+#if !defined(TM_HOST)
+    __builtin_assume(threadIdx.x < kThreads);
+#endif
+}
+
 // A value of each thread that lives over a TM_SYNC(), in registers on a device.
 template <typename T, u32 kThreads>
 struct PerThread {

@@ -4,6 +4,9 @@
 #ifndef TM_EMIT_EACH
 #define TM_EMIT_EACH 8
 #endif
+#ifndef TM_EMIT_BLOCKS
+#define TM_EMIT_BLOCKS 5  // 48 registers; six do not do without the stack
+#endif
 #ifndef TM_STAGED_IDS
 #define TM_STAGED_IDS 3072
 #endif
@@ -92,15 +95,32 @@ TM_DEVICE IdList id_list(const Tables* tables, const Batch* batch, u32 code) {
     return {batch->arena + miss.z, miss.w};
 }
 
-TM_DEVICE u32 list_step(const uint4* long_slots, const uint4* misses, u32 code) {
-    if ((code & kPayload) == kPayload) {
-        return 0;
-    }
-    const bool is_long = (code & kKinds) == kLong;
-    const uint4* entry = (is_long ? long_slots : misses) + (code & kPayload);
-    const u32 facts = read_table(reinterpret_cast<const u32*>(entry) + 3);
-    const u32 count = is_long ? facts >> 8 : facts;
+// How many ids a list has, as its entry says it.
+TM_DEVICE u32 list_facts(const uint4* long_slots, const uint4* misses, u32 code) {
+    const uint4* entries = (code & kKinds) == kLong ? long_slots : misses;
+    return read_table(reinterpret_cast<const u32*>(entries + (code & kPayload)) + 3);
+}
+
+TM_DEVICE u32 list_step(u32 code, u32 facts) {
+    const u32 count = (code & kKinds) == kLong ? facts >> 8 : facts;
     return count != 0 ? kWork + count : 0;
+}
+
+// Steps of the lists: first all entries are asked for, then looked at.
+TM_DEVICE void count_lists(const uint4* long_slots, const uint4* misses, EmitWords& own) {
+    TM_UNROLL
+    for (u32 k = 0; k < kEmitEach; ++k) {
+        if (own.codes[k] >> 31 != 0) {
+            const bool is_lost = (own.codes[k] & kPayload) == kPayload;
+            own.steps[k] = is_lost ? 0 : list_facts(long_slots, misses, own.codes[k]);
+        }
+    }
+    TM_UNROLL
+    for (u32 k = 0; k < kEmitEach; ++k) {
+        if (own.codes[k] >> 31 != 0) {
+            own.steps[k] = list_step(own.codes[k], own.steps[k]);
+        }
+    }
 }
 
 // The codes of a thread; those that are not of this tile have no ids.
@@ -136,14 +156,7 @@ TM_DEVICE u32 count_steps(const Tables* tables, const Batch* batch, EmitWords& o
         all |= code;
     }
     if (all >> 31 != 0) {
-        const uint4* long_slots = tables->long_slots;
-        const uint4* misses = batch->misses;
-        TM_UNROLL
-        for (u32 k = 0; k < kEmitEach; ++k) {
-            if (own.codes[k] >> 31 != 0) {
-                own.steps[k] = list_step(long_slots, misses, own.codes[k]);
-            }
-        }
+        count_lists(tables->long_slots, batch->misses, own);
     }
     u32 sum = 0;
     TM_UNROLL
@@ -156,6 +169,14 @@ TM_DEVICE u32 count_steps(const Tables* tables, const Batch* batch, EmitWords& o
 // Where a document begins takes the place of the code of its first word.
 TM_DEVICE void write_begins(u32* codes, const EmitRound& round, u32 t, u32 sum,
                             const EmitWords& own) {
+    u32 all = 0;
+    TM_UNROLL
+    for (u32 k = 0; k < kEmitEach; ++k) {
+        all |= own.codes[k];
+    }
+    if ((all & kOpens) == 0) {
+        return;
+    }
     TM_UNROLL
     for (u32 k = 0; k < kEmitEach; ++k) {
         if ((own.codes[k] & kOpens) != 0) {
@@ -232,37 +253,58 @@ TM_DEVICE void stage_lists(const Tables* tables, const Batch* batch, u32 window,
     }
 }
 
-TM_DEVICE void write_four(u32* ids, u16* ids16, u32 at, const u32* staged) {
-    const uint4 four = *reinterpret_cast<const uint4*>(staged);
-    if (ids16 != nullptr) {
-        const u64 low = four.x | four.y << 16;
-        write_once(reinterpret_cast<u64*>(ids16 + at), low | u64(four.z | four.w << 16) << 32);
+// Where ids go.
+struct IdTarget {
+    u32* ids;  // of two bytes each, if so
+    bool is_half;
+    u32 capacity;
+};
+
+TM_DEVICE IdTarget id_target(const Batch* batch) {
+    const bool is_half = batch->ids16 != nullptr;
+    u32* ids = is_half ? reinterpret_cast<u32*>(batch->ids16) : batch->ids;
+    const u64 capacity = batch->id_capacity;
+    return {ids, is_half, capacity < 0xFFFFFFFFu ? u32(capacity) : 0xFFFFFFFFu};
+}
+
+TM_DEVICE void write_id(const IdTarget& target, u32 at, u32 id) {
+    if (target.is_half) {
+        reinterpret_cast<u16*>(target.ids)[at] = u16(id);
     } else {
-        write_once(reinterpret_cast<uint4*>(ids + at), four);
+        target.ids[at] = id;
+    }
+}
+
+TM_DEVICE void write_four(const IdTarget& target, u32 at, const u32* staged) {
+    const uint4 four = *reinterpret_cast<const uint4*>(staged);
+    if (target.is_half) {
+        const u32 low = four.x | four.y << 16;
+        const u32 high = four.z | four.w << 16;
+        u16* ids = reinterpret_cast<u16*>(target.ids);
+        write_once(reinterpret_cast<u64*>(ids + at), u64(high) << 32 | low);
+    } else {
+        write_once(reinterpret_cast<uint4*>(target.ids + at), four);
     }
 }
 
 // `places` is how many there are, the first `shift` of which are not the round's.
-TM_DEVICE void write_ids(const Batch* batch, const EmitRound& round, u32 window, u32 places,
+TM_DEVICE void write_ids(const IdTarget& target, const EmitRound& round, u32 window, u32 places,
                          const EmitBlock& block) {
-    u32* ids = batch->ids;
-    u16* ids16 = batch->ids16;
-    const u64 room = batch->id_capacity > round.out ? batch->id_capacity - round.out : 0;
-    const u32 stop = places < room + round.shift ? places : u32(room) + round.shift;
+    const u32 room = target.capacity > round.out ? target.capacity - round.out : 0;
+    const u32 stop = places - round.shift < room ? places : room + round.shift;
     const u32 limit = stop < window + kStagedIds ? stop : window + kStagedIds;
     TM_THREADS(t, kEmitThreads) {
         TM_ROLLED
         for (u32 i = window + 4 * t; i < limit; i += 4 * kEmitThreads) {
             const u32 at = round.out + i - round.shift;
             if (i >= round.shift && i + 4 <= limit) {
-                write_four(ids, ids16, at, &block.ids[i - window]);
+                write_four(target, at, &block.ids[i - window]);
                 continue;
             }
-            for (u32 k = i < round.shift ? round.shift - i : 0; k < 4 && i + k < limit; ++k) {
-                if (ids16 != nullptr) {
-                    ids16[at + k] = u16(block.ids[i + k - window]);
-                } else {
-                    ids[at + k] = block.ids[i + k - window];
+            TM_ROLLED
+            for (u32 k = 0; k < 4; ++k) {
+                if (i + k >= round.shift && i + k < limit) {
+                    write_id(target, at + k, block.ids[i + k - window]);
                 }
             }
         }
@@ -270,9 +312,8 @@ TM_DEVICE void write_ids(const Batch* batch, const EmitRound& round, u32 window,
 }
 
 // How many ids behind a place where four can be written at once `out` is.
-TM_DEVICE u32 id_shift(const Batch* batch, u32 out) {
-    const u64 place = batch->ids16 != nullptr ? reinterpret_cast<u64>(batch->ids16) / sizeof(u16)
-                                              : reinterpret_cast<u64>(batch->ids) / sizeof(u32);
+TM_DEVICE u32 id_shift(const IdTarget& target, u32 out) {
+    const u64 place = reinterpret_cast<u64>(target.ids) / (target.is_half ? 2 : 4);
     return (u32(place) + out) % 4;
 }
 
@@ -290,8 +331,8 @@ TM_DEVICE void stage_window(const Tables* tables, const Batch* batch, u32 window
 }
 
 // Returns how many ids the words of the round have.
-TM_DEVICE u32 emit_round(const Tables* tables, const Batch* batch, const EmitRound& round,
-                         EmitBlock& block) {
+TM_DEVICE u32 emit_round(const Tables* tables, const Batch* batch, const IdTarget& target,
+                         const EmitRound& round, EmitBlock& block) {
     EmitThreads words;
     PerThread<u32, kEmitThreads> sums;
     u32* codes = batch->codes;
@@ -307,12 +348,13 @@ TM_DEVICE u32 emit_round(const Tables* tables, const Batch* batch, const EmitRou
     TM_THREADS(t, kEmitThreads) {
         write_begins(codes, round, t, sums[t] + round.shift, words[t]);
     }
+    TM_ROLLED
     for (u32 window = 0; window < places; window += kStagedIds) {
         TM_THREADS(t, kEmitThreads) {
             stage_words(window, sums[t] + round.shift, words[t], block);
         }
         stage_window(tables, batch, window, steps / kWork, block);
-        write_ids(batch, round, window, places, block);
+        write_ids(target, round, window, places, block);
         if (window + kStagedIds < places) {
             TM_SYNC();
         }
@@ -320,16 +362,20 @@ TM_DEVICE u32 emit_round(const Tables* tables, const Batch* batch, const EmitRou
     return steps & 0xFFFF;
 }
 
-TM_KERNEL(256) emit_ids(const Tables* tables, const Batch* batch) {
+TM_KERNEL(256, TM_EMIT_BLOCKS) emit_ids(const Tables* tables, const Batch* batch) {
     TM_SHARED EmitBlock block;
+    assume_threads<kEmitThreads>();
     if (TM_BLOCK >= batch->tiles) {
         return;
     }
+    const IdTarget target = id_target(batch);
     const u32 first = batch->word_base[TM_BLOCK];
     const u32 end = batch->word_base[TM_BLOCK + 1];
     u32 out = batch->id_base[TM_BLOCK];
+    TM_ROLLED
     for (u32 begin = first / 4 * 4; begin < end; begin += kEmitWords) {
-        out += emit_round(tables, batch, {begin, first, end, out, id_shift(batch, out)}, block);
+        const EmitRound round{begin, first, end, out, id_shift(target, out)};
+        out += emit_round(tables, batch, target, round, block);
         TM_SYNC();
     }
 }

@@ -16,7 +16,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-#define TM_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// TM_KERNEL(threads), or TM_KERNEL(threads, blocks) for registers of so many blocks a processor.
+#define TM_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 #define TM_DEVICE __device__ __forceinline__
 #define TM_SHARED __shared__
 #define TM_ALIGN16 __align__(16)
