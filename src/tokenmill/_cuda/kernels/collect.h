@@ -123,7 +123,12 @@ TM_DEVICE void block_prefix(u32* values, u32 n) {
 
 // The lowest `bytes` bytes of a word: none if negative, all from four on.
 TM_DEVICE u32 byte_mask(int bytes) {
-    return bytes >= 4 ? 0xFFFFFFFFu : bytes <= 0 ? 0u : (1u << (8 * bytes)) - 1;
+    const u32 bits = 8 * bytes > 0 ? u32(8 * bytes) : 0;
+#if defined(TM_HOST)
+    return bits < 32 ? (1u << bits) - 1 : 0xFFFFFFFFu;
+#else
+    return ~__funnelshift_lc(0u, 0xFFFFFFFFu, bits);  // shifts by 32 at most
+#endif
 }
 
 // Four bytes of text that begin anywhere. It reads up to three bytes before and four behind them.
