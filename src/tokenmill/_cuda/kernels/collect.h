@@ -14,6 +14,23 @@ TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
 #endif
 }
 
+// The same for kLanes threads side by side, a power of two up to 32; *at is theirs alone.
+template <u32 kLanes>
+TM_DEVICE void add_over_lanes(u32* at, u32 value, u32 thread) {
+#if defined(TM_HOST)
+    (void)thread;
+    *at += value;
+#else
+    TM_UNROLL
+    for (u32 step = kLanes / 2; step != 0; step /= 2) {
+        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
+    }
+    if (thread % kLanes == 0) {
+        *at += value;
+    }
+#endif
+}
+
 // Says that a block has no more threads, which the compiler cannot know.
 template <u32 kThreads>
 TM_DEVICE void assume_threads() {

@@ -1,4 +1,4 @@
-// finish_misses, emit_ids, document_ids: what became of every word -> the ids, one after another.
+// finish_misses, emit_ids: what became of every word -> the ids, one after another.
 #pragma once
 
 #ifndef TM_EMIT_EACH
@@ -376,52 +376,6 @@ TM_KERNEL(256, TM_EMIT_BLOCKS) emit_ids(const Tables* tables, const Batch* batch
     for (u32 begin = first / 4 * 4; begin < end; begin += kEmitWords) {
         const EmitRound round{begin, first, end, out, id_shift(target, out)};
         out += emit_round(tables, batch, target, round, block);
-        TM_SYNC();
-    }
-}
-
-TM_DEVICE void write_document(const Batch* batch, u32 document, u32 rank) {
-    const u32 begin = batch->doc_begin[document];
-    u32 ids = batch->counters[kIdCount];
-    if (document < batch->documents && begin < batch->size) {
-        ids = batch->codes[batch->word_base[begin / TM_TILE] + rank];
-    }
-    batch->doc_ids[document] = ids;
-    if (ids > batch->id_capacity && document != 0) {
-        leave_document(batch, document - 1, kOverflow);
-    }
-}
-
-// Where the ids of a document begin: emit_ids left it in the code of the document's first word. One
-// warp a document finds that word.
-TM_KERNEL(256) document_ids(const Tables*, const Batch* batch) {
-    TM_SHARED u32 ranks[8];
-    const u32 documents = u32(batch->documents);
-    for (u32 base = 8 * TM_BLOCK; base <= documents; base += 8 * TM_BLOCKS) {
-        TM_THREADS(t, 8) {
-            ranks[t] = 0;
-        }
-        TM_SYNC();
-        TM_THREADS(t, 256) {
-            const u32 document = base + t / 32;
-            u32 rank = 0;
-            if (document < documents) {
-                const u32 begin = batch->doc_begin[document];
-                const u32 end = begin / 32;
-                const u32 tile = begin / TM_TILE * TM_TILE_WORDS;
-                for (u32 i = tile + t % 32; i <= end && begin < batch->size; i += 32) {
-                    const u32 counted = i < end ? ~0u : (1u << begin % 32) - 1;
-                    rank += count_bits(batch->start_bits[i] & counted);
-                }
-            }
-            add_over_warp(&ranks[t / 32], rank, t);
-        }
-        TM_SYNC();
-        TM_THREADS(t, 8) {
-            if (base + t <= documents) {
-                write_document(batch, base + t, ranks[t]);
-            }
-        }
         TM_SYNC();
     }
 }
