@@ -9,6 +9,7 @@ import os
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,12 @@ def main(folder: Path) -> None:
         result = kernels.run(whole(texts), options)
         assert_same(batch_of(result), expected, texts, options)
         assert not result.flags.any()
+    assert_same(batch_of(kernels.run(whole(texts), bits=16)), expected, texts, "16 bits")
+    large = WordKernels(folder, facts, replace(setting, tile=8192))
+    many = choose.choices([b"a", b"bc", b"", b"abcdabc"], k=9000)  # more than a round has
+    for _ in range(2):
+        found = batch_of(large.run(whole(many), misses=9000))
+        assert_same(found, run_batch(engine, many, 1, AS_TEXT), many, "many words")
     assert kernels.run(whole(texts), 0, misses=5).flags.any()
     assert np.any(kernels.run(whole(texts), 0, ids=7).flags)
     assert kernels.run(whole([*texts, b"ab" * 5000]), 0).flags[: len(texts) + 1].nonzero()[0].size

@@ -25,7 +25,7 @@ void shim_set_block(u32 block, u32 blocks) {
 }
 }
 
-#define TM_KERNEL(threads) extern "C" void
+#define TM_KERNEL(...) extern "C" void
 #define TM_DEVICE inline
 #define TM_SHARED static
 #define TM_ALIGN16 alignas(16)
@@ -64,6 +64,12 @@ inline u32 read_once(const u32* at) {
     return *at;
 }
 inline void write_once(u32* at, u32 value) {
+    *at = value;
+}
+inline void write_once(u64* at, u64 value) {
+    *at = value;
+}
+inline void write_once(uint4* at, uint4 value) {
     *at = value;
 }
 inline uint4 read_table(const uint4* at) {

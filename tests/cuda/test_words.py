@@ -191,6 +191,28 @@ def test_documents_of_no_or_one_byte(texts: list[bytes], folder: Path) -> None:
     check(kernels.run(whole(texts)), unsplit("gpt2"), texts, "few bytes")
 
 
+def test_tiles_with_more_words_than_a_round(folder: Path) -> None:
+    """A round has 2048 words, a tile up to 8192: short ones, some of which have many ids."""
+    choose = random.Random(15)  # noqa: S311
+    parts = [b"a", b"b", b" c", b"", b"zq", b"xyzzyq", b"ab" * 40]
+    texts = choose.choices(parts, weights=[9, 9, 5, 1, 3, 1, 0.02], k=30000)
+    for tile, seeded in ((8192, True), (8192, False), (1024, False)):
+        setting = Setting(tile=tile, shuffle=2, seeded=seeded)
+        kernels = WordKernels(folder, device_tables(unsplit("gpt2")), setting)
+        for bits in (32, 16):
+            result = kernels.run(whole(texts), bits=bits, misses=len(texts))
+            check(result, unsplit("gpt2"), texts, (tile, seeded, bits))
+
+
+def test_ids_that_begin_anywhere_in_memory(folder: Path) -> None:
+    """Ids are written in fours, whose place depends on where the ids before have ended."""
+    kernels = WordKernels(folder, device_tables(unsplit("gpt2")), Setting(tile=64))
+    for count in range(1, 12):
+        texts = [b"a"] * count + [b"zqzqzq" * 20, b"", b"b"]
+        for bits in (32, 16):
+            check(kernels.run(whole(texts), bits=bits), unsplit("gpt2"), texts, (count, bits))
+
+
 def tokens_of(engine: Engine) -> list[bytes]:
     """The tokens that are text: the engine takes nothing else."""
     tables = device_tables(engine)

@@ -14,6 +14,80 @@ TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
 #endif
 }
 
+// The same for kLanes threads side by side, a power of two up to 32; *at is theirs alone.
+template <u32 kLanes>
+TM_DEVICE void add_over_lanes(u32* at, u32 value, u32 thread) {
+#if defined(TM_HOST)
+    (void)thread;
+    *at += value;
+#else
+    TM_UNROLL
+    for (u32 step = kLanes / 2; step != 0; step /= 2) {
+        value += __shfl_xor_sync(0xFFFFFFFFu, value, step);
+    }
+    if (thread % kLanes == 0) {
+        *at += value;
+    }
+#endif
+}
+
+// Says that a block has no more threads, which the compiler cannot know.
+template <u32 kThreads>
+TM_DEVICE void assume_threads() {
+#if !defined(TM_HOST)
+    __builtin_assume(threadIdx.x < kThreads);
+#endif
+}
+
+// A value of each thread that lives over a TM_SYNC(), in registers on a device.
+template <typename T, u32 kThreads>
+struct PerThread {
+#if defined(TM_HOST)
+    T values[kThreads];
+    T& operator[](u32 thread) { return values[thread]; }
+#else
+    T value;
+    TM_DEVICE T& operator[](u32) { return value; }
+#endif
+};
+
+// The value of each thread becomes the sum of those before it; returns the sum of all. It waits for
+// all threads once, and there must be another TM_SYNC() before it is called again.
+template <u32 kThreads>
+TM_DEVICE u32 sums_before(PerThread<u32, kThreads>& values) {
+    u32 all = 0;
+#if defined(TM_HOST)
+    for (u32 t = 0; t < kThreads; ++t) {
+        const u32 value = values[t];
+        values[t] = all;
+        all += value;
+    }
+#else
+    __shared__ u32 totals[kThreads / 32];
+    const u32 lane = threadIdx.x & 31;
+    const u32 warp = threadIdx.x >> 5;
+    u32 sum = values.value;
+    TM_UNROLL
+    for (u32 step = 1; step < 32; step <<= 1) {
+        const u32 left = __shfl_up_sync(0xFFFFFFFFu, sum, step);
+        sum += lane >= step ? left : 0;
+    }
+    if (lane == 31) {
+        totals[warp] = sum;
+    }
+    __syncthreads();
+    u32 before = 0;
+    TM_UNROLL
+    for (u32 k = 0; k < kThreads / 32; ++k) {
+        const u32 total = totals[k];
+        before += k < warp ? total : 0;
+        all += total;
+    }
+    values.value = before + sum - values.value;
+#endif
+    return all;
+}
+
 // values[0..n) become the sums of those before them, and values[n] the sum of all. `values` is in
 // shared memory, written before the last TM_SYNC; whoever reads it need not wait.
 //   [3 1 4] -> [0 3 4 8]
@@ -66,7 +140,12 @@ TM_DEVICE void block_prefix(u32* values, u32 n) {
 
 // The lowest `bytes` bytes of a word: none if negative, all from four on.
 TM_DEVICE u32 byte_mask(int bytes) {
-    return bytes >= 4 ? 0xFFFFFFFFu : bytes <= 0 ? 0u : (1u << (8 * bytes)) - 1;
+    const u32 bits = 8 * bytes > 0 ? u32(8 * bytes) : 0;
+#if defined(TM_HOST)
+    return bits < 32 ? (1u << bits) - 1 : 0xFFFFFFFFu;
+#else
+    return ~__funnelshift_lc(0u, 0xFFFFFFFFu, bits);  // shifts by 32 at most
+#endif
 }
 
 // Four bytes of text that begin anywhere. It reads up to three bytes before and four behind them.

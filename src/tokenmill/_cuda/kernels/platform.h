@@ -2,7 +2,7 @@
 //
 // A kernel is a sequence of phases over the threads of a block: TM_THREADS(t, n) { ... } runs its
 // body for every thread t < n, nothing inside waits for another thread, and TM_SYNC() stands
-// between phases. A value that lives over a TM_SYNC() is in shared memory. So the same text is a
+// between phases. A value that lives over a TM_SYNC() is in shared memory, or a PerThread. So the same text is a
 // CUDA kernel, and a plain loop where a host compiler reads it (TM_HOST, shim.h of the tests).
 #pragma once
 
@@ -16,7 +16,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-#define TM_KERNEL(threads) extern "C" __global__ void __launch_bounds__(threads)
+// TM_KERNEL(threads), or TM_KERNEL(threads, blocks) for registers of so many blocks a processor.
+#define TM_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 #define TM_DEVICE __device__ __forceinline__
 #define TM_SHARED __shared__
 #define TM_ALIGN16 __align__(16)
@@ -39,6 +40,8 @@ TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low,
 TM_DEVICE uint4 read_once(const uint4* at) { return __ldcs(at); }
 TM_DEVICE u32 read_once(const u32* at) { return __ldcs(at); }
 TM_DEVICE void write_once(u32* at, u32 value) { __stcs(at, value); }
+TM_DEVICE void write_once(u64* at, u64 value) { __stcs(at, value); }
+TM_DEVICE void write_once(uint4* at, uint4 value) { __stcs(at, value); }
 TM_DEVICE uint4 read_table(const uint4* at) { return __ldg(at); }
 TM_DEVICE u64 read_table(const u64* at) { return __ldg(at); }
 TM_DEVICE u32 read_table(const u32* at) { return __ldg(at); }

@@ -20,4 +20,6 @@
 
 #include "emit.h"
 
+#include "documents.h"
+
 #include "insert.h"

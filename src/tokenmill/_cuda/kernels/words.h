@@ -121,6 +121,7 @@ struct WordTable {
 // The entry of a short word and its value.
 TM_DEVICE bool find_word(const WordTable& table, uint4 key, u32& slot, uint4& value) {
     slot = hash_key(key) & table.mask;
+    TM_ROLLED
     for (u32 probe = 0; probe < kProbes; ++probe) {
         const uint4 found = read_table(table.words + 2 * u64(slot));
         value = read_table(table.words + 2 * u64(slot) + 1);

@@ -1,0 +1,65 @@
+// document_ids: where the ids of each document begin.
+#pragma once
+
+#ifndef TM_DOCUMENT_LANES
+#define TM_DOCUMENT_LANES 8
+#endif
+
+constexpr u32 kDocumentLanes = TM_DOCUMENT_LANES;  // threads that look for a document's first word
+
+TM_DEVICE void write_document(const Batch* batch, u32 document, u32 rank) {
+    const u32 begin = batch->doc_begin[document];
+    u32 ids = batch->counters[kIdCount];
+    if (document < batch->documents && begin < batch->size) {
+        ids = batch->codes[batch->word_base[begin / TM_TILE] + rank];
+    }
+    batch->doc_ids[document] = ids;
+    if (ids > batch->id_capacity && document != 0) {
+        leave_document(batch, document - 1, kOverflow);
+    }
+}
+
+// How many words of its tile begin before a document, as far as one of kDocumentLanes threads
+// counts them.
+TM_DEVICE u32 words_before(const u32* start_bits, u32 begin, u32 lane) {
+    const u32 tile = begin / TM_TILE * TM_TILE_WORDS;
+    const u32 end = begin / 32;
+    u32 rank = 0;
+    TM_UNROLL
+    for (u32 k = 0; k < TM_TILE_WORDS; k += kDocumentLanes) {
+        const u32 i = tile + k + lane;
+        if (i <= end) {
+            rank += count_bits(start_bits[i] & (i < end ? ~0u : (1u << begin % 32) - 1));
+        }
+    }
+    return rank;
+}
+
+// Where the ids of a document begin: emit_ids left it in the code of the document's first word. A
+// few threads find that word.
+TM_KERNEL(256) document_ids(const Tables*, const Batch* batch) {
+    constexpr u32 kAtOnce = 256 / kDocumentLanes;
+    TM_SHARED u32 ranks[kAtOnce];
+    const u32 documents = u32(batch->documents);
+    for (u32 base = kAtOnce * TM_BLOCK; base <= documents; base += kAtOnce * TM_BLOCKS) {
+        TM_THREADS(t, kAtOnce) {
+            ranks[t] = 0;
+        }
+        TM_SYNC();
+        TM_THREADS(t, 256) {
+            const u32 document = base + t / kDocumentLanes;
+            const u32 begin = document < documents ? batch->doc_begin[document] : 0;
+            const bool inside = document < documents && begin < batch->size;
+            const u32 lane = t % kDocumentLanes;
+            const u32 rank = inside ? words_before(batch->start_bits, begin, lane) : 0;
+            add_over_lanes<kDocumentLanes>(&ranks[t / kDocumentLanes], rank, t);
+        }
+        TM_SYNC();
+        TM_THREADS(t, kAtOnce) {
+            if (base + t <= documents) {
+                write_document(batch, base + t, ranks[t]);
+            }
+        }
+        TM_SYNC();
+    }
+}
