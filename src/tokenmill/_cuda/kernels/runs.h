@@ -162,7 +162,57 @@ TM_DEVICE u32 blanks_end(const Tile& tile, u32 i) {
 
 #endif
 
-// The same three beyond the masks, along the text. Too far for that: the CPU takes the document.
+#if TM_CASED
+
+// Does a letter stand behind the capitals that reach the end of the window of word i?
+TM_DEVICE u32 letter_behind(const Tile& tile, u32 i) {
+    u32 seen = ~0xFFFFU;
+    for (u32 w = i + 1; w < TM_MASK_WORDS; ++w, seen = ~0U) {
+        const u32 documents = tile.documents(w);
+        const u32 stops = (~tile.word(kMaskUpper, w) | documents) & seen;
+        if (stops != 0) {
+            const u32 stop = stops & (0 - stops) & ~documents;
+            return (tile.hard(w) & stop) != 0 ? kUnknown : (tile.word(kMaskLetter, w) & stop) != 0;
+        }
+    }
+    return kUnknown;
+}
+
+// A lower-case letter, by its last byte, before caseless ones: is it of their word? Not if a
+// contraction ends with it, and whether one does depends on what stands before that.
+TM_DEVICE u32 is_of_word(const Text& text, u32 position) {
+    const u8* const last = text.bytes + position;
+    return TM_CONTRACTION != 0 && (last[-1] == '\'' || last[-2] == '\'') ? kUnknown : 1;
+}
+
+// Does a lower-case letter of the same word stand before the caseless ones that reach back to the
+// begin of the window of word i?
+TM_DEVICE u32 lower_before(const Tile& tile, u32 i) {
+    u32 seen = 0xFFFF;
+    for (u32 w = i - 1;; --w, seen = ~0U) {
+        const u32 lower = tile.word(kMaskLower, w);
+        const u32 cased = tile.word(kMaskUpper, w) | lower;
+        const u32 stops = (~tile.word(kMaskLetter, w) | cased) & seen;
+        const u32 stop = stops == 0 ? 0 : highest_bit(stops);
+        const u32 run = stops == 0 ? seen : seen & bits_above(stop);
+        if ((tile.documents(w) & run) != 0) {
+            return 0;
+        }
+        if (stops != 0) {
+            const u32 position = u32(tile.first_word + int(w)) * 32 + stop;
+            return (tile.hard(w) >> stop & 1) != 0 ? kUnknown
+                   : (lower >> stop & 1) != 0      ? is_of_word(tile.text, position)
+                                                   : 0;
+        }
+        if (w == 0) {
+            return kUnknown;
+        }
+    }
+}
+
+#endif
+
+// The first three beyond the masks, along the text. Too far for that: the CPU takes the document.
 struct Beyond {
     const Tables* tables;
     const Batch* batch;
