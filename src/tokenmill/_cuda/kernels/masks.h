@@ -254,7 +254,7 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
 
 // Flags the documents of a word that the CPU must encode.
 TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text, int word,
-                      const Bytes32& bytes, const FirstBytes& first, const Findings& found) {
+                      const Bytes32& bytes, const Findings& found) {
     const u32 base = u32(word) * 32;
     const u32 left = text.size - base;
     const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
@@ -267,7 +267,7 @@ TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text
         flag_documents(batch, text, base, unsafe, kNotNormalized);
     }
 #endif
-    const u32 candidates = may_begin_added(first, bytes) & valid;
+    const u32 candidates = may_begin_added(first_bytes(tables, batch), bytes) & valid;
     if (candidates != 0) {
         const u32 added = added_prefixes(tables, text.bytes, base, candidates);
         flag_documents(batch, text, base, added, kAddedToken);

@@ -114,6 +114,9 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #define TM_TILE 8192  // bytes
 #endif
 #define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
+#ifndef TM_ONE_COPY
+#define TM_ONE_COPY 0  // 1: the masks of a tile and of the words beside it by the same instructions
+#endif
 
 // What a tokenizer's vocabulary says (tables.py).
 #ifndef TM_EXACT
