@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
@@ -90,6 +91,24 @@ def test_at_every_edge(make: Make, name: str, tile: int) -> None:
     texts = slid()[:: 1 if tile == 64 else 5] + long_runs()
     texts += class_strings(51, 60, 600, CAPITALS) + class_strings(52, 40, 600, AROUND)
     assert_same_both_ways(make(name, tile), facts_by_name(name), texts, tile)
+
+
+@pytest.mark.parametrize("name", CASED)
+def test_marks_between_all_kinds(make: Make, name: str) -> None:
+    """Scans begin at places that the masks know, of which these texts have few or many."""
+    choose = random.Random(53)  # noqa: S311
+    pools = (
+        AROUND + "/\u3000\r",
+        "\u0e01\u0e35A's",
+        "\u0301\u0301a \n",
+        "\u0301!1 \u4e2d\u3007/\n",
+    )
+    texts = [
+        "".join(choose.choices(pool + "\u0301" * many, k=choose.randrange(1, 300)))
+        for pool in pools for many in (0, 1, 9) for _ in range(60)
+    ]  # fmt: skip
+    for tile in (64, 256):
+        assert_same_both_ways(make(name, tile), facts_by_name(name), texts, tile)
 
 
 RULES = [rule for rule in rules_of_every_kind() if rule.family == "o200k" and rule.digits == 1]

@@ -156,9 +156,12 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
 #if TM_CASED
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t < hard.count) {
+            const Tile tile = {kept.masks, &kept.edges, text, int(first_word) - 1};
             const Scanner scanner = {tables, batch, text};
+            const u32 sync = sync_before(tile, hard.of[t] + 1);
+            const u32 from = sync == ~0U ? scanner.sync_before(first_word * 32) : sync;
             u32 next = 0;
-            out.starts[hard.of[t]] = scanner.starts((first_word + hard.of[t]) * 32, next);
+            out.starts[hard.of[t]] = scanner.starts((first_word + hard.of[t]) * 32, from, next);
         }
     }
     TM_SYNC();
@@ -198,7 +201,8 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
             word_masks<false>(tables, text, word, bytes, found);
             report(tables, batch, text, word, bytes, found);
             const Scanner scanner = {tables, batch, text};
-            out.starts[t] = scanner.starts(u32(word) * 32, arrivals[t]);
+            const u32 base = u32(word) * 32;
+            out.starts[t] = scanner.starts(base, scanner.sync_before(base), arrivals[t]);
         }
         out.cuts[t] = found.cuts;
     }
