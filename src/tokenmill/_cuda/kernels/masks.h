@@ -120,6 +120,18 @@ TM_DEVICE bool is_hard(u32 bits, u32 code) {
     return (bits & kMark) != 0 || odd_han;
 }
 
+// Does a letter stand before the marks before `position`? Many marks are not looked at.
+TM_DEVICE bool is_behind_letter(const Tables* tables, const Text& text, u32 position) {
+    for (u32 at = position; position - at < 16 && !begins_document(text, at);) {
+        at = char_before(text, at);
+        const u32 bits = rule_class(tables, char_at(text, at).code);
+        if ((bits & (kLetter | kMark)) != kMark) {
+            return (bits & kLetter) != 0;
+        }
+    }
+    return false;
+}
+
 TM_DEVICE void add_char(u32 bits, u32 code, u32 mask, Masks& m) {
     m.letter |= when(bits, mask);
     m.number |= when(bits >> 1, mask);
@@ -203,7 +215,14 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
     u32 previous = before.c.code;  // the last character, if it has three bytes
     u32 previous_end = before.end >= 0 && before.c.size == 3 ? u32(before.end) : ~0U;
     if (kHasRule && expected != 0) {
-        add_char(rule_class(tables, near, previous), previous, expected, m);
+        u32 bits = rule_class(tables, near, previous);
+#if TM_CASED
+        if ((bits & kMark) != 0) {
+            const u32 begin = base + u32(before.end) - before.c.size;
+            bits = is_behind_letter(tables, text, begin) ? u32(kLetter) : bits;
+        }
+#endif
+        add_char(bits, previous, expected, m);
     }
     for (; leads != 0; leads &= leads - 1) {
         const u32 i = lowest_bit(leads);
@@ -215,7 +234,16 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         const u32 mask = ((1U << c.size) - 1) << i;
         expected |= mask & ~(1U << i);
         if (kHasRule) {
-            add_char(rule_class(tables, near, c.code), c.code, mask, m);
+            u32 bits = rule_class(tables, near, c.code);
+#if TM_CASED
+            // A mark goes on with any word; elsewhere what it is depends on what stands before.
+            if ((bits & kMark) != 0 && (begins >> i & 1) == 0) {
+                const bool is_letter =
+                    i == 0 ? is_behind_letter(tables, text, base) : (m.letter >> (i - 1) & 1) != 0;
+                bits = is_letter ? u32(kLetter) : bits;
+            }
+#endif
+            add_char(bits, c.code, mask, m);
         }
 #if TM_NORMAL
         found.unsafe |= u32(is_unsafe(tables, c.code)) << i;
