@@ -120,18 +120,6 @@ TM_DEVICE bool is_hard(u32 bits, u32 code) {
     return (bits & kMark) != 0 || odd_han;
 }
 
-// Does a letter stand before the marks before `position`? Many marks are not looked at.
-TM_DEVICE bool is_behind_letter(const Tables* tables, const Text& text, u32 position) {
-    for (u32 at = position; position - at < 16 && !begins_document(text, at);) {
-        at = char_before(text, at);
-        const u32 bits = rule_class(tables, char_at(text, at).code);
-        if ((bits & (kLetter | kMark)) != kMark) {
-            return (bits & kLetter) != 0;
-        }
-    }
-    return false;
-}
-
 TM_DEVICE void add_char(u32 bits, u32 code, u32 mask, Masks& m) {
     m.letter |= when(bits, mask);
     m.number |= when(bits >> 1, mask);
@@ -201,6 +189,34 @@ TM_DEVICE Incoming incoming_char(const Text& text, int word, u32 begins, u32 hea
     return {c, (bytes & 0xC0) == 0xC0 && c.is_valid ? int(c.size) - int(back) : -1};
 }
 
+#if TM_CASED
+
+// Does a letter stand before `position`, or before the marks there? Many are not looked at.
+TM_DEVICE bool is_behind_letter(const Tables* tables, const Text& text, u32 position) {
+    for (u32 at = position; position - at < 16 && !begins_document(text, at);) {
+        at = char_before(text, at);
+        const u32 bits = rule_class(tables, char_at(text, at).code);
+        if ((bits & (kLetter | kMark)) != kMark) {
+            return (bits & kLetter) != 0;
+        }
+    }
+    return false;
+}
+
+// A mark behind a letter goes on with its word, as a caseless letter does; elsewhere it depends on
+// more. So for the marks that a word of the text begins with, the first of them at `begin`.
+TM_DEVICE void add_first_marks(const Tables* tables, const Text& text, u32 begin, u32 begins,
+                               Masks& m) {
+    const u32 marks = m.hard & ~m.han & ~begins;
+    if ((marks & 1) != 0 && is_behind_letter(tables, text, begin)) {
+        const u32 first = marks & ~(marks + 1);
+        m.letter |= first;
+        m.hard &= ~first;
+    }
+}
+
+#endif
+
 // Walks the wide characters of a word: their classes (if there is a rule), and all that is found
 // about them. `leads` are their first bytes, `m.inside` the others.
 template <bool kHasRule>
@@ -215,14 +231,7 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
     u32 previous = before.c.code;  // the last character, if it has three bytes
     u32 previous_end = before.end >= 0 && before.c.size == 3 ? u32(before.end) : ~0U;
     if (kHasRule && expected != 0) {
-        u32 bits = rule_class(tables, near, previous);
-#if TM_CASED
-        if ((bits & kMark) != 0) {
-            const u32 begin = base + u32(before.end) - before.c.size;
-            bits = is_behind_letter(tables, text, begin) ? u32(kLetter) : bits;
-        }
-#endif
-        add_char(bits, previous, expected, m);
+        add_char(rule_class(tables, near, previous), previous, expected, m);
     }
     for (; leads != 0; leads &= leads - 1) {
         const u32 i = lowest_bit(leads);
@@ -236,12 +245,8 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         if (kHasRule) {
             u32 bits = rule_class(tables, near, c.code);
 #if TM_CASED
-            // A mark goes on with any word; elsewhere what it is depends on what stands before.
-            if ((bits & kMark) != 0 && (begins >> i & 1) == 0) {
-                const bool is_letter =
-                    i == 0 ? is_behind_letter(tables, text, base) : (m.letter >> (i - 1) & 1) != 0;
-                bits = is_letter ? u32(kLetter) : bits;
-            }
+            const bool is_behind = i != 0 && (m.letter & ~begins >> 1) >> (i - 1) & 1;
+            bits = (bits & kMark) != 0 && is_behind ? u32(kLetter) : bits;
 #endif
             add_char(bits, c.code, mask, m);
         }
@@ -257,6 +262,12 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         }
     }
     found.malformed |= m.inside & ~expected;
+#if TM_CASED
+    if (kHasRule) {
+        const u32 begin = before.end > 0 ? base + u32(before.end) - before.c.size : base;
+        add_first_marks(tables, text, begin, begins, m);
+    }
+#endif
 }
 
 // Masks of a word of the text, and what was found in it.
