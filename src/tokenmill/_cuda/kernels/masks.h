@@ -5,6 +5,7 @@
 #include "vocab/junction.h"
 
 #include "checks.h"
+#include "planes.h"
 #include "text.h"
 
 #if TM_FAMILY == 3
@@ -87,6 +88,34 @@ TM_DEVICE void push_all(const Bytes32& b, Masks& m) {
 #define TM_PUSH(bytes) push_bytes(bytes, m);
     TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
 #undef TM_PUSH
+}
+
+// The same from the planes of bits.
+TM_DEVICE void add_planes(const Planes& p, Masks& m) {
+    const u32* const b = p.of;
+    const u32 low = ~(b[7] | b[6]);            // below 0x40
+    const u32 control = low & ~(b[5] | b[4]);  // below 0x10
+    const u32 sign = low & b[5] & ~b[4];       // 0x20 to 0x2F
+    const u32 seven = b[2] & b[1] & b[0];      // in the last three bits
+    const u32 not_zero = b[2] | b[1] | b[0];
+    const u32 above_z = b[4] & b[3] & (b[2] | (b[1] & b[0]));
+    const u32 space = sign & ~(b[3] | not_zero);
+    m.letter = ~b[7] & b[6] & (b[4] | b[3] | not_zero) & ~above_z;
+    m.number = low & b[5] & b[4] & ~(b[3] & (b[2] | b[1]));
+    m.white = (control & b[3] & not_zero & ~(b[2] & b[1])) | space;
+    m.space = space;
+#if TM_CONTRACTION != 0
+    m.apostrophe = sign & ~b[3] & seven;
+#endif
+#if TM_FAMILY >= 2
+    m.newline = control & b[3] & (b[2] ^ b[1]) & (b[2] ^ ~b[0]);
+#endif
+#if TM_CASED
+    m.upper = m.letter & ~b[5];
+#endif
+#if TM_TAIL == 2
+    m.slash = sign & b[3] & seven;
+#endif
 }
 
 struct WideBytes {
@@ -276,7 +305,11 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
                            Findings& found) {
     Masks m = {};
     if (kHasRule) {
+#if TM_PLANES
+        add_planes(planes_of(bytes), m);
+#else
         push_all(bytes, m);
+#endif
 #if TM_CASED
         m.lower = m.letter & ~m.upper;
 #endif
