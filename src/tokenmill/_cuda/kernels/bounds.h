@@ -82,20 +82,22 @@ struct Kept {
 TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& text, u32 i,
                         bool is_own, Kept& kept, Outcome& out) {
     const int word = int(TM_BLOCK * TM_TILE_WORDS + i) - 1;
+    const bool is_text = word >= 0 && u32(word) * 32 < text.size;
     Masks m = {};
     Findings found = {};
-    if (word >= 0 && u32(word) * 32 < text.size) {
-        const Bytes32 bytes = read_bytes(text.bytes, word);
+    Bytes32 bytes = {};
+    if (is_text) {
+        bytes = read_bytes(text.bytes, word);
         m = word_masks<true>(tables, text, word, bytes, found);
-        if (is_own) {
-            report(tables, batch, text, word, bytes, found);
-        } else if (TM_FAMILY >= 2 || TM_DIGITS > 1) {
-            look_beyond({tables, batch, text}, u32(word) * 32, i != 0, m, kept.edges);
-        }
     }
     store_masks(kept.masks, i, m);
     if (is_own) {
         out.cuts[i - 1] = found.cuts;
+    }
+    if (is_text && is_own) {
+        report(tables, batch, text, word, bytes, found);
+    } else if (is_text && (TM_FAMILY >= 2 || TM_DIGITS > 1)) {
+        look_beyond({tables, batch, text}, u32(word) * 32, i != 0, m, kept.edges);
     }
 }
 

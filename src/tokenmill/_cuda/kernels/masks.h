@@ -96,7 +96,6 @@ TM_DEVICE void add_planes(const Planes& p, Masks& m) {
     const u32 low = ~(b[7] | b[6]);            // below 0x40
     const u32 control = low & ~(b[5] | b[4]);  // below 0x10
     const u32 sign = low & b[5] & ~b[4];       // 0x20 to 0x2F
-    const u32 seven = b[2] & b[1] & b[0];      // in the last three bits
     const u32 not_zero = b[2] | b[1] | b[0];
     const u32 above_z = b[4] & b[3] & (b[2] | (b[1] & b[0]));
     const u32 space = sign & ~(b[3] | not_zero);
@@ -105,7 +104,7 @@ TM_DEVICE void add_planes(const Planes& p, Masks& m) {
     m.white = (control & b[3] & not_zero & ~(b[2] & b[1])) | space;
     m.space = space;
 #if TM_CONTRACTION != 0
-    m.apostrophe = sign & ~b[3] & seven;
+    m.apostrophe = sign & ~b[3] & b[2] & b[1] & b[0];
 #endif
 #if TM_FAMILY >= 2
     m.newline = control & b[3] & (b[2] ^ b[1]) & (b[2] ^ ~b[0]);
@@ -114,7 +113,7 @@ TM_DEVICE void add_planes(const Planes& p, Masks& m) {
     m.upper = m.letter & ~b[5];
 #endif
 #if TM_TAIL == 2
-    m.slash = sign & b[3] & seven;
+    m.slash = sign & b[3] & b[2] & b[1] & b[0];
 #endif
 }
 
@@ -304,18 +303,28 @@ template <bool kHasRule>
 TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, const Bytes32& bytes,
                            Findings& found) {
     Masks m = {};
-    if (kHasRule) {
 #if TM_PLANES
-        add_planes(planes_of(bytes), m);
+    const Planes planes = planes_of(bytes);
+    const u32* const b = planes.of;
+    const u32 is_wide = b[7];
+    if (kHasRule) {
+        add_planes(planes, m);
+    }
 #else
+    const u32 is_wide = non_ascii(bytes);
+    if (kHasRule) {
         push_all(bytes, m);
+    }
 #endif
 #if TM_CASED
-        m.lower = m.letter & ~m.upper;
+    m.lower = m.letter & ~m.upper;
 #endif
-    }
-    if (non_ascii(bytes) != 0) {
+    if (is_wide != 0) {
+#if TM_PLANES
+        const WideBytes wide = {b[7] & b[6], b[7] & ~b[6]};
+#else
         const WideBytes wide = wide_bytes(bytes);
+#endif
         const u32 left = text.size - u32(word) * 32;
         const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
         m.inside = wide.inside & valid;
