@@ -9,6 +9,7 @@ import numpy as np
 from tests.cuda.shim import ShimBackend, build
 
 from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.support import packed_first_bytes
 from tokenmill._cuda.tables import defines
 
 if TYPE_CHECKING:
@@ -47,11 +48,14 @@ class BoundsRunner:
         arrays = {k: v for k, v in facts.items() if k in names and isinstance(v, np.ndarray)}
         self._tables = {name: self._back.asarray(array) for name, array in arrays.items()}
         self._count = 0
+        self._first = 0
 
     def add(self, count: int = 0, **arrays: NDArray[Any]) -> None:
         """Give the tables more: bitmaps of code points and prefixes of added tokens."""
         self._tables |= {name: self._back.asarray(array) for name, array in arrays.items()}
         self._count = count or self._count
+        if "added_first" in arrays:
+            self._first = packed_first_bytes(arrays["added_first"])
 
     def __call__(
         self,
@@ -88,7 +92,8 @@ class BoundsRunner:
         batch = fill(BATCH, numbers | {k: back.address(v) for k, v in arrays.items()})
         tables = fill(
             TABLES,
-            {k: back.address(v) for k, v in self._tables.items()} | {"added_count": self._count},
+            {k: back.address(v) for k, v in self._tables.items()}
+            | {"added_count": self._count, "added_bytes": self._first},
         )
         for name, blocks in (
             ("clear_batch", 3), ("mark_documents", 2), (kernel, tiles + spare_blocks),

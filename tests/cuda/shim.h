@@ -54,6 +54,14 @@ inline u32 highest_bit(u32 x) {
 inline u32 highest_bit64(u64 x) {
     return u32(63 - __builtin_clzll(x));
 }
+inline u32 pick_bytes(u32 low, u32 high, u32 selector) {
+    const u64 bytes = u64(high) << 32 | low;
+    u32 picked = 0;
+    for (u32 i = 0; i < 4; ++i) {
+        picked |= u32(bytes >> (selector >> 4 * i & 7) * 8 & 255) << 8 * i;
+    }
+    return picked;
+}
 inline u32 funnel(u32 low, u32 high, u32 shift) {
     return u32((u64(high) << 32 | low) >> (shift & 31));
 }

@@ -23,7 +23,13 @@ from tokenmill._cuda import choose
 from tokenmill._cuda.backend import CupyBackend, connect_cupy
 from tokenmill._cuda.reasons import DOCUMENT, FLAGS, WHOLE, device_error, reason_of
 from tokenmill._cuda.source import KERNELS, header_folder, kernel_text
-from tokenmill._cuda.support import added_prefixes, added_texts, check_support, unsafe_bits
+from tokenmill._cuda.support import (
+    added_prefixes,
+    added_texts,
+    check_support,
+    packed_first_bytes,
+    unsafe_bits,
+)
 from tokenmill.cuda import REASONS, GpuTokenizer
 
 if TYPE_CHECKING:
@@ -327,6 +333,21 @@ def test_beginnings_of_added_tokens_are_few_and_catch_all_of_them(tokenizer: Tok
             assert first[text[0] >> 5] >> (text[0] & 31) & 1
     nothing = added_prefixes([], facts)
     assert nothing.added_prefixes.size == nothing.added_first.sum() == 0
+
+
+def test_first_bytes_in_a_number() -> None:
+    few = [b"<s>", b"<|x|>", b"[x", b"\xff"]
+    for texts, wanted in (
+        ([], 0),
+        (few, 3 << 56 | 0xFF5B3C),
+        ([bytes([byte]) for byte in range(7)], 7 << 56 | 0x06050403020100),
+        ([bytes([byte]) for byte in range(8)], 8 << 56),
+        ([bytes([byte]) for byte in range(256)], 255 << 56),
+    ):
+        first = np.zeros(256, np.uint8)
+        first[[text[0] for text in texts]] = 1
+        bits = np.packbits(first, bitorder="little").view(np.uint32)
+        assert packed_first_bytes(bits) == wanted
 
 
 def test_bytes_that_drop_out_of_words_are_looked_for(tokenizer: Tokenizer) -> None:

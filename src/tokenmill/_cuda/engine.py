@@ -25,7 +25,13 @@ from tokenmill._cuda.steps import (
     word_buffers,
     word_numbers,
 )
-from tokenmill._cuda.support import NFC, added_prefixes, added_texts, unsafe_bits
+from tokenmill._cuda.support import (
+    NFC,
+    added_prefixes,
+    added_texts,
+    packed_first_bytes,
+    unsafe_bits,
+)
 from tokenmill._cuda.tables import host_tables, table_numbers
 
 if TYPE_CHECKING:
@@ -114,10 +120,11 @@ class Tables:
             placed = {name: backend.asarray(array) for name, array in prefixes.items()}
             own = {name: backend.address(array) for name, array in placed.items()}
             count = prefixes["added_prefixes"].size
+            first = packed_first_bytes(prefixes["added_first"])
             self._kept.append(placed)
             self.finds_added[special] = count > 0
             self._structs[special] = backend.asarray(
-                fill(TABLES, values | own | {"added_count": count})
+                fill(TABLES, values | own | {"added_count": count, "added_bytes": first})
             )
         self._backend = backend
         self._seed: Callable[[], None] = partial(

@@ -69,6 +69,7 @@ TABLES = _fields("""
     long_capacity: u64          // of both
     learnt: u32*                // [0] words, [1] long_slots, [2] long_bytes, [3] long_ids: how full
     early_parts: const u32*     // a bit for each internal id that takes part in an earlier merge
+    added_bytes: u64            // those of added_first: up to seven; the highest byte: how many
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.

@@ -20,6 +20,7 @@ IDENTITY, NFC = b"", b"\x01"  # serialized normalizers that the kernels know
 _BYTES = 0  # vocab::Kind
 _FAMILIES = (0, 1, 2, 3)  # split::Family: 0 has no rule, an automaton finds the words
 _PREFIX_BYTES = 8
+_FIRST_BYTES = 7  # that fit into a number beside their count
 _MOST_PREFIXES = 64
 _NOT_A_TOKEN = 0xFFFF_FFFF
 _UNICODE = 0x110000
@@ -75,6 +76,16 @@ def added_prefixes(texts: Iterable[bytes], facts: Mapping[str, Any]) -> AddedPre
         np.array([int.from_bytes(prefix, "little") for prefix in prefixes], np.uint64),
         np.array([(1 << 8 * len(prefix)) - 1 for prefix in prefixes], np.uint64),
     )
+
+
+def packed_first_bytes(first: NDArray[np.uint32]) -> int:
+    """Return the bytes of a map of 256 bits in a number: up to seven, how many in the highest.
+
+    [0, 2 ** 28, 0, 0, 0, 0, 0, 0] -> 0x010000000000003C
+    """
+    found = np.flatnonzero(np.unpackbits(first.view(np.uint8), bitorder="little")).tolist()
+    few = bytes(found) if len(found) <= _FIRST_BYTES else b""
+    return int.from_bytes(few, "little") | min(len(found), 255) << 56
 
 
 def _missing_bytes(facts: Mapping[str, Any]) -> set[bytes]:

@@ -76,29 +76,47 @@ TM_DEVICE void look_beyond(const Beyond& beyond, u32 begin, bool is_last, const 
 struct Kept {
     u32 masks[kMaskCount * TM_MASK_WORDS];
     Edges edges;
-    FirstBytes first;
 };
 
 // Word i of the masks: the tile's own words, and one on both sides.
 TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& text, u32 i,
-                        Kept& kept, Outcome& out) {
+                        bool is_own, Kept& kept, Outcome& out) {
     const int word = int(TM_BLOCK * TM_TILE_WORDS + i) - 1;
-    const bool is_own = i - 1 < TM_TILE_WORDS;
+    const bool is_text = word >= 0 && u32(word) * 32 < text.size;
     Masks m = {};
     Findings found = {};
-    if (word >= 0 && u32(word) * 32 < text.size) {
-        const Bytes32 bytes = read_bytes(text.bytes, word);
+    Bytes32 bytes = {};
+    if (is_text) {
+        bytes = read_bytes(text.bytes, word);
         m = word_masks<true>(tables, text, word, bytes, found);
-        if (is_own) {
-            report(tables, batch, text, word, bytes, kept.first, found);
-        } else if (TM_FAMILY >= 2 || TM_DIGITS > 1) {
-            look_beyond({tables, batch, text}, u32(word) * 32, i != 0, m, kept.edges);
-        }
     }
     store_masks(kept.masks, i, m);
     if (is_own) {
         out.cuts[i - 1] = found.cuts;
     }
+    if (is_text && is_own) {
+        report(tables, batch, text, word, bytes, found);
+    } else if (is_text && (TM_FAMILY >= 2 || TM_DIGITS > 1)) {
+        look_beyond({tables, batch, text}, u32(word) * 32, i != 0, m, kept.edges);
+    }
+}
+
+// The words of thread t: one of the tile, and with two threads one beside it.
+TM_DEVICE void add_words(const Tables* tables, const Batch* batch, const Text& text, u32 t,
+                         Kept& kept, Outcome& out) {
+    const u32 beside = t * (TM_MASK_WORDS - 1);
+#if TM_ONE_COPY
+    const u32 rounds = t < 2 ? 2 : 1;
+    TM_ROLLED
+    for (u32 round = 0; round < rounds; ++round) {
+        add_word(tables, batch, text, round == 0 ? t + 1 : beside, round == 0, kept, out);
+    }
+#else
+    add_word(tables, batch, text, t + 1, true, kept, out);
+    if (t < 2) {
+        add_word(tables, batch, text, beside, false, kept, out);
+    }
+#endif
 }
 
 // Words of a tile that the algebra does not cover.
@@ -121,22 +139,8 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
         if (t == 0) {
             out.count = 0;
             hard.count = 0;
-            kept.edges = {};
-            kept.first.count = 0;
         }
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        add_first_bytes(tables, batch, t, kept.first);
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        const u32 rounds = t < 2 ? 2 : 1;
-        TM_ROLLED
-        for (u32 round = 0; round < rounds; ++round) {
-            const u32 i = round == 0 ? t + 1 : t * (TM_MASK_WORDS - 1);
-            add_word(tables, batch, text, i, kept, out);
-        }
+        add_words(tables, batch, text, t, kept, out);
     }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {
@@ -154,9 +158,12 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
 #if TM_CASED
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t < hard.count) {
+            const Tile tile = {kept.masks, &kept.edges, text, int(first_word) - 1};
             const Scanner scanner = {tables, batch, text};
+            const u32 sync = sync_before(tile, hard.of[t] + 1);
+            const u32 from = sync == ~0U ? scanner.sync_before(first_word * 32) : sync;
             u32 next = 0;
-            out.starts[hard.of[t]] = scanner.starts((first_word + hard.of[t]) * 32, next);
+            out.starts[hard.of[t]] = scanner.starts((first_word + hard.of[t]) * 32, from, next);
         }
     }
     TM_SYNC();
@@ -177,7 +184,6 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
 // By the DFA alone. Every scan must arrive where the next thread's one finds its first word.
 TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
     TM_SHARED Outcome out;
-    TM_SHARED FirstBytes first;
     TM_SHARED u32 arrivals[TM_TILE_WORDS];
     if (TM_BLOCK >= batch->tiles) {
         return;
@@ -187,15 +193,7 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
             out.count = 0;
-            first.count = 0;
         }
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        add_first_bytes(tables, batch, t, first);
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
         const int word = first_word + int(t);
         Findings found = {};
         out.starts[t] = 0;
@@ -203,9 +201,10 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
         if (u32(word) * 32 < text.size) {
             const Bytes32 bytes = read_bytes(text.bytes, word);
             word_masks<false>(tables, text, word, bytes, found);
-            report(tables, batch, text, word, bytes, first, found);
+            report(tables, batch, text, word, bytes, found);
             const Scanner scanner = {tables, batch, text};
-            out.starts[t] = scanner.starts(u32(word) * 32, arrivals[t]);
+            const u32 base = u32(word) * 32;
+            out.starts[t] = scanner.starts(base, scanner.sync_before(base), arrivals[t]);
         }
         out.cuts[t] = found.cuts;
     }

@@ -48,25 +48,10 @@ TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position,
     return found;
 }
 
-// The bytes that added tokens begin with, for a comparison of four at a time.
-struct FirstBytes {
-    u32 spread[4];
-    u32 count;  // above 4: every byte is looked up
-};
-
-// Thread t adds its share to what begins as a count of 0.
-TM_DEVICE void add_first_bytes(const Tables* tables, const Batch* batch, u32 t, FirstBytes& out) {
-    if ((batch->options & kFindAdded) == 0) {
-        return;
-    }
-    for (u32 byte = t; byte < 256; byte += TM_TILE_WORDS) {
-        if ((read_table(tables->added_first + (byte >> 5)) >> (byte & 31) & 1) != 0) {
-            const u32 place = atomicAdd(&out.count, 1);
-            if (place < 4) {
-                out.spread[place] = byte * 0x01010101U;
-            }
-        }
-    }
+// The bytes that added tokens begin with, if they are looked for: up to seven of them from the
+// lowest on, and in the highest one how many there are, or more than seven.
+TM_DEVICE u64 first_bytes(const Tables* tables, const Batch* batch) {
+    return (batch->options & kFindAdded) != 0 ? tables->added_bytes : 0;
 }
 
 // Not 0 where one of four bytes may equal the one that `spread` has four times.
@@ -75,19 +60,27 @@ TM_DEVICE u32 may_equal(u32 four, u32 spread) {
     return (zero - 0x01010101U) & ~zero & 0x80808080U;
 }
 
-// Which of 32 bytes may begin an added token.
-TM_DEVICE u32 may_begin_added(const FirstBytes& first, const Bytes32& b) {
-    if (first.count > 4) {
+// Which of 32 bytes may begin an added token. Hardly ever one does, so that is asked first.
+TM_DEVICE u32 may_begin_added(u64 first, const Bytes32& b) {
+    const u32 count = u32(first >> 56);
+    if (count > 7) {
         return ~0U;
     }
     u32 found = 0;
-    for (u32 i = 0; i < first.count; ++i) {
-        const u32 spread = first.spread[i];
-        u32 mask = 0;
+    TM_ROLLED
+    for (u32 i = 0; i < count; ++i) {
+        const u32 spread = u32(first >> 8 * i & 255) * 0x01010101U;
+        u32 any = 0;
+#define TM_ANY(bytes) any |= may_equal(bytes, spread);
+        TM_EACH_FOUR_BACKWARDS(b, TM_ANY)
+#undef TM_ANY
+        if (any != 0) {
+            u32 mask = 0;
 #define TM_PUSH(bytes) mask = push_four(mask, may_equal(bytes, spread));
-        TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
+            TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
 #undef TM_PUSH
-        found |= mask;
+            found |= mask;
+        }
     }
     return found;
 }

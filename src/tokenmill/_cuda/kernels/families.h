@@ -224,6 +224,54 @@ TM_DEVICE u64 with_suffixes(const Tile& tile, u32 i, const Window& w, u64 apostr
 
 #endif
 
+#if TM_CASED
+
+// Does a letter stand behind the capitals that begin at a bit of the window?
+TM_DEVICE u32 letter_behind(const Tile& tile, u32 i, const Window& w, u64 upper, u32 at) {
+    const u64 stops = (~upper | w.begins) & (~u64{1} << at);
+    if (stops == 0) {
+        return letter_behind(tile, i);
+    }
+    const u64 stop = stops & (0 - stops) & ~w.begins;
+    return (tile.window(kMaskHard, i) & stop) != 0 ? kUnknown : (w.letter & stop) != 0;
+}
+
+// Does a lower-case letter of the same word stand before the caseless ones that end at a bit?
+TM_DEVICE u32 lower_before(const Tile& tile, u32 i, const Window& w, u64 caseless, u64 lower,
+                           u32 at) {
+    const u64 before = (u64{1} << at) - 1;
+    const u64 stops = ~caseless & before;
+    const u32 stop = stops == 0 ? 0 : highest_bit64(stops);
+    const u64 run = stops == 0 ? before : before & (~u64{1} << stop);
+    if ((w.begins & run) != 0) {
+        return 0;
+    }
+    if (stops == 0) {
+        return lower_before(tile, i);
+    }
+    const u32 position = u32(tile.first_word + int(i)) * 32 - 16 + stop;
+    return (lower >> stop & 1) != 0 ? is_of_word(tile.text, position) : 0;
+}
+
+// Capitals behind a caseless letter. A word is capitals and caseless letters, then lower-case and
+// caseless ones: where no letter follows the capitals, it gives them back, to end with the last
+// caseless one. Where a letter follows they begin a word only if it is in its second part.
+TM_DEVICE u64 capital_starts(const Tile& tile, u32 i, const Window& w, u64 upper, u64 lower,
+                             bool& hard) {
+    const u64 caseless = w.letter & ~upper & ~lower;
+    u64 starts = 0;
+    for (u64 rest = upper & w.after(caseless) & kOwn; rest != 0; rest &= rest - 1) {
+        const u32 at = lowest_bit64(rest);
+        const u32 behind = letter_behind(tile, i, w, upper, at);
+        const u32 begins = behind == 1 ? lower_before(tile, i, w, caseless, lower, at) : behind ^ 1;
+        hard |= begins > 1;
+        starts |= u64(begins & 1) << at;
+    }
+    return starts;
+}
+
+#endif
+
 // Letters with any one character before them that is no newline, letter or number.
 TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
     Window w = window_of(tile, i);
@@ -232,9 +280,8 @@ TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
 #if TM_CASED
     const u64 upper = tile.window(kMaskUpper, i);
     const u64 lower = tile.window(kMaskLower, i);
-    const u64 caseless = w.letter & ~upper & ~lower;
-    hard = (upper & w.after(caseless) & kOwn) != 0 ||
-           (tile.window(kMaskHard, i) & (kOwn | kOwn >> 16)) != 0;
+    // What hard characters before them are to the first ones, is not known either.
+    hard = (tile.window(kMaskHard, i) & (kOwn | kOwn >> 16)) != 0;
 #if TM_ISOLATE_HAN
     const u64 han = tile.window(kMaskHan, i);
     w.other &= ~han;
@@ -256,6 +303,7 @@ TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
     starts |= number_starts(tile, i, w, hard);
 #if TM_CASED
     starts |= upper & ~w.inside & w.after(lower);
+    starts |= capital_starts(tile, i, w, upper, lower, hard);
 #if TM_ISOLATE_HAN
     starts |= han & ~w.inside & ~w.after(han);
 #endif

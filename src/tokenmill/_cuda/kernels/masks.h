@@ -5,6 +5,7 @@
 #include "vocab/junction.h"
 
 #include "checks.h"
+#include "planes.h"
 #include "text.h"
 
 #if TM_FAMILY == 3
@@ -87,6 +88,33 @@ TM_DEVICE void push_all(const Bytes32& b, Masks& m) {
 #define TM_PUSH(bytes) push_bytes(bytes, m);
     TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
 #undef TM_PUSH
+}
+
+// The same from the planes of bits.
+TM_DEVICE void add_planes(const Planes& p, Masks& m) {
+    const u32* const b = p.of;
+    const u32 low = ~(b[7] | b[6]);            // below 0x40
+    const u32 control = low & ~(b[5] | b[4]);  // below 0x10
+    const u32 sign = low & b[5] & ~b[4];       // 0x20 to 0x2F
+    const u32 not_zero = b[2] | b[1] | b[0];
+    const u32 above_z = b[4] & b[3] & (b[2] | (b[1] & b[0]));
+    const u32 space = sign & ~(b[3] | not_zero);
+    m.letter = ~b[7] & b[6] & (b[4] | b[3] | not_zero) & ~above_z;
+    m.number = low & b[5] & b[4] & ~(b[3] & (b[2] | b[1]));
+    m.white = (control & b[3] & not_zero & ~(b[2] & b[1])) | space;
+    m.space = space;
+#if TM_CONTRACTION != 0
+    m.apostrophe = sign & ~b[3] & b[2] & b[1] & b[0];
+#endif
+#if TM_FAMILY >= 2
+    m.newline = control & b[3] & (b[2] ^ b[1]) & (b[2] ^ ~b[0]);
+#endif
+#if TM_CASED
+    m.upper = m.letter & ~b[5];
+#endif
+#if TM_TAIL == 2
+    m.slash = sign & b[3] & b[2] & b[1] & b[0];
+#endif
 }
 
 struct WideBytes {
@@ -189,6 +217,34 @@ TM_DEVICE Incoming incoming_char(const Text& text, int word, u32 begins, u32 hea
     return {c, (bytes & 0xC0) == 0xC0 && c.is_valid ? int(c.size) - int(back) : -1};
 }
 
+#if TM_CASED
+
+// Does a letter stand before `position`, or before the marks there? Many are not looked at.
+TM_DEVICE bool is_behind_letter(const Tables* tables, const Text& text, u32 position) {
+    for (u32 at = position; position - at < 16 && !begins_document(text, at);) {
+        at = char_before(text, at);
+        const u32 bits = rule_class(tables, char_at(text, at).code);
+        if ((bits & (kLetter | kMark)) != kMark) {
+            return (bits & kLetter) != 0;
+        }
+    }
+    return false;
+}
+
+// A mark behind a letter goes on with its word, as a caseless letter does; elsewhere it depends on
+// more. So for the marks that a word of the text begins with, the first of them at `begin`.
+TM_DEVICE void add_first_marks(const Tables* tables, const Text& text, u32 begin, u32 begins,
+                               Masks& m) {
+    const u32 marks = m.hard & ~m.han & ~begins;
+    if ((marks & 1) != 0 && is_behind_letter(tables, text, begin)) {
+        const u32 first = marks & ~(marks + 1);
+        m.letter |= first;
+        m.hard &= ~first;
+    }
+}
+
+#endif
+
 // Walks the wide characters of a word: their classes (if there is a rule), and all that is found
 // about them. `leads` are their first bytes, `m.inside` the others.
 template <bool kHasRule>
@@ -215,7 +271,12 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         const u32 mask = ((1U << c.size) - 1) << i;
         expected |= mask & ~(1U << i);
         if (kHasRule) {
-            add_char(rule_class(tables, near, c.code), c.code, mask, m);
+            u32 bits = rule_class(tables, near, c.code);
+#if TM_CASED
+            const bool is_behind = i != 0 && (m.letter & ~begins >> 1) >> (i - 1) & 1;
+            bits = (bits & kMark) != 0 && is_behind ? u32(kLetter) : bits;
+#endif
+            add_char(bits, c.code, mask, m);
         }
 #if TM_NORMAL
         found.unsafe |= u32(is_unsafe(tables, c.code)) << i;
@@ -229,6 +290,12 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         }
     }
     found.malformed |= m.inside & ~expected;
+#if TM_CASED
+    if (kHasRule) {
+        const u32 begin = before.end > 0 ? base + u32(before.end) - before.c.size : base;
+        add_first_marks(tables, text, begin, begins, m);
+    }
+#endif
 }
 
 // Masks of a word of the text, and what was found in it.
@@ -236,14 +303,28 @@ template <bool kHasRule>
 TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, const Bytes32& bytes,
                            Findings& found) {
     Masks m = {};
+#if TM_PLANES
+    const Planes planes = planes_of(bytes);
+    const u32* const b = planes.of;
+    const u32 is_wide = b[7];
+    if (kHasRule) {
+        add_planes(planes, m);
+    }
+#else
+    const u32 is_wide = non_ascii(bytes);
     if (kHasRule) {
         push_all(bytes, m);
-#if TM_CASED
-        m.lower = m.letter & ~m.upper;
-#endif
     }
-    if (non_ascii(bytes) != 0) {
+#endif
+#if TM_CASED
+    m.lower = m.letter & ~m.upper;
+#endif
+    if (is_wide != 0) {
+#if TM_PLANES
+        const WideBytes wide = {b[7] & b[6], b[7] & ~b[6]};
+#else
         const WideBytes wide = wide_bytes(bytes);
+#endif
         const u32 left = text.size - u32(word) * 32;
         const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
         m.inside = wide.inside & valid;
@@ -254,7 +335,7 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
 
 // Flags the documents of a word that the CPU must encode.
 TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text, int word,
-                      const Bytes32& bytes, const FirstBytes& first, const Findings& found) {
+                      const Bytes32& bytes, const Findings& found) {
     const u32 base = u32(word) * 32;
     const u32 left = text.size - base;
     const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
@@ -267,7 +348,7 @@ TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text
         flag_documents(batch, text, base, unsafe, kNotNormalized);
     }
 #endif
-    const u32 candidates = may_begin_added(first, bytes) & valid;
+    const u32 candidates = may_begin_added(first_bytes(tables, batch), bytes) & valid;
     if (candidates != 0) {
         const u32 added = added_prefixes(tables, text.bytes, base, candidates);
         flag_documents(batch, text, base, added, kAddedToken);

@@ -36,6 +36,10 @@ TM_DEVICE u32 highest_bit(u32 x) { return u32(31 - __clz(int(x))); }        // x
 TM_DEVICE u32 highest_bit64(u64 x) { return u32(63 - __clzll(i64(x))); }    // x is not 0
 // The 32 bits of high:low that begin at bit `shift` (below 32).
 TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low, high, shift); }
+// Four of the eight bytes of high:low, each by a digit of the selector.
+TM_DEVICE u32 pick_bytes(u32 low, u32 high, u32 selector) {
+    return __byte_perm(low, high, selector);
+}
 // Data that is read or written once: it must not push the tables out of the caches.
 TM_DEVICE uint4 read_once(const uint4* at) { return __ldcs(at); }
 TM_DEVICE u32 read_once(const u32* at) { return __ldcs(at); }
@@ -117,6 +121,12 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #define TM_TILE 8192  // bytes
 #endif
 #define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
+#ifndef TM_PLANES
+#define TM_PLANES 1  // classes of bytes from planes of bits; 0: from four bytes at a time
+#endif
+#ifndef TM_ONE_COPY
+#define TM_ONE_COPY 0  // 1: the masks of a tile and of the words beside it by the same instructions
+#endif
 
 // What a tokenizer's vocabulary says (tables.py).
 #ifndef TM_EXACT

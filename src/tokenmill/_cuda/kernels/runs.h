@@ -162,7 +162,101 @@ TM_DEVICE u32 blanks_end(const Tile& tile, u32 i) {
 
 #endif
 
-// The same three beyond the masks, along the text. Too far for that: the CPU takes the document.
+#if TM_CASED
+
+// Does a letter stand behind the capitals that reach the end of the window of word i?
+TM_DEVICE u32 letter_behind(const Tile& tile, u32 i) {
+    u32 seen = ~0xFFFFU;
+    for (u32 w = i + 1; w < TM_MASK_WORDS; ++w, seen = ~0U) {
+        const u32 documents = tile.documents(w);
+        const u32 stops = (~tile.word(kMaskUpper, w) | documents) & seen;
+        if (stops != 0) {
+            const u32 stop = stops & (0 - stops) & ~documents;
+            return (tile.hard(w) & stop) != 0 ? kUnknown : (tile.word(kMaskLetter, w) & stop) != 0;
+        }
+    }
+    return kUnknown;
+}
+
+// A lower-case letter, by its last byte, before caseless ones: is it of their word? Not if a
+// contraction ends with it, and whether one does depends on what stands before that.
+TM_DEVICE u32 is_of_word(const Text& text, u32 position) {
+    const u8* const last = text.bytes + position;
+    return TM_CONTRACTION != 0 && (last[-1] == '\'' || last[-2] == '\'') ? kUnknown : 1;
+}
+
+// Does a lower-case letter of the same word stand before the caseless ones that reach back to the
+// begin of the window of word i?
+TM_DEVICE u32 lower_before(const Tile& tile, u32 i) {
+    u32 seen = 0xFFFF;
+    for (u32 w = i - 1;; --w, seen = ~0U) {
+        const u32 lower = tile.word(kMaskLower, w);
+        const u32 cased = tile.word(kMaskUpper, w) | lower;
+        const u32 stops = (~tile.word(kMaskLetter, w) | cased) & seen;
+        const u32 stop = stops == 0 ? 0 : highest_bit(stops);
+        const u32 run = stops == 0 ? seen : seen & bits_above(stop);
+        if ((tile.documents(w) & run) != 0) {
+            return 0;
+        }
+        if (stops != 0) {
+            const u32 position = u32(tile.first_word + int(w)) * 32 + stop;
+            return (tile.hard(w) >> stop & 1) != 0 ? kUnknown
+                   : (lower >> stop & 1) != 0      ? is_of_word(tile.text, position)
+                                                   : 0;
+        }
+        if (w == 0) {
+            return kUnknown;
+        }
+    }
+}
+
+// Where a word surely begins, whatever else the text is: behind letters and numbers all but a
+// letter, number or apostrophe that may go on; behind punctuation a blank; behind a newline a
+// letter or number. Behind the left edge of the masks some are not seen.
+TM_DEVICE u32 sync_places(const Tile& tile, u32 w) {
+    const auto after = [w](u32 own, u32 before) { return own << 1 | (w == 0 ? 0 : before >> 31); };
+    const u32 last = w == 0 ? 0 : w - 1;
+    const u32 letter = tile.word(kMaskLetter, w);
+    const u32 number = tile.word(kMaskNumber, w);
+    const u32 newline = tile.word(kMaskNewline, w);
+    const u32 blank = tile.word(kMaskWhite, w) & ~newline;
+    const u32 other = tile.other(w);
+    const u32 after_letter = after(letter, tile.word(kMaskLetter, last));
+    const u32 after_number = after(number, tile.word(kMaskNumber, last));
+    u32 ends = blank | newline | other;
+#if TM_CONTRACTION != 0
+    ends &= ~tile.word(kMaskApostrophe, w);
+#endif
+    u32 places = ((after_letter | after_number) & ends) | (after_letter & number);
+    places |= after_number & letter;
+    places |= after(other, tile.other(last)) & blank;
+    places |= after(newline, tile.word(kMaskNewline, last)) & (letter | number);
+#if TM_ISOLATE_HAN
+    const u32 han = tile.word(kMaskHan, w);
+    places |= after(han, tile.word(kMaskHan, last)) & (ends | letter | number);
+    places |= after_letter & han;
+#endif
+    const u32 hard = tile.hard(w);
+    return (places & ~hard & ~after(hard, tile.hard(last))) | tile.documents(w);
+}
+
+// The last of those up to the first byte of word i, or ~0.
+TM_DEVICE u32 sync_before(const Tile& tile, u32 i) {
+    u32 seen = 1;
+    for (u32 w = i;; --w, seen = ~0U) {
+        const u32 places = sync_places(tile, w) & seen;
+        if (places != 0) {
+            return u32(tile.first_word + int(w)) * 32 + highest_bit(places);
+        }
+        if (w == 0) {
+            return ~0U;
+        }
+    }
+}
+
+#endif
+
+// The first three beyond the masks, along the text. Too far for that: the CPU takes the document.
 struct Beyond {
     const Tables* tables;
     const Batch* batch;

@@ -18,25 +18,26 @@ struct Scanner {
         return class_of(tables->stage_basic, tables->stage_page_of, tables->stage_pages, c.code);
     }
 
-    TM_DEVICE bool is_sync(u32 position) const {
-        if (begins_document(text, position)) {
-            return true;
-        }
-        if (is_inside(text.bytes[position])) {
-            return false;
-        }
-        u32 size = 0;
-        const u32 left = class_at(char_before(text, position), size);
-        return global_memory(
-                   tables->stage_sync)[left * TM_STAGE_CLASSES + class_at(position, size)] != 0;
-    }
-
-    // The last place at or before `position` where a word surely begins, or ~0.
+    // The last place at or before `position` where a word surely begins, or ~0. Every character is
+    // looked at once, as the right one of two and then as the left one.
     TM_DEVICE u32 sync_before(u32 position) const {
-        for (u32 at = position; position - at < TM_FARTHEST; --at) {
-            if (is_sync(at)) {
+        const u8* const sync = global_memory(tables->stage_sync);
+        u32 size = 0;
+        u32 right = TM_STAGE_CLASSES;  // not known
+        for (u32 at = position; position - at < TM_FARTHEST;) {
+            if (begins_document(text, at)) {
                 return at;
             }
+            const u32 before = char_before(text, at);
+            const u32 left = class_at(before, size);
+            if (!is_inside(text.bytes[at])) {
+                right = right == TM_STAGE_CLASSES ? class_at(at, size) : right;
+                if (sync[left * TM_STAGE_CLASSES + right] != 0) {
+                    return at;
+                }
+            }
+            at = before;
+            right = left;
         }
         return ~0U;
     }
@@ -85,13 +86,13 @@ struct Scanner {
         return rest == 0 ? ~0U : base + lowest_bit(rest);
     }
 
-    // Bits of the words that begin in the 32 bytes at `base`. `next` becomes the begin of the first
-    // word behind them if that is within 32 bytes, or a place behind those; 0: not known.
-    TM_DEVICE u32 starts(u32 base, u32& next) const {
+    // Bits of the words that begin in the 32 bytes at `base`. `sync` is a place at or before it
+    // where a word surely begins, or ~0. `next` becomes the begin of the first word behind them if
+    // that is within 32 bytes, or a place behind those; 0: not known.
+    TM_DEVICE u32 starts(u32 base, u32 sync, u32& next) const {
         const u32 stop = base + 32 < text.size ? base + 32 : text.size;
         u32 bits = 0;
-        u32 word = sync_before(base);
-        word = word == ~0U ? skip_document(base, base) : word;
+        u32 word = sync == ~0U ? skip_document(base, base) : sync;
         while (word < stop) {
             bits |= word >= base ? 1U << (word - base) : 0;
             const u32 end = word_end(word, stop + 32);

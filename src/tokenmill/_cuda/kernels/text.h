@@ -89,11 +89,10 @@ TM_DEVICE Char char_at(const Text& text, u32 position) {
     if (lead < 0x80) {
         return {lead, 1, true};
     }
-    u32 edges = 0;
-    for (u32 i = 1; i < 4; ++i) {
-        edges |= u32(begins_document(text, position + i)) << (i - 1);
-    }
-    const Char found = wide_char(four_bytes(text.bytes, position), edges);
+    const int word = int(position >> 5);
+    const u64 edges = u64(document_word(text, word + 1)) << 32 | document_word(text, word);
+    const u32 behind = u32(edges >> (position & 31) >> 1);
+    const Char found = wide_char(four_bytes(text.bytes, position), behind);
     return lead >= 0xC0 && found.is_valid ? found : Char{0xFFFD, 1, false};
 }
 
