@@ -105,18 +105,10 @@ TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& te
 TM_DEVICE void add_words(const Tables* tables, const Batch* batch, const Text& text, u32 t,
                          Kept& kept, Outcome& out) {
     const u32 beside = t * (TM_MASK_WORDS - 1);
-#if TM_ONE_COPY
-    const u32 rounds = t < 2 ? 2 : 1;
-    TM_ROLLED
-    for (u32 round = 0; round < rounds; ++round) {
-        add_word(tables, batch, text, round == 0 ? t + 1 : beside, round == 0, kept, out);
-    }
-#else
     add_word(tables, batch, text, t + 1, true, kept, out);
     if (t < 2) {
         add_word(tables, batch, text, beside, false, kept, out);
     }
-#endif
 }
 
 // Words of a tile that the algebra does not cover.

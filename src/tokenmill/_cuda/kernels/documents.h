@@ -1,11 +1,7 @@
 // document_ids: where the ids of each document begin.
 #pragma once
 
-#ifndef TM_DOCUMENT_LANES
-#define TM_DOCUMENT_LANES 8
-#endif
-
-constexpr u32 kDocumentLanes = TM_DOCUMENT_LANES;  // threads that look for a document's first word
+constexpr u32 kDocumentLanes = 8;  // threads that look for a document's first word
 
 TM_DEVICE void write_document(const Batch* batch, u32 document, u32 rank) {
     const u32 begin = batch->doc_begin[document];

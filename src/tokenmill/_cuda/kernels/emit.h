@@ -1,20 +1,10 @@
 // finish_misses, emit_ids: what became of every word -> the ids, one after another.
 #pragma once
 
-#ifndef TM_EMIT_EACH
-#define TM_EMIT_EACH 8
-#endif
-#ifndef TM_EMIT_BLOCKS
-#define TM_EMIT_BLOCKS 5  // 48 registers; six do not do without the stack
-#endif
-#ifndef TM_STAGED_IDS
-#define TM_STAGED_IDS 3072
-#endif
-
 constexpr u32 kEmitThreads = 256;
-constexpr u32 kEmitEach = TM_EMIT_EACH;               // words of a thread in a round
+constexpr u32 kEmitEach = 8;                          // words of a thread in a round
 constexpr u32 kEmitWords = kEmitEach * kEmitThreads;  // of a round
-constexpr u32 kStagedIds = TM_STAGED_IDS;
+constexpr u32 kStagedIds = 3072;
 constexpr u32 kCopyThreads = 4;  // that copy one list of ids together
 static_assert(kEmitEach % 4 == 0 && kStagedIds % 4 == 0, "codes and ids go in fours");
 
@@ -362,7 +352,8 @@ TM_DEVICE u32 emit_round(const Tables* tables, const Batch* batch, const IdTarge
     return steps & 0xFFFF;
 }
 
-TM_KERNEL(256, TM_EMIT_BLOCKS) emit_ids(const Tables* tables, const Batch* batch) {
+// Five blocks: 48 registers; with fewer the stack is needed.
+TM_KERNEL(256, 5) emit_ids(const Tables* tables, const Batch* batch) {
     TM_SHARED EmitBlock block;
     assume_threads<kEmitThreads>();
     if (TM_BLOCK >= batch->tiles) {

@@ -2,21 +2,11 @@
 // table knows, as misses. One block a tile.
 #pragma once
 
-#ifndef TM_LISTED_WORDS
-#define TM_LISTED_WORDS 2048
-#endif
-#ifndef TM_PUT_OFF
-#define TM_PUT_OFF 1
-#endif
-#ifndef TM_LOOK_UP_BLOCKS
-#define TM_LOOK_UP_BLOCKS 6
-#endif
-
 static_assert(TM_TILE % 32 == 0 && TM_TILE <= 8192, "places in a tile have 13 bits");
 
 constexpr u32 kLookUpThreads = 256;
 // Words of a round: few, because shared memory is taken from the cache that holds frequent words.
-constexpr u32 kListedWords = TM_LISTED_WORDS < TM_TILE ? TM_LISTED_WORDS : TM_TILE;
+constexpr u32 kListedWords = TM_TILE < 2048 ? TM_TILE : 2048;
 constexpr u32 kStagedWords = TM_TILE / 4 + 20;  // a word of 63 bytes may begin at the last byte
 constexpr u32 kPlace = 8191;
 constexpr u32 kOpensDocument = 1u << 13;
@@ -28,10 +18,8 @@ struct LookUpTile {
     u32 missed[TM_TILE_WORDS];     // a bit for each word
     u32 miss_ranks[TM_TILE_WORDS];
     u32 any_missed;
-#if TM_PUT_OFF
     u16 put_off[kListedWords];  // words of the round that are not where their hash says
     u32 put_off_count;
-#endif
     u32 last_end;  // of the last word, from the begin of the tile
     u32 last_cut;  // kAfterCut if a piece begins there
     u32 id_count;
@@ -120,11 +108,9 @@ TM_DEVICE void stage_tile(const Batch* batch, u32 base, TileThreads& bits, LookU
 // The starts of a round, and the one behind it.
 TM_DEVICE void list_starts(TileThreads& bits, LookUpSums& ranks, u32 window, LookUpTile& tile) {
     TM_THREADS(t, kLookUpThreads) {
-#if TM_PUT_OFF
         if (t == 0) {
             tile.put_off_count = 0;
         }
-#endif
         const TileBits own = bits[t];
         u32 rank = ranks[t] - window;
         TM_ROLLED
@@ -206,7 +192,6 @@ TM_DEVICE u32 look_up_word(const Tables* tables, const Batch* batch, const WordT
     return count;
 }
 
-#if TM_PUT_OFF
 // The code of a word whose ids are in the entry that its hash says; if they are not, kLost. Most
 // words are there, and all threads do the same.
 TM_DEVICE u32 quick_code(const WordTable& table, const u32* text, const TileWord& word,
@@ -263,21 +248,6 @@ TM_DEVICE void look_up_words(const Tables* tables, const Batch* batch, u32 base,
     }
     TM_SYNC();
 }
-#else
-TM_DEVICE void look_up_words(const Tables* tables, const Batch* batch, u32 base, u32 first,
-                             const TileRound& round, LookUpTile& tile) {
-    const WordTable table{tables->words, u32(tables->words_mask)};
-    TM_THREADS(t, kLookUpThreads) {
-        u32 ids = 0;
-        for (u32 i = round.window + t; i < round.end; i += kLookUpThreads) {
-            const TileWord word = word_at(tile, i - round.window, i + 1 == round.words);
-            ids += look_up_word(tables, batch, table, base, first, i, word, tile);
-        }
-        add_over_warp(&tile.id_count, ids, t);
-    }
-    TM_SYNC();
-}
-#endif
 
 // All misses of a tile stand side by side, in the order of the text.
 TM_DEVICE void reserve_misses(const Batch* batch, LookUpTile& tile) {
@@ -339,7 +309,7 @@ TM_DEVICE void write_misses(const Batch* batch, u32 base, u32 first, const TileR
     TM_SYNC();
 }
 
-TM_KERNEL(256, TM_LOOK_UP_BLOCKS) look_up(const Tables* tables, const Batch* batch) {
+TM_KERNEL(256, 6) look_up(const Tables* tables, const Batch* batch) {
     TM_SHARED LookUpTile tile;
     assume_threads<kLookUpThreads>();
     if (TM_BLOCK >= batch->tiles) {

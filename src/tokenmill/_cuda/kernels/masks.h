@@ -1,5 +1,5 @@
 // The classes of the characters of 32 bytes as masks: one bit a byte, a character's bits on all of
-// its bytes. Classes of single bytes by arithmetic on four at a time; wide characters from tables.
+// its bytes. Classes of single bytes come from planes of bits, those of wide characters from tables.
 #pragma once
 
 #include "vocab/junction.h"
@@ -48,49 +48,7 @@ struct Findings {
     u32 cuts;  // between neighbours of three bytes that no token holds side by side
 };
 
-// High bits where a byte below 0x80 is at least `first` and not above `last`.
-TM_DEVICE u32 between(u32 bytes, u32 first, u32 last) {
-    return (bytes + (0x80 - first) * 0x01010101U) & ~(bytes + (0x7F - last) * 0x01010101U);
-}
-TM_DEVICE u32 equal(u32 bytes, u32 wanted) {
-    return ~((bytes ^ wanted * 0x01010101U) + 0x7F7F7F7FU);
-}
-
-// Adds the classes of four bytes below those that are there.
-TM_DEVICE void push_bytes(u32 bytes, Masks& m) {
-    const u32 narrow = ~bytes & 0x80808080U;
-    const u32 low = bytes & 0x7F7F7F7FU;
-    const u32 space = equal(low, ' ') & narrow;
-    m.letter = push_four(m.letter, between(low | 0x20202020U, 'a', 'z') & narrow);
-    m.number = push_four(m.number, between(low, '0', '9') & narrow);
-    m.white = push_four(m.white, (between(low, 9, 13) & narrow) | space);
-    m.space = push_four(m.space, space);
-#if TM_CONTRACTION != 0
-    m.apostrophe = push_four(m.apostrophe, equal(low, '\'') & narrow);
-#endif
-#if TM_FAMILY >= 2
-    m.newline = push_four(m.newline, (equal(low, '\n') | equal(low, '\r')) & narrow);
-#endif
-#if TM_CASED
-    m.upper = push_four(m.upper, between(low, 'A', 'Z') & narrow);
-#endif
-#if TM_TAIL == 2
-    m.slash = push_four(m.slash, equal(low, '/') & narrow);
-#endif
-}
-
-TM_DEVICE u32 non_ascii(const Bytes32& b) {
-    return (b.low.x | b.low.y | b.low.z | b.low.w | b.high.x | b.high.y | b.high.z | b.high.w) &
-           0x80808080U;
-}
-
-TM_DEVICE void push_all(const Bytes32& b, Masks& m) {
-#define TM_PUSH(bytes) push_bytes(bytes, m);
-    TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
-#undef TM_PUSH
-}
-
-// The same from the planes of bits.
+// The classes of single bytes.
 TM_DEVICE void add_planes(const Planes& p, Masks& m) {
     const u32* const b = p.of;
     const u32 low = ~(b[7] | b[6]);            // below 0x40
@@ -115,22 +73,6 @@ TM_DEVICE void add_planes(const Planes& p, Masks& m) {
 #if TM_TAIL == 2
     m.slash = sign & b[3] & b[2] & b[1] & b[0];
 #endif
-}
-
-struct WideBytes {
-    u32 leads;
-    u32 inside;
-};
-
-TM_DEVICE WideBytes wide_bytes(const Bytes32& b) {
-    u32 wide = 0;
-    u32 inside = 0;
-#define TM_PUSH(bytes)                             \
-    wide = push_four(wide, (bytes) & 0x80808080U); \
-    inside = push_four(inside, (bytes) & ~((bytes) << 1) & 0x80808080U);
-    TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
-#undef TM_PUSH
-    return {wide & ~inside, inside};
 }
 
 TM_DEVICE u32 when(u32 bit, u32 mask) {
@@ -303,32 +245,21 @@ template <bool kHasRule>
 TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, const Bytes32& bytes,
                            Findings& found) {
     Masks m = {};
-#if TM_PLANES
     const Planes planes = planes_of(bytes);
-    const u32* const b = planes.of;
-    const u32 is_wide = b[7];
+    const u32 is_wide = planes.of[7];
+    const u32 is_lead = planes.of[6];
     if (kHasRule) {
         add_planes(planes, m);
     }
-#else
-    const u32 is_wide = non_ascii(bytes);
-    if (kHasRule) {
-        push_all(bytes, m);
-    }
-#endif
 #if TM_CASED
     m.lower = m.letter & ~m.upper;
 #endif
     if (is_wide != 0) {
-#if TM_PLANES
-        const WideBytes wide = {b[7] & b[6], b[7] & ~b[6]};
-#else
-        const WideBytes wide = wide_bytes(bytes);
-#endif
         const u32 left = text.size - u32(word) * 32;
         const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
-        m.inside = wide.inside & valid;
-        add_wide_chars<kHasRule>(tables, text, word, bytes.low.x, wide.leads & valid, m, found);
+        const u32 leads = is_wide & is_lead & valid;
+        m.inside = is_wide & ~is_lead & valid;
+        add_wide_chars<kHasRule>(tables, text, word, bytes.low.x, leads, m, found);
     }
     return m;
 }

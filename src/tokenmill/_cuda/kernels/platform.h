@@ -2,8 +2,9 @@
 //
 // A kernel is a sequence of phases over the threads of a block: TM_THREADS(t, n) { ... } runs its
 // body for every thread t < n, nothing inside waits for another thread, and TM_SYNC() stands
-// between phases. A value that lives over a TM_SYNC() is in shared memory, or a PerThread. So the same text is a
-// CUDA kernel, and a plain loop where a host compiler reads it (TM_HOST, shim.h of the tests).
+// between phases. A value that lives over a TM_SYNC() is in shared memory, or a PerThread. So the
+// same text is a CUDA kernel, and a plain loop where a host compiler reads it (TM_HOST, shim.h of
+// the tests).
 #pragma once
 
 #if defined(TM_HOST)
@@ -28,27 +29,57 @@ typedef long long i64;
 #define TM_UNROLL _Pragma("unroll")
 #define TM_ROLLED _Pragma("unroll 1")
 
-TM_DEVICE u32 count_bits(u32 x) { return u32(__popc(int(x))); }
-TM_DEVICE u32 count_bits64(u64 x) { return u32(__popcll(i64(x))); }
-TM_DEVICE u32 lowest_bit(u32 x) { return u32(__ffs(int(x)) - 1); }          // x is not 0
-TM_DEVICE u32 lowest_bit64(u64 x) { return u32(__ffsll(i64(x)) - 1); }      // x is not 0
-TM_DEVICE u32 highest_bit(u32 x) { return u32(31 - __clz(int(x))); }        // x is not 0
-TM_DEVICE u32 highest_bit64(u64 x) { return u32(63 - __clzll(i64(x))); }    // x is not 0
+TM_DEVICE u32 count_bits(u32 x) {
+    return u32(__popc(int(x)));
+}
+TM_DEVICE u32 count_bits64(u64 x) {
+    return u32(__popcll(i64(x)));
+}
+TM_DEVICE u32 lowest_bit(u32 x) {
+    return u32(__ffs(int(x)) - 1);
+}  // x is not 0
+TM_DEVICE u32 lowest_bit64(u64 x) {
+    return u32(__ffsll(i64(x)) - 1);
+}  // x is not 0
+TM_DEVICE u32 highest_bit(u32 x) {
+    return u32(31 - __clz(int(x)));
+}  // x is not 0
+TM_DEVICE u32 highest_bit64(u64 x) {
+    return u32(63 - __clzll(i64(x)));
+}  // x is not 0
 // The 32 bits of high:low that begin at bit `shift` (below 32).
-TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) { return __funnelshift_r(low, high, shift); }
+TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) {
+    return __funnelshift_r(low, high, shift);
+}
 // Four of the eight bytes of high:low, each by a digit of the selector.
 TM_DEVICE u32 pick_bytes(u32 low, u32 high, u32 selector) {
     return __byte_perm(low, high, selector);
 }
 // Data that is read or written once: it must not push the tables out of the caches.
-TM_DEVICE uint4 read_once(const uint4* at) { return __ldcs(at); }
-TM_DEVICE u32 read_once(const u32* at) { return __ldcs(at); }
-TM_DEVICE void write_once(u32* at, u32 value) { __stcs(at, value); }
-TM_DEVICE void write_once(u64* at, u64 value) { __stcs(at, value); }
-TM_DEVICE void write_once(uint4* at, uint4 value) { __stcs(at, value); }
-TM_DEVICE uint4 read_table(const uint4* at) { return __ldg(at); }
-TM_DEVICE u64 read_table(const u64* at) { return __ldg(at); }
-TM_DEVICE u32 read_table(const u32* at) { return __ldg(at); }
+TM_DEVICE uint4 read_once(const uint4* at) {
+    return __ldcs(at);
+}
+TM_DEVICE u32 read_once(const u32* at) {
+    return __ldcs(at);
+}
+TM_DEVICE void write_once(u32* at, u32 value) {
+    __stcs(at, value);
+}
+TM_DEVICE void write_once(u64* at, u64 value) {
+    __stcs(at, value);
+}
+TM_DEVICE void write_once(uint4* at, uint4 value) {
+    __stcs(at, value);
+}
+TM_DEVICE uint4 read_table(const uint4* at) {
+    return __ldg(at);
+}
+TM_DEVICE u64 read_table(const u64* at) {
+    return __ldg(at);
+}
+TM_DEVICE u32 read_table(const u32* at) {
+    return __ldg(at);
+}
 // Says that a pointer out of a struct is one to device memory, which makes loads a little faster.
 template <typename T>
 TM_DEVICE T* global_memory(T* at) {
@@ -121,12 +152,6 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #define TM_TILE 8192  // bytes
 #endif
 #define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
-#ifndef TM_PLANES
-#define TM_PLANES 1  // classes of bytes from planes of bits; 0: from four bytes at a time
-#endif
-#ifndef TM_ONE_COPY
-#define TM_ONE_COPY 0  // 1: the masks of a tile and of the words beside it by the same instructions
-#endif
 
 // What a tokenizer's vocabulary says (tables.py).
 #ifndef TM_EXACT
