@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokenmill.cuda import GpuTokenizer
 
 # Every cut puts the same text at other places of the tiles, between other documents.
-CUTS = (3000, 200, 40_000, 1_100, 0)
+CUTS = (3000, 200, 40_000, 0)
 
 
 @dataclass
