@@ -89,7 +89,9 @@ def check_reference(
         documents = cut(name, data, CUTS[0]).documents(limit)
         texts = [document.decode() for document in documents]
         rows = gpu.encode_batch(texts).to_host().tolist()
-        for row, expected in zip(rows, library.encode_batch_fast(texts, False), strict=True):
+        for row, expected in zip(
+            rows, library.encode_batch_fast(texts, add_special_tokens=False), strict=True
+        ):
             compared += 1
             wrong += row != expected.ids
     return {"library": f"tokenizers {tokenizers.__version__}", "documents": compared,
