@@ -1,5 +1,6 @@
 // The classes of the characters of 32 bytes as masks: one bit a byte, a character's bits on all of
-// its bytes. Classes of single bytes come from planes of bits, those of wide characters from tables.
+// its bytes. Classes of single bytes come from planes of bits, those of wide characters from
+// tables.
 #pragma once
 
 #include "vocab/junction.h"
