@@ -199,4 +199,4 @@ def test_memory_does_not_grow_with_the_stream() -> None:
     )
     more_rows, more_megabytes = map(float, done.stdout.split())
     assert 7.5 < more_rows < 8.5
-    assert more_megabytes < 30, "eight times the input, and memory grew with it"
+    assert more_megabytes < 45, "70 MB more of input, and memory grew with it"
