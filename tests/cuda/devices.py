@@ -196,9 +196,6 @@ class HostDevice(ShimBackend):
         finally:
             self._stream = before
 
-    def free_memory(self) -> int:
-        return self.memory
-
 
 def connect(folder: Path, **options: Any) -> Connect:  # noqa: ANN401
     """Return what compiles the kernels for a host device."""

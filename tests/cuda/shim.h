@@ -39,9 +39,6 @@ void shim_set_block(u32 block, u32 blocks) {
 inline u32 count_bits(u32 x) {
     return u32(__builtin_popcount(x));
 }
-inline u32 count_bits64(u64 x) {
-    return u32(__builtin_popcountll(x));
-}
 inline u32 lowest_bit(u32 x) {
     return u32(__builtin_ctz(x));
 }

@@ -49,7 +49,6 @@ def test_memory_of_host_and_device(plain: Bench, gpu: GpuTokenizer) -> None:
     memory = gpu.backend.asarray(np.pad(data, 512))
     for text in (memory[512:-512], gpu.backend.asarray(data)):
         assert gpu.encode_batch(FlatTexts(text, offsets)).to_host() == wanted
-    assert gpu.backend.free_memory() == (1 << 30) + 5
 
 
 def test_encode_batch_of_a_tokenizer_uses_the_device(plain: Bench, gpu: GpuTokenizer) -> None:

@@ -107,9 +107,6 @@ class Backend(Protocol):
     def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
         """Make a stream the current one, or leave the current one where None is given."""
 
-    def free_memory(self) -> int:
-        """Return the bytes that can still be had."""
-
 
 @contextmanager
 def memory_errors() -> Iterator[None]:
@@ -320,9 +317,3 @@ class CupyBackend:
             else:
                 with stream:
                     yield
-
-    def free_memory(self) -> int:
-        """Return what the device has free, and what CuPy's pool holds for nobody."""
-        with self._device:
-            free, _ = self._cupy.cuda.runtime.memGetInfo()
-            return int(free) + int(self._cupy.get_default_memory_pool().free_bytes())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
+from tokenmill._cuda.names import device_number
 from tokenmill._cuda.reasons import device_error
-from tokenmill._errors import DeviceError, OptionError
+from tokenmill._errors import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 WORTH_IT = 4 << 20  # bytes: "auto" leaves less to the CPU
 _LOG = logging.getLogger("tokenmill")
-_DEVICE = re.compile(r"cuda(?::([0-9]+))?")
 _LOCK = threading.Lock()
 # What a tokenizer became on each device, or why it did not; kept as long as the tokenizer.
 _OPENED: WeakKeyDictionary[object, dict[int, GpuTokenizer | DeviceError]] = WeakKeyDictionary()
@@ -31,18 +30,15 @@ _SAID: set[str] = set()
 
 def encode_on(device: str, tokenizer: object, asked: Asked, *, ids_alone: bool) -> TokenBatch | str:
     """Encode on a device. With "auto", return why not if it cannot be; otherwise DeviceError."""
-    found = _DEVICE.fullmatch(device) if isinstance(device, str) else None
-    if found is None and device != "auto":
-        raise OptionError(f"device: expected 'cpu', 'cuda', 'cuda:1' or 'auto', got {device!r}")
+    number = device_number(device)
     try:
         if not ids_alone:
             raise device_error("unsupported_option", where="device")
-        if found is None and not _is_worth_it(asked[0]):
+        if number is None and not _is_worth_it(asked[0]):
             raise device_error("batch_too_small", where="device")
-        number = int(found[1] or 0) if found else 0
-        return _encode(opened(tokenizer, number, retry=found is not None), asked)
+        return _encode(opened(tokenizer, number or 0, retry=number is not None), asked)
     except DeviceError as error:
-        if found is not None:
+        if number is not None:
             raise
         _say(error)
         return f"{error.reason}: {error}"

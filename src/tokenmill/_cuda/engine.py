@@ -47,7 +47,7 @@ SMALLEST = 1 << 20  # buffers are for that many bytes at least
 LARGEST_GRAPH = 32 << 20  # the launches of batches up to here are captured once a class
 MARGIN_BEFORE, MARGIN_BEHIND = 256, 256  # bytes around a text that can be read
 _ALIGNMENT = 256
-_FIND_ADDED, _CHECK_NORMAL, _KEEP_REPEATS, _LEARN = 1, 2, 4, 8  # Option in batch.h
+_FIND_ADDED, _KEEP_REPEATS, _LEARN = 1, 4, 8  # Option in batch.h
 _FLAGGED, _ARRIVAL, _ID_COUNT = 8, 9, 12  # Counter in batch.h
 _NO_SYNC = 1 << FLAGS.index("no_sync")
 _PER_SLOT = ("doc_flags", "counters")
@@ -192,7 +192,6 @@ class Engine:
         self.max_memory = max_memory
         self._learn = learn
         self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
-        self._normalizes = facts["normalizer"] == NFC
         self._base = Capacity(0, 0, backend.processors, tile)
         self._tables = Tables(backend, facts, meta, words or WordCapacity())
         self._work: dict[str, Any] = {}
@@ -315,7 +314,6 @@ class Engine:
             splice[_IN_SPLICE["doc_ids"]] = address(slot.doc_ids)
         size, documents = slot.loaded
         options = _FIND_ADDED * self._tables.finds_added[job.with_special]
-        options |= _CHECK_NORMAL * self._normalizes
         options |= _KEEP_REPEATS if job.keep_repeats else _LEARN * self._learn
         is_half = job.bits == 16  # noqa: PLR2004
         for name, value in (

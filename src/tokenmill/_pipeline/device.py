@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokenmill._errors import OptionError, TokenmillError
+from tokenmill._cuda.names import device_number
+from tokenmill._errors import TokenmillError
 
 if TYPE_CHECKING:
     from tokenmill._cuda.encoder import DeviceEncoder
     from tokenmill._pipeline.shared_encoder import SharedEncoder
     from tokenmill._tokenizer import Tokenizer
-
-_CUDA = re.compile(r"cuda(?::([0-9]+))?")
 
 
 @dataclass(frozen=True)
@@ -47,20 +45,17 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
     """
     if device == "cpu":
         return CPU
-    found = _CUDA.fullmatch(device) if isinstance(device, str) else None
-    if found is None and device != "auto":
-        problem = f"expected 'cpu', 'cuda', 'cuda:1' or 'auto', got {device!r}"
-        raise OptionError(problem, where="device")
-    number = int(found[1] or 0) if found else 0
+    asked = device_number(device)
+    number = asked or 0
     try:
         encoder = _open(tokenizer, number)
     except TokenmillError as error:
-        if device != "auto":
+        if asked is not None:
             raise
         return Device("cpu", why=f"no GPU: {error}")
     from tokenmill._pipeline.shared_encoder import SharedEncoder  # noqa: PLC0415
 
-    stand_in = tokenizer if device == "auto" else None
+    stand_in = tokenizer if asked is None else None
     return Device(f"cuda:{number}", SharedEncoder(encoder, stand_in=stand_in))
 
 

@@ -14,14 +14,12 @@ enum Reason : u32 {
 // Bits of Batch::options.
 enum Option : u32 {
     kFindAdded = 1,    // added tokens are looked for
-    kCheckNormal = 2,  // the normalizer is not the identity
     kKeepRepeats = 4,  // no dedupe: every miss is merged on its own (for measurements)
     kLearn = 8,        // new words go into the tables
 };
 
 enum Counter : u32 {
     kMissCount = 0,
-    kMissBytes = 1,
     kBinCount = 2,  // six classes of length: up to 16, 32, 64, 128, 512 bytes, and longer
     kFlagged = 8,   // documents with flags
     kArrival = 9,   // a scan did not end where the next one began: must stay 0

@@ -32,9 +32,6 @@ typedef long long i64;
 TM_DEVICE u32 count_bits(u32 x) {
     return u32(__popc(int(x)));
 }
-TM_DEVICE u32 count_bits64(u64 x) {
-    return u32(__popcll(i64(x)));
-}
 TM_DEVICE u32 lowest_bit(u32 x) {
     return u32(__ffs(int(x)) - 1);
 }  // x is not 0

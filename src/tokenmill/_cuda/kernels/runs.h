@@ -262,10 +262,6 @@ struct Beyond {
     const Batch* batch;
     Text text;
 
-    TM_DEVICE u32 bits_at(u32 position) const {
-        return rule_class(tables, char_at(text, position).code);
-    }
-
     TM_DEVICE u32 absorbed_at(u32 position) const {
         u32 answer = 0;
         for (u32 at = position; position - at < TM_FARTHEST; --at) {
