@@ -12,12 +12,14 @@ struct LongerUnits {
     std::uint16_t in16[encode::WordEncoder::kCapacity];
     std::uint16_t in32[encode::WordEncoder::kCapacity];
     std::uint16_t rest[encode::WordEncoder::kCapacity];
+    std::uint16_t unknown[encode::WordEncoder::kCapacity];  // need no table
     std::uint64_t key16[2 * encode::WordEncoder::kCapacity];
     std::uint32_t line16[encode::WordEncoder::kCapacity];
     std::uint32_t set32[encode::WordEncoder::kCapacity];
     std::uint32_t n16 = 0;
     std::uint32_t n32 = 0;
     std::uint32_t n_rest = 0;
+    std::uint32_t n_unknown = 0;
 };
 
 inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
@@ -29,7 +31,9 @@ inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
         const encode::Unit unit = e.unit[i];
         const std::uint32_t size = encode::unit_size(unit);
         const std::uint8_t* word = encode::unit_begin(unit);
-        if (size <= 16 && size > 8 && word[size - 1] != 0) {
+        if (e.words.is_unknown({word, size})) {
+            longer.unknown[longer.n_unknown++] = i;
+        } else if (size <= 16 && size > 8 && word[size - 1] != 0) {
             const std::uint64_t low = load<std::uint64_t>(word);
             const std::uint64_t high = load_upper(word, size);
             const auto line = static_cast<std::uint32_t>(hash_pair(low, high) >> shift16);
@@ -110,6 +114,9 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
         } else {
             missing[n_missing++] = i;
         }
+    }
+    for (std::uint32_t j = 0; j < longer.n_unknown; ++j) {
+        e.value[longer.unknown[j]] = e.words.unknown_value();
     }
     for (std::uint32_t j = 0; j < longer.n_rest; ++j) {
         missing[n_missing++] = longer.rest[j];

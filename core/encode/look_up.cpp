@@ -72,6 +72,15 @@ bool is_blank(Bytes word) noexcept {
 
 }  // namespace
 
+WordLookUp::WordLookUp(const VocabView& vocab)
+    : vocab_(&vocab),
+      fuses_unknown_(vocab.kind() == vocab::Kind::Unigram && vocab.scalars().first_byte_id == 0) {
+    if (fuses_unknown_) {
+        const TokenId unknown = vocab.unk_id();
+        unknown_value_ = vocab::pack_ids(&unknown, 1);
+    }
+}
+
 void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
     parts_.clear();

@@ -16,7 +16,7 @@ struct Part {
 
 class WordLookUp {
 public:
-    explicit WordLookUp(const vocab::VocabView& vocab) : vocab_(&vocab) {}
+    explicit WordLookUp(const vocab::VocabView& vocab);
 
     // Ids of `word`, replacing what `ids` held. White space alone has none where the split leaves
     // it to us to drop it.
@@ -25,6 +25,10 @@ public:
     [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
     // Asks for what looking a word up begins with.
     void prefetch(Bytes word) const noexcept;
+    // Is every character of three bytes, and one that no token begins with? Then all of the word is
+    // one unknown token. Says no where that may not be so.
+    [[nodiscard]] bool is_unknown(Bytes word) const noexcept;
+    [[nodiscard]] std::uint64_t unknown_value() const noexcept { return unknown_value_; }
     // Would the last word have the same ids behind other text that no token joins with it?
     [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
 
@@ -51,11 +55,28 @@ private:
         TokenId id;
     };
     const vocab::VocabView* vocab_;
+    const bool fuses_unknown_;  // Unigram without tokens for bytes
+    std::uint64_t unknown_value_ = 0;
     double doubt_ = 0;  // ways whose scores differ by less are close
     bool is_sure_ = true;
     std::vector<Step> steps_;
     std::vector<Piece> pieces_;
     std::vector<Part> parts_;
 };
+
+inline bool WordLookUp::is_unknown(Bytes word) const noexcept {
+    if (!fuses_unknown_ || word[0] < 0xE0 || word.size() % 3 != 0) {
+        return false;
+    }
+    for (std::size_t at = 0; at < word.size(); at += 3) {
+        const std::uint8_t* const c = word.data() + at;
+        if ((c[0] & 0xF0) != 0xE0 ||
+            vocab_->char_nodes[(c[0] & 15U) << 12 | (c[1] & 63U) << 6 | (c[2] & 63U)] !=
+                vocab::Trie::kNoNode) {
+            return false;
+        }
+    }
+    return true;
+}
 
 }  // namespace tokenmill::encode
