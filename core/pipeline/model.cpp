@@ -37,16 +37,26 @@ void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& f
     }
 }
 
+// What words by neighbours need to know, as class bits: Other counts as a letter, and classes
+// beside that and Wide as something unusual.
+unsigned neighbour_bits(const split::SplitView& split, std::uint32_t code) {
+    const auto found = static_cast<ByteClass>(split.rule_classes.basic[code]);
+    if (found == ByteClass::Other) {
+        return split::kLetter;
+    }
+    return found == ByteClass::Wide ? 0U : unsigned{split::kWhite};
+}
+
 std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
     if (split.rule.family == split::Family::Adjacent && !vocab.char_sides.empty()) {
         add_sides(vocab.char_sides, facts);
         return facts;
     }
+    const bool by_neighbours = split.rule.family == split::Family::Adjacent;
     for (std::uint32_t code = 0; code < 65536; ++code) {
-        const bool by_neighbours = split.rule.family == split::Family::Adjacent;  // no classes
         const unsigned bits =
-            by_neighbours ? unsigned{split::kLetter} : split.rule_classes.basic[code];
+            by_neighbours ? neighbour_bits(split, code) : unsigned{split.rule_classes.basic[code]};
         const unsigned flags = vocab.junctions.flags[code];
         const unsigned usual = split.rule.family == split::Family::Cased
                                    ? split::kLetter | split::kBothCases

@@ -22,25 +22,31 @@ TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMa
     return masks;
 }
 
-// Wide characters that are of another class than Wide: white space, or punctuation.
-inline void sort_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
+// A wide character of another class than Wide: white space, punctuation, or an ideograph.
+inline void sort_char(const split::SplitView& split, const Block& block, unsigned i, unsigned size,
                       NeighbourMasks& masks) noexcept {
-    while (leads != 0) {
-        const std::uint8_t lead = block.bytes[trailing_zeros(leads)];
-        std::uint64_t same = leads & equal_mask(block.bytes, lead);
-        leads &= ~same;
-        if (lead >= 0xE0 && lead < 0xF0 && (split.plain_leads >> (lead & 15U) & 1U) != 0) {
-            continue;
-        }
-        const unsigned size = split::char_size(lead);
-        for (; same != 0; same &= same - 1) {
-            const unsigned i = trailing_zeros(same);
-            const std::uint32_t found =
-                split.rule_classes.of(split::decode_char(block.bytes + i, size));
-            const std::uint64_t mask = low_bits(size) << i;
-            mask_of(masks, ByteClass::Wide) &= ~mask;
-            masks.of[found] |= mask;
-        }
+    const std::uint32_t found = split.rule_classes.of(split::decode_char(block.bytes + i, size));
+    const std::uint64_t mask = low_bits(size) << i;
+    mask_of(masks, ByteClass::Wide) &= ~mask;
+    masks.of[found] |= mask;
+}
+
+// The classes of wide characters. Those of three bytes that are Other are known by their facts.
+template <typename Sink>
+inline void sort_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                      std::uint64_t leads3, NeighbourMasks& masks, Sink& sink) noexcept {
+    std::uint64_t rest = leads;
+    if (leads3 != 0 && !sink.has_sides()) {
+        const Chars3 chars =
+            look_up_chars3<true>(block.bytes, leads3, 0, sink.facts(), sink.junctions());
+        const std::uint64_t other = chars.letter | chars.letter << 1 | chars.letter << 2;
+        mask_of(masks, ByteClass::Wide) &= ~other;
+        mask_of(masks, ByteClass::Other) |= other;
+        rest = (leads & ~leads3) | chars.unusual;
+    }
+    for (; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
+        sort_char(split, block, i, split::char_size(block.bytes[i]), masks);
     }
 }
 
@@ -145,7 +151,7 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
                 wide_carry.previous3 = 0;
             }
             if (split.rule.wide_classes != 0) {
-                sort_wide(split, block, leads, masks);
+                sort_wide(split, block, leads, leads3, masks, sink);
             }
         } else if (wide_carry.previous3 != 0) {
             cuts = sink.has_sides() ? cuts_at_chars3(block, 0, wide_carry.previous3, sink) : 0;

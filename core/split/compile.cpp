@@ -227,13 +227,6 @@ void SplitView::read_adjacency(const BlobReader& blob) {
         fail(ErrorCode::CorruptModel, "too many exceptions of the neighbours");
     }
     joins = spread_joins(adjacency.joins);
-    for (std::uint32_t lead = 0; lead < 16; ++lead) {
-        const std::uint8_t* const first = rule_classes.basic + (lead << 12);
-        const bool is_plain = std::all_of(first, first + 4096, [](std::uint8_t found) {
-            return found == static_cast<std::uint8_t>(ByteClass::Wide);
-        });
-        plain_leads |= is_plain ? 1U << lead : 0U;
-    }
     cuts_inside = blob.has(kInside) && rule.wide_classes == 0;
     if (cuts_inside) {
         inside = blob.need<InsideCuts>(kInside, 1)[0];

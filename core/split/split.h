@@ -105,7 +105,6 @@ public:
     ClassTable rule_classes{};
     std::uint32_t letter_leads = 0;  // bit k: under lead byte C0 + k all 64 characters are letters
     Adjacency adjacency;
-    std::uint32_t plain_leads = 0;  // Adjacent, bit k: under lead byte E0 + k all are Wide
     Joins joins;
     bool cuts_inside = false;  // Adjacent: words may also be cut, as `inside` says
     InsideCuts inside;

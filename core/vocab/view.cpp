@@ -199,6 +199,26 @@ void VocabView::view_words(const BlobReader& blob) {
     }
     if (kind() == Kind::Unigram) {
         view_scores(blob);
+    } else if (kind() == Kind::WordPiece && scalars_.max_characters != 0) {
+        list_words_of_one();
+    }
+}
+
+// Words that are one character of three bytes: a token or the unknown one.
+void VocabView::list_words_of_one() {
+    char_values.assign(0x10000, pack_ids(&scalars_.unk_id, 1));
+    for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
+        const std::uint8_t bytes[3] = {static_cast<std::uint8_t>(0xE0 | code >> 12),
+                                       static_cast<std::uint8_t>(0x80 | (code >> 6 & 63)),
+                                       static_cast<std::uint8_t>(0x80 | (code & 63))};
+        std::uint32_t node = Trie::kRoot;
+        for (std::size_t i = 0; i < 3 && node != Trie::kNoNode; ++i) {
+            node = trie.step(node, bytes[i]);
+        }
+        if (node != Trie::kNoNode && trie.nodes[node].token != 0) {
+            const TokenId id = trie.nodes[node].token - 1;
+            char_values[code] = pack_ids(&id, 1);
+        }
     }
 }
 

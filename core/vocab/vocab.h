@@ -166,7 +166,8 @@ public:
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge
     // Kind::Characters, by basic code point of two or three bytes: what merging starts from, or
-    // kNoMerge, and the value of a word that is this character alone.
+    // kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
+    // characters of three bytes.
     std::vector<std::uint32_t> char_symbols;
     std::vector<std::uint64_t> char_values;
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
@@ -192,6 +193,7 @@ private:
     void view_ties(const BlobReader& blob);
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
     void list_characters();
+    void list_words_of_one();
     void view_scores(const BlobReader& blob);
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 

@@ -65,6 +65,10 @@ def texts_of(generator: random.Random) -> list[str]:
     texts = [" ".join(word(generator.randint(1, 30)) for _ in range(20)) for _ in range(40)]
     texts += [word(size) + " ab" for size in (600, 4000, 9000)]
     texts += [WIDE[0] * 9000, "ab." * 7000, "a" * 20000 + "." + "b" * 20000 + WIDE[0], RARE[0] * 99]
+    # Runs of characters that begin no token, alone and beside others, with one at every distance.
+    runs = "".join(RARE[:2]) * 20
+    texts += [runs[:size] + end for size in range(1, 40) for end in ("", "a", RARE[2], WIDE[0])]
+    texts += [RARE[4] + runs, runs[:9] + RARE[3] + runs[:9], f"{runs} {runs}a {RARE[0]}"]
     return texts
 
 

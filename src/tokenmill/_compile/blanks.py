@@ -28,12 +28,14 @@ class Spelled:
 
     `words_at_blanks`: a blank begins a word, nothing else does.
     `prefix`: which ranges of text get a blank in front if they do not begin with one.
+    `ideographs_alone`: the split makes words of ideographs, and the normalizer leaves them alone.
     """
 
     spec: TokenizerSpec
     words_at_blanks: bool = False
     prefix: Literal["never", "always", "first"] = "never"
     reasons: tuple[str, ...] = ()
+    ideographs_alone: bool = False
 
 
 def spell_blanks(spec: TokenizerSpec) -> Spelled:

@@ -19,7 +19,7 @@ from tokenmill._compile.sentencepiece import (
     serialize_sentencepiece,
     spell_sentencepiece,
 )
-from tokenmill._compile.split_plan import compile_split
+from tokenmill._compile.split_plan import compile_split, spell_ideographs
 from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._spec import NO_RANK, BpeModel, OpaqueModel, TemplatePart
@@ -40,7 +40,9 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     if spec.unsupported or isinstance(spec.model, OpaqueModel):
         raise _refusal(spec, spec.unsupported or ("the model is unknown",))
     is_sentencepiece = spec.sentencepiece is not None
-    spelled = spell_sentencepiece(spec) if is_sentencepiece else spell_blanks(spec)
+    spelled = (
+        spell_sentencepiece(spec) if is_sentencepiece else spell_ideographs(spell_blanks(spec))
+    )
     normalizer = (
         serialize_sentencepiece(spec)
         if is_sentencepiece

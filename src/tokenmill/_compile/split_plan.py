@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ LETTER, DIGIT, BLANK, NEWLINE, CONTROL, OTHER, WIDE = range(7)
 _ALL = 0x7F
 _END = 0x110000
 _BERT_STEPS = [(r"\s", "removed", False), (r"\p{hf:Punctuation}", "isolated", False)]
+_BLIND_TO_BLANKS = {"nfd", "strip_nonspacing", "lowercase"}
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,9 @@ def compile_split(spelled: Spelled) -> SplitPlan:
     if not spec.split:
         return _plan_whole(spelled)
     if is_bert(spec):
-        lines = ["built-in rule: white space dropped, punctuation alone"]
-        return SplitPlan(lines, rule=_bert(), keeps_white=True)
+        alone = "punctuation and ideographs" if spelled.ideographs_alone else "punctuation"
+        lines = [f"built-in rule: white space dropped, {alone} alone"]
+        return SplitPlan(lines, rule=_bert(spelled.ideographs_alone), keeps_white=True)
     stages = [_compile_step(step) for step in spec.split]
     steps = tuple((s.pattern, s.dialect, s.behavior, s.invert) for s in spec.split)
     is_plain = not any(step.on_bytes for step in spec.split)
@@ -88,12 +90,32 @@ def is_bert(spec: TokenizerSpec) -> bool:
     return steps == _BERT_STEPS and is_clean and looks_up
 
 
-def _bert() -> dict[str, object]:
+def spell_ideographs(spelled: Spelled) -> Spelled:
+    """Leave it to the split to make words of ideographs, so that no blanks are put around them.
+
+    That is the same unless somebody sees the blanks: a later step of the normalizer, or an added
+    token that is looked for behind it.
+    """
+    spec = spelled.spec
+    kinds = [step.kind for step in spec.normalizer]
+    if "space_ideographs" not in kinds or not is_bert(spec):
+        return spelled
+    place = kinds.index("space_ideographs")
+    is_seen = any(token.normalized for token in spec.added_tokens)
+    if is_seen or not _BLIND_TO_BLANKS.issuperset(kinds[place + 1 :]):
+        return spelled
+    steps = spec.normalizer[:place] + spec.normalizer[place + 1 :]
+    return replace(spelled, spec=replace(spec, normalizer=steps), ideographs_alone=True)
+
+
+def _bert(ideographs_alone: bool) -> dict[str, object]:
     word = 1 << LETTER | 1 << DIGIT | 1 << WIDE
     white = 1 << BLANK | 1 << NEWLINE | 1 << CONTROL
     joins = [word, word, white, white, white, 0, word]
     ranges = [(begin, end, OTHER) for begin, end in code_points("hf", "Punctuation")]
     ranges += [(begin, end, BLANK) for begin, end in code_points("hf", "Whitespace")]
+    if ideographs_alone:
+        ranges += [(begin, end, OTHER) for begin, end in code_points("hf", "Spaced")]
     return _adjacent(joins, np.array([(0, _END, WIDE), *sorted(ranges)], dtype=np.uint32))
 
 
