@@ -26,11 +26,11 @@ std::atomic<Spare*>& spare_of(Spares kind) noexcept {
 }
 }  // namespace
 
-PageBuffer::PageBuffer(std::size_t size_bytes) {
+PageBuffer::PageBuffer(std::size_t size_bytes, Pages pages) {
     if (size_bytes == 0) {
         return;
     }
-    const bool huge = size_bytes >= kHuge;
+    const bool huge = pages == Pages::Large && size_bytes >= kHuge;
     const std::size_t wanted = round_up(size_bytes, huge ? kHuge : kPage);
     const std::size_t slack = huge ? kHuge : 0;  // mmap aligns to 4 KB only; huge pages need 2 MB
     void* raw = mmap(nullptr, wanted + slack, PROT_READ | PROT_WRITE,

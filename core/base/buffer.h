@@ -1,4 +1,4 @@
-// Memory for tables and results: page-backed, zeroed, with huge pages asked for before first touch.
+// Memory for tables and results: page-backed, zeroed.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +7,18 @@
 
 namespace tokenmill {
 
+// Large pages, asked for before first touch, are for what is read all over, or given back soon. The
+// first touch of one that the system never gave out before may take milliseconds on a virtual
+// machine: what is written once, or hardly used, is better off with small ones (log 2026-11-15).
+enum class Pages : std::uint8_t { Small, Large };
+
 // Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory
 // only once touched.
 class PageBuffer {
 public:
     PageBuffer() = default;
     // Throws std::bad_alloc when the address space is not to be had.
-    explicit PageBuffer(std::size_t size_bytes);
+    explicit PageBuffer(std::size_t size_bytes, Pages pages = Pages::Small);
     PageBuffer(PageBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     PageBuffer& operator=(PageBuffer&& other) noexcept {

@@ -128,8 +128,7 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
                                        std::uint64_t value, std::uint32_t* out) noexcept {
     const std::uint32_t tag = vocab::value_tag(value);
     const std::uint64_t at = vocab::reference_position(value);
-    const std::uint32_t* ids =
-        (tag == vocab::kTagSide ? e.side.data() : e.tables.stored.data()) + at;
+    const std::uint32_t* ids = (tag == vocab::kTagSide ? e.side.data() : e.tables.stored) + at;
     std::uint32_t count = vocab::reference_count(value);
     if (tag == vocab::kTagAmbiguous) {
         if (!encode::is_piece(e.unit[index])) {
@@ -168,7 +167,7 @@ inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index
     if (tag != vocab::kTagAmbiguous) {
         return vocab::reference_count(value);
     }
-    const std::uint32_t* ids = e.tables.stored.data() + vocab::reference_position(value);
+    const std::uint32_t* ids = e.tables.stored + vocab::reference_position(value);
     return encode::is_piece(e.unit[index]) ? ids[1] : 1;
 }
 

@@ -17,18 +17,21 @@ std::size_t padded(std::size_t size) {
 
 WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     : bits(wanted),
-      memory8(sizeof(Line8) << wanted.words8),
-      memory16(sizeof(Line16) << wanted.words16),
+      memory8(sizeof(Line8) << wanted.words8, Pages::Large),
+      memory16(sizeof(Line16) << wanted.words16, Pages::Large),
       memory32((2 * sizeof(Line32)) << wanted.words32),
       memory_long((4 * sizeof(LongEntry)) << wanted.long_words),
       memory_ring((std::size_t{1} << wanted.ring) + kRingSlack),
+      memory_stored((vocab.seed_ids.size() + (std::size_t{1} << wanted.store)) *
+                    sizeof(std::uint32_t)),
+      stored_room(vocab.seed_ids.size() + (std::size_t{1} << wanted.store)),
+      stored_count(vocab.seed_ids.size()),
+      stored(memory_stored.as<std::uint32_t>()),
       lines8(memory8.as<Line8>()),
       lines16(memory16.as<Line16>()),
       lines32(memory32.as<Line32>()),
       entries(memory_long.as<LongEntry>()) {
-    stored.resize(vocab.seed_ids.size() + (std::size_t{1} << wanted.store));
-    std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored.begin());
-    stored_count = vocab.seed_ids.size();
+    std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored);
     for (const vocab::Seed8& seed : vocab.seeds8) {
         put8(seed.key, seed.value);
     }
@@ -39,17 +42,16 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
 
 std::size_t WordTables::size_bytes() const noexcept {
     return memory8.size_bytes() + memory16.size_bytes() + memory32.size_bytes() +
-           memory_long.size_bytes() + memory_ring.size_bytes() +
-           stored.size() * sizeof(std::uint32_t);
+           memory_long.size_bytes() + memory_ring.size_bytes() + memory_stored.size_bytes();
 }
 
 bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
                        std::uint64_t& value) noexcept {
-    if (stored.size() - stored_count < count) {
+    if (stored_room - stored_count < count) {
         return false;
     }
     value = vocab::pack_reference(tag, stored_count, count);
-    std::copy(ids, ids + count, stored.begin() + static_cast<std::ptrdiff_t>(stored_count));
+    std::copy(ids, ids + count, stored + stored_count);
     stored_count += count;
     return true;
 }

@@ -2,8 +2,6 @@
 // line is full, one of its words gives way. Any state of the tables gives the same ids.
 #pragma once
 
-#include <vector>
-
 #include "base/buffer.h"
 #include "base/types.h"
 #include "vocab/vocab.h"
@@ -55,7 +53,7 @@ struct WordTables {
                std::uint64_t& value) noexcept;
 
     // A guess that errs towards true: words whose ids found no place may be in the ring.
-    [[nodiscard]] bool is_store_full() const noexcept { return stored.size() - stored_count < 64; }
+    [[nodiscard]] bool is_store_full() const noexcept { return stored_room - stored_count < 64; }
 
     void put8(std::uint64_t key, std::uint64_t value) noexcept;
     void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
@@ -73,8 +71,10 @@ struct WordTables {
     PageBuffer memory32;
     PageBuffer memory_long;
     PageBuffer memory_ring;
-    std::vector<std::uint32_t> stored;
+    PageBuffer memory_stored;
+    std::size_t stored_room = 0;
     std::size_t stored_count = 0;
+    std::uint32_t* stored = nullptr;
     Line8* lines8 = nullptr;
     Line16* lines16 = nullptr;
     Line32* lines32 = nullptr;  // sets of two lines

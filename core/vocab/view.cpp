@@ -233,7 +233,7 @@ void VocabView::view_scores(const BlobReader& blob) {
     constexpr std::size_t kCharacters = 0x10000;
     const std::size_t node_bytes = sizeof(double) + 2 * sizeof(std::uint32_t);
     const std::size_t wanted = trie.size * node_bytes + kCharacters * sizeof(std::uint32_t);
-    walk_memory_ = PageBuffer(std::max(wanted, kLargePage));
+    walk_memory_ = PageBuffer(std::max(wanted, kLargePage), Pages::Large);
     auto* const values = walk_memory_.as<double>();
     auto* const cells = reinterpret_cast<std::uint32_t*>(values + trie.size);
     auto* const tokens = cells + trie.size;
