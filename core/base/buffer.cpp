@@ -2,7 +2,10 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <atomic>
+#include <bit>
+#include <memory>
 #include <new>
 
 namespace tokenmill {
@@ -14,15 +17,23 @@ constexpr std::size_t kHuge = std::size_t{2} << 20;
 std::size_t round_up(std::size_t value, std::size_t step) {
     return (value + step - 1) / step * step;
 }
-// Lock-free, so that a fork at any moment leaves it usable.
 struct Spare {
     PageBuffer buffer;
     std::size_t touched_bytes;
 };
-std::atomic<Spare*> g_spare[3] = {nullptr, nullptr, nullptr};
+// Lock-free, so that a fork at any moment leaves them usable. Small buffers go to any place, larger
+// ones to the first.
+using Places = std::array<std::atomic<Spare*>, 4>;
+std::array<Places, 4> g_spares{};
 
-std::atomic<Spare*>& spare_of(Spares kind) noexcept {
-    return g_spare[static_cast<std::size_t>(kind)];
+Places& places_of(Spares kind) noexcept {
+    return g_spares[static_cast<std::size_t>(kind)];
+}
+
+// Room for the next text as well, which is seldom of the same size: untouched pages cost nothing.
+std::size_t generous(std::size_t size_bytes) noexcept {
+    constexpr std::size_t kLargest = std::size_t{1} << 30;
+    return size_bytes < kLargest ? std::bit_ceil(size_bytes) : size_bytes;
 }
 }  // namespace
 
@@ -61,30 +72,40 @@ PageBuffer::~PageBuffer() {
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
-    if (Spare* spare = spare_of(kind).exchange(nullptr)) {
-        PageBuffer buffer = std::move(spare->buffer);
-        delete spare;
-        if (buffer.size_bytes() >= size_bytes) {
-            return buffer;
+    for (std::atomic<Spare*>& place : places_of(kind)) {
+        const std::unique_ptr<Spare> spare(place.exchange(nullptr));
+        if (spare != nullptr && spare->buffer.size_bytes() >= size_bytes) {
+            return std::move(spare->buffer);
         }
     }
-    return PageBuffer(size_bytes);
+    return PageBuffer(generous(size_bytes));
 }
 
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept {
-    if (touched_bytes <= kMaxSpare && buffer.size_bytes() != 0) {
-        delete spare_of(kind).exchange(new (std::nothrow) Spare{std::move(buffer), touched_bytes});
+    if (touched_bytes > kMaxSpare || buffer.size_bytes() == 0) {
+        return;
     }
+    auto* spare = new (std::nothrow) Spare{std::move(buffer), touched_bytes};
+    Places& places = places_of(kind);
+    for (std::size_t i = touched_bytes <= kMaxSmallSpare ? places.size() - 1 : 0; i > 0; --i) {
+        Spare* expected = nullptr;
+        if (places[i].compare_exchange_strong(expected, spare)) {
+            return;
+        }
+    }
+    delete places[0].exchange(spare);
 }
 
 std::size_t spare_bytes() noexcept {
     std::size_t total = 0;
-    for (auto& slot : g_spare) {
-        Spare* spare = slot.exchange(nullptr);
-        total += spare == nullptr ? 0 : spare->touched_bytes;
-        Spare* expected = nullptr;
-        if (spare != nullptr && !slot.compare_exchange_strong(expected, spare)) {
-            delete spare;
+    for (Places& places : g_spares) {
+        for (std::atomic<Spare*>& place : places) {
+            Spare* spare = place.exchange(nullptr);
+            total += spare == nullptr ? 0 : spare->touched_bytes;
+            Spare* expected = nullptr;
+            if (spare != nullptr && !place.compare_exchange_strong(expected, spare)) {
+                delete spare;
+            }
         }
     }
     return total;

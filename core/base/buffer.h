@@ -42,11 +42,12 @@ private:
     std::size_t size_ = 0;
 };
 
-// One buffer of each kind of results that was given back is kept if at most 64 MiB of it were
-// touched, because fresh pages cost a tenth of the encoding of a text that is known. Its bytes are
-// not zeroed.
+// Buffers that were given back are kept to be used again, because fresh pages cost a tenth of the
+// encoding of a text that is known: of each kind one of which at most 64 MiB were touched, and some
+// small ones, for as many threads. Their bytes are not zeroed.
 constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
-enum class Spares : std::uint8_t { Ids, Spans, Words };
+constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;
+enum class Spares : std::uint8_t { Ids, Spans, Words, Texts };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept;
 // Touched bytes of the buffers that are kept.

@@ -44,7 +44,8 @@ std::uint8_t* Texts::reserve(std::size_t more) {
     const std::size_t wanted = used_ + more + kSlack;
     if (wanted > memory_.size_bytes()) {
         // Pages cost only once touched: what is asked for too much is free.
-        PageBuffer larger(std::max({wanted, 2 * memory_.size_bytes(), kFirstBytes}), Pages::Large);
+        PageBuffer larger =
+            take_spare(std::max({wanted, 2 * memory_.size_bytes(), kFirstBytes}), Spares::Texts);
         if (used_ != 0) {
             std::memcpy(larger.data(), memory_.data(), used_);
         }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
+from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
     from tokenmill._cli._options import Commands
@@ -47,6 +48,7 @@ def register(commands: Commands) -> None:
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    prepare_process()
     from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
 
     inputs, keywords = _pack_options.read(parser, options)

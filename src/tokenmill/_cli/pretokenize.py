@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._cli import _summary
 from tokenmill._cli._options import add_tokenizer, positive
 from tokenmill._cli._pack_options import tokenizer_of
+from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
     from tokenmill._cli._options import Commands
@@ -183,6 +184,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         _list_datasets()
         return 0
     _check(parser, options)
+    prepare_process()
     from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
 
     began = time.perf_counter()
