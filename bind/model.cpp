@@ -122,7 +122,8 @@ encode::TableBits tables_of(int shrink) {
                 less(bits.words32),
                 less(bits.long_words),
                 std::max(15U, less(bits.ring)),
-                less(bits.store)};
+                less(bits.store),
+                less(bits.spilled)};
     }
     return bits;
 }
