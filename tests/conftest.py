@@ -6,11 +6,20 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill import Tokenizer
+
+# No clock judges an example, and a run has the examples of the run before it; to search for new
+# ones: pytest --hypothesis-profile random.
+settings.register_profile(
+    "random", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.load_profile("same")
 
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGES = ["h e", "l l", "he ll", "hell o", "\u0120 w", "\u0120w o", "r l", "rl d", "\u0120wo rld"]
