@@ -24,7 +24,7 @@ from tokenmill._spec import AddedToken, NormalizerStep
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz"
 SECONDS = int(os.environ.get("TOKENMILL_FUZZ_SECONDS", "15"))
-HANGS = 1800  # seconds after which a command that takes a minute has surely got stuck
+HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
 SANITIZERS = "address,undefined"
 PROGRAMS = ("fuzz_encode", "fuzz_read")
 ADDED = (
