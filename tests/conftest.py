@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 # No clock judges an example, and a run has the examples of the run before it; to search for new
 # ones: pytest --hypothesis-profile random.
 settings.register_profile(
-    "random", deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+    "random",
+    derandomize=False,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
 )
 settings.register_profile("same", settings.get_profile("random"), derandomize=True)
 settings.load_profile("same")
