@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -27,6 +29,13 @@ settings.load_profile("same")
 
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGES = ["h e", "l l", "he ll", "hell o", "\u0120 w", "\u0120w o", "r l", "rl d", "\u0120wo rld"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep `datasets` and the hub out of the user's home, which they look up when imported."""
+    folder = TemporaryDirectory(prefix="tokenmill-hub-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["HF_HOME"] = folder.name
 
 
 def alphabet() -> list[str]:
