@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import json
+import os
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill import Tokenizer
 
+# No clock judges an example, and a run has the examples of the run before it; to search for new
+# ones: pytest --hypothesis-profile random.
+settings.register_profile(
+    "random",
+    derandomize=False,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
+)
+settings.register_profile("same", settings.get_profile("random"), derandomize=True)
+settings.load_profile("same")
+
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGES = ["h e", "l l", "he ll", "hell o", "\u0120 w", "\u0120w o", "r l", "rl d", "\u0120wo rld"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep `datasets` and the hub out of the user's home, which they look up when imported."""
+    folder = TemporaryDirectory(prefix="tokenmill-hub-")
+    config.add_cleanup(folder.cleanup)
+    os.environ["HF_HOME"] = folder.name
 
 
 def alphabet() -> list[str]:

@@ -295,14 +295,14 @@ def test_a_cache_is_found_again_and_force_makes_it_anew(
     texts = dataset(paragraphs())
     first = made().tokenize(texts, cache_dir=tmp_path)
     (path,) = tmp_path.iterdir()
-    written = path.stat().st_mtime_ns
+    os.utime(path, (1, 1))  # a file that is written anew gets another time
     again = made().tokenize(dataset(paragraphs()), cache_dir=tmp_path)
     assert columns_of(again) == columns_of(first)
     assert f"found in the cache: {path}" in caplog.messages
-    assert path.stat().st_mtime_ns == written
+    assert path.stat().st_mtime == 1
     forced = made().tokenize(texts, cache_dir=tmp_path, force=True)
     assert columns_of(forced) == columns_of(first)
-    assert path.stat().st_mtime_ns > written
+    assert path.stat().st_mtime > 1
     assert list(tmp_path.iterdir()) == [path]
 
 

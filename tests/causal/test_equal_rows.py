@@ -114,7 +114,7 @@ def calls(draw: st.DrawFn) -> tuple[slow.Cut, bool, bool, bool]:
 
 
 @given(TEXTS, calls())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_every_option_gives_what_the_slow_twin_gives(
     small_json: Path, texts: list[str], call: tuple[slow.Cut, bool, bool, bool]
 ) -> None:

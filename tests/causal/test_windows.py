@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import causal as slow
 
@@ -64,7 +64,6 @@ def as_rows(table: Table, cut: slow.Cut, first_document: int = 0) -> list[slow.R
 
 
 @given(batches, cuts())
-@settings(deadline=None)
 def test_the_stream_is_cut_as_the_twin_cuts_it(lengths: list[list[int]], cut: slow.Cut) -> None:
     batched = documents_of(lengths)
     cutter = StreamCutter(shape_of(cut))
@@ -78,7 +77,6 @@ def test_the_stream_is_cut_as_the_twin_cuts_it(lengths: list[list[int]], cut: sl
 
 
 @given(batches, cuts())
-@settings(deadline=None)
 def test_documents_are_cut_as_the_twin_cuts_them(lengths: list[list[int]], cut: slow.Cut) -> None:
     cutter = DocumentCutter(shape_of(cut))
     rows, first = [], 0
@@ -95,7 +93,6 @@ def test_documents_are_cut_as_the_twin_cuts_them(lengths: list[list[int]], cut: 
 
 
 @given(batches, cuts())
-@settings(deadline=None)
 def test_with_mask_overlap_every_kept_token_is_a_label_once(
     lengths: list[list[int]], cut: slow.Cut
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tokenmill._cli import main
+from tokenmill._pipeline import progress
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "examples" / "data" / "corpus"
@@ -19,6 +20,8 @@ WIDTH = 100
 
 @pytest.fixture
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    # On a slow machine, lines of progress would stand among those that are looked at.
+    monkeypatch.setattr(progress, "_LINE_SECONDS", 10**6)
     (tmp_path / "data").symlink_to(CORPUS)
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -33,6 +33,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"pack": "none", "format": "datatrove,megatron"},
 ]
 COMMON: dict[str, Any] = {"shard_tokens": 4000, "max_document_bytes": LONGEST}
+HANGS = 600  # seconds after which a thread has surely got stuck
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +193,7 @@ class GatedEncoder(CpuEncoder):
         **options: Any,  # noqa: ANN401
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self.begun.set()
-        assert self.may_go_on.wait(10)
+        assert self.may_go_on.wait(HANGS)
         return super().encode_host(text, *args, **options)
 
 
@@ -220,14 +221,14 @@ def shared_by_threads(
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(len(blocks))]
     threads[0].start()
-    assert encoder.begun.wait(10)
+    assert encoder.begun.wait(HANGS)
     for thread in threads[1:]:
         thread.start()
     while len(shared._waiting) < len(blocks) - 1:
         threading.Event().wait(0.001)
     encoder.may_go_on.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(HANGS)
         assert not thread.is_alive()
     return results
 

@@ -166,7 +166,7 @@ def overlapping(draw: st.DrawFn) -> Packer:
 
 
 @given(lengths=LENGTHS, around=AROUND, packer=PACKERS, looks=LOOKS)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_every_column_is_that_of_the_cpu(
     one_block: RowShim,
     lengths: list[list[int]],
@@ -178,7 +178,7 @@ def test_every_column_is_that_of_the_cpu(
 
 
 @given(lengths=LENGTHS, packer=overlapping(), batch_rows=st.integers(1, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_concat_carries_over_batches_with_overlap_and_every_tail(
     one_block: RowShim, lengths: list[list[int]], packer: Packer, batch_rows: int
 ) -> None:

@@ -97,7 +97,7 @@ def test_steps_do_not_depend_on_how_ranks_divide_them() -> None:
     assert steps(4, 2) == steps(2, 4) == steps(8, 1)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(
     sizes=st.lists(st.integers(500, 6000), min_size=1, max_size=4),
     seed=st.integers(0, 5),

@@ -36,7 +36,7 @@ def test_decoding_undoes_encoding(named: tuple[str, Engine]) -> None:
     assert model.decode(ids) == b"".join(data)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(text=TEXTS)
 def test_any_text_comes_back(text: str) -> None:
     for name in NAMES:

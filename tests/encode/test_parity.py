@@ -142,7 +142,7 @@ def test_a_megabyte_of_each_hostile_text(name: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(texts=st.lists(TEXTS, min_size=20, max_size=60))
 def test_random_texts(name: str, texts: list[str]) -> None:
     expected = flat(library(name).as_text(texts))

@@ -2,7 +2,7 @@
 // give what the plainest way gives, errors included. Built with sanitizers, it also finds reads and
 // writes out of bounds: every text and every output lies in memory of exactly its size.
 //
-//   fuzz_encode [--models DIR] [--seconds N] [--seed N] [INPUT...]
+//   fuzz_encode [--models DIR] [--seconds N] [--least N] [--seed N] [INPUT...]
 //
 // DIR holds compiled models; of X.native and X.plain both must agree. Without inputs, inputs are
 // made from the seed. With libFuzzer, TOKENMILL_FUZZ_MODELS names DIR.
@@ -328,12 +328,14 @@ std::vector<std::uint8_t> make_input(std::mt19937_64& random) {
     return input;
 }
 
-void run_made_inputs(const std::vector<Family>& families, std::uint64_t seed, double seconds) {
+// For so long, and for at least so many: on a busy machine seconds alone promise nothing.
+void run_made_inputs(const std::vector<Family>& families, std::uint64_t seed, double seconds,
+                     std::size_t least) {
     const auto start = std::chrono::steady_clock::now();
     std::size_t count = 0;
     for (;; ++count) {
         const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-        if (passed.count() > seconds) {
+        if (passed.count() > seconds && count >= least) {
             break;
         }
         current_seed = seed + count;
@@ -362,7 +364,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 #else
 
 int main(int argc, char** argv) {
-    std::map<std::string, std::string> options = {{"--seconds", "5"}, {"--seed", "1"}};
+    std::map<std::string, std::string> options = {
+        {"--seconds", "5"}, {"--seed", "1"}, {"--least", "0"}};
     std::vector<std::string> files;
     for (int i = 1; i < argc; ++i) {
         if (std::strncmp(argv[i], "--", 2) == 0 && i + 1 < argc) {
@@ -384,7 +387,8 @@ int main(int argc, char** argv) {
     }
     if (files.empty()) {
         tokenmill::run_made_inputs(families, std::stoull(options["--seed"]),
-                                   std::stod(options["--seconds"]));
+                                   std::stod(options["--seconds"]),
+                                   std::stoull(options["--least"]));
     }
     return 0;
 }

@@ -31,6 +31,7 @@ from tokenmill._load.sentencepiece import read_sentencepiece
 if TYPE_CHECKING:
     from pathlib import Path
 
+AT_ONCE = 20  # seconds of the processor; some thousand times what it takes
 A = Piece("a", -1.0)
 GOOD = piece_field(UNK) + piece_field(A)
 
@@ -41,14 +42,14 @@ def charsmap(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def read_or_refuse(data: bytes) -> bool:
-    """Read within a second of the processor; what can be read must also run."""
+    """Read at once; what can be read must also run."""
     start = time.process_time()
     try:
         spec = read_sentencepiece(data, "x")
     except LoadError:
         return False
     finally:
-        assert time.process_time() - start < 1
+        assert time.process_time() - start < AT_ONCE
     if not spec.unsupported:
         ReferenceSentencePiece(spec).encode("ab \ufb01AB <x>e\u4e2d")
     return True

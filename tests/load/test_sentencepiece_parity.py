@@ -114,7 +114,7 @@ def test_trained_models(trained_twins: dict[str, Twins], name: str) -> None:
 
 @pytest.mark.parametrize("name", ["unigram", "bpe with bytes"])
 def test_trained_models_on_any_text(trained_twins: dict[str, Twins], name: str) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=40)
     @given(TEXTS)
     def check(text: str) -> None:
         trained_twins[name].check(text)

@@ -7,17 +7,16 @@ step n leaves what a machine would leave that stopped there.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import resource
 import signal
 import threading
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.mill.tuned import SMALL, Sizes, shrink
+from tests.peaks import peak_mb, refuse_large_pages
 
 from tokenmill._files import NewFile
 from tokenmill._pipeline import pack
@@ -25,7 +24,7 @@ from tokenmill._pipeline import pack
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_THP_DISABLE = 41  # PR_SET_THP_DISABLE
+_KILL_ME = "kill me"
 _SERVER = multiprocessing.get_context("forkserver")
 _SERVER.set_forkserver_preload([__name__, "pyarrow.parquet", "pytest"])
 
@@ -37,7 +36,7 @@ class Order:
     inputs: Any
     options: dict[str, Any]
     die_at: int | None = None  # step before which it gets the signal
-    signal: int = signal.SIGKILL
+    signal: int | None = signal.SIGKILL  # None: it asks to be killed and goes on until it is
     file_bytes: int | None = None  # a full disk: no file grows beyond this
     sizes: Sizes | None = SMALL
 
@@ -49,17 +48,16 @@ class Outcome:
     code: int
     error: BaseException | None
     steps: int
-    seconds: float
     peak_mb: float
     grown_mb: float  # from when it began
 
 
 class _Steps:
-    """Counts steps, and sends the process a signal before one of them."""
+    """Counts steps, and brings the end about before one of them."""
 
-    def __init__(self, die_at: int | None, signal_number: int) -> None:
+    def __init__(self, die_at: int | None, die: Callable[[], None]) -> None:
         self._die_at = die_at
-        self._signal = signal_number
+        self._die = die
         self._lock = threading.Lock()
         self.count = 0
 
@@ -68,25 +66,24 @@ class _Steps:
             with self._lock:
                 self.count += 1
                 if self.count == self._die_at:
-                    os.kill(os.getpid(), self._signal)
+                    self._die()
             return function(*arguments, **named) if does else None
 
         return step
 
 
-def _refuse_large_pages() -> None:
-    """Take pages of 4 KB: larger ones come as the system likes, and change the peak by themselves.
-
-    Where the system has no such call, nothing happens.
-    """
-    ctypes.CDLL(None).prctl(_THP_DISABLE, 1, 0, 0, 0)
-
-
 def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
     # A shell that runs tests in the background has told them to ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _refuse_large_pages()
-    steps = _Steps(order.die_at, order.signal)
+    refuse_large_pages()
+
+    def die() -> None:
+        if order.signal is None:
+            connection.send(_KILL_ME)
+        else:
+            os.kill(os.getpid(), order.signal)
+
+    steps = _Steps(order.die_at, die)
     os.fsync = steps.before(os.fsync, does=False)  # a killed process loses no page of the cache
     os.replace = steps.before(os.replace)
     os.unlink = steps.before(os.unlink)
@@ -99,23 +96,17 @@ def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
         resource.setrlimit(resource.RLIMIT_FSIZE, (order.file_bytes, order.file_bytes))
     connection.send("ready")
     at_first = peak_mb()
-    began = time.perf_counter()
     error: BaseException | None = None
     try:
         pack(order.inputs, **order.options)
     except BaseException as raised:
         error = raised
-    seconds = time.perf_counter() - began
     peak = peak_mb()
-    connection.send(Outcome(0, error, steps.count, seconds, peak, peak - at_first))
+    connection.send(Outcome(0, error, steps.count, peak, peak - at_first))
 
 
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-
-
-def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
-    """Run a child to its end, or kill it some seconds after it begins."""
+def run_child(order: Order) -> Outcome:
+    """Run a child to its end, or kill it when it asks for that."""
     ours, theirs = _SERVER.Pipe()
     process = _SERVER.Process(target=_child, args=(theirs, order))
     process.start()
@@ -123,12 +114,13 @@ def run_child(order: Order, *, kill_after: float | None = None) -> Outcome:
     outcome: Outcome | None = None
     with contextlib.suppress(EOFError):  # it died
         assert ours.recv() == "ready"
-        if kill_after is not None:
-            time.sleep(kill_after)
+        said = ours.recv()
+        if said == _KILL_ME:
             process.kill()
-        outcome = ours.recv()
+            said = ours.recv()  # it may have got to its end all the same
+        outcome = said
     process.join()
     assert process.exitcode is not None
     if outcome is None:
-        return Outcome(process.exitcode, None, 0, 0.0, 0.0, 0.0)
+        return Outcome(process.exitcode, None, 0, 0.0, 0.0)
     return outcome

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,8 @@ from tokenmill._errors import (
     SpecialTokenInText,
 )
 from tokenmill._pipeline import pack, run
+from tokenmill._pipeline.feed import Feed
+from tokenmill._pipeline.tokenize import Tokenizing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,11 +97,50 @@ def test_full_disk(mill: Mill) -> None:
 
 
 def test_interrupt(mill: Mill) -> None:
-    for step in (1, mill.steps // 5, mill.steps // 5, mill.steps // 5):
-        error = mill.run(die_at=step, signal=signal.SIGINT)
-        assert isinstance(error, KeyboardInterrupt)
-        mill.check_nothing_half_done()
+    steps = [1, *[mill.steps // 5] * 3]
+    while steps:
+        error = mill.run(die_at=steps[0], signal=signal.SIGINT)
+        if error is None:  # workers had done the rest before the main thread heard of it
+            assert digests(mill.output) == mill.expected
+            shutil.rmtree(mill.output)
+        else:
+            assert isinstance(error, KeyboardInterrupt)
+            mill.check_nothing_half_done()
+            steps.pop(0)
     mill.check_resumes()
+
+
+@pytest.mark.usefixtures("_small")
+def test_interrupt_is_raised_when_no_worker_writes_any_more(
+    tokenizer: Tokenizer, dirty: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped, delivered = threading.Event(), threading.Event()
+    deliver, stop = Feed.deliver, Tokenizing.stop
+
+    def interrupting(self: Feed, *arguments: Any) -> int:  # noqa: ANN401
+        if self.stream or stopped.is_set():
+            return deliver(self, *arguments)
+        os.kill(os.getpid(), signal.SIGINT)
+        stopped.wait()
+        time.sleep(0.3)  # what would not wait for this worker would be far away by now
+        written = deliver(self, *arguments)
+        delivered.set()
+        return written
+
+    def stopping(self: Tokenizing) -> None:
+        stop(self)
+        stopped.set()
+
+    monkeypatch.setattr(Feed, "deliver", interrupting)
+    monkeypatch.setattr(Tokenizing, "stop", stopping)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pack(dirty.paths, output=tmp_path, tokenizer=tokenizer, **{**OPTIONS, "workers": 1})
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert delivered.is_set()
+    assert not unfinished_names(tmp_path)
 
 
 def vanish(path: Path) -> None:

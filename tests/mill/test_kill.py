@@ -39,11 +39,11 @@ class Killing:
         assert self.alone.error is None
         self.expected = digests(folder / "alone")
 
-    def order(self, output: Path, die_at: int | None = None) -> Order:
-        return Order(self._dirty.paths, {**self._options, "output": str(output)}, die_at)
+    def order(self, output: Path, **how: Any) -> Order:  # noqa: ANN401
+        return Order(self._dirty.paths, {**self._options, "output": str(output)}, **how)
 
-    def resume(self, die_at: int | None = None, kill_after: float | None = None) -> Outcome:
-        return run_child(self.order(self.output, die_at), kill_after=kill_after)
+    def resume(self, **how: Any) -> Outcome:  # noqa: ANN401
+        return run_child(self.order(self.output, **how))
 
     def check(self) -> None:
         """Compare, and see that nothing is left of the work."""
@@ -52,11 +52,13 @@ class Killing:
         assert not (self.output / "_work").exists()
 
 
-def kill_at_steps(killing: Killing, kills: int, rng: random.Random) -> None:
+def kill_and_resume(
+    killing: Killing, kills: int, rng: random.Random, by: int | None = signal.SIGKILL
+) -> None:
     """Kill a run at random steps until it has been often enough, then let it finish."""
     done = 0
     while done < kills:
-        outcome = killing.resume(die_at=rng.randint(1, killing.alone.steps * 3 // kills))
+        outcome = killing.resume(die_at=rng.randint(1, killing.alone.steps * 3 // kills), signal=by)
         if outcome.code == -signal.SIGKILL:
             done += 1
         else:  # it got through
@@ -72,38 +74,20 @@ def test_killed_at_steps_and_resumed(
     way: str, dirty: Corpus, small_json: Path, tmp_path: Path
 ) -> None:
     killing = Killing(way, dirty, small_json, tmp_path)
-    kill_at_steps(killing, 3, random.Random(way))  # noqa: S311
+    kill_and_resume(killing, 3, random.Random(way))  # noqa: S311
 
 
 def test_killed_at_any_time_and_resumed(dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
+    """From outside, some time after a step: in the middle of whatever it does then."""
     killing = Killing("concat", dirty, small_json, tmp_path)
-    rng, killed = random.Random(), 0  # noqa: S311
-    for _ in range(4):
-        wait = rng.uniform(0, killing.alone.seconds)
-        killed += killing.resume(kill_after=wait).code == -signal.SIGKILL
-    assert killing.resume().error is None
-    killing.check()
-    assert killed
+    kill_and_resume(killing, 4, random.Random(4), by=None)  # noqa: S311
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("by", [signal.SIGKILL, None], ids=["at steps", "at any time"])
 @pytest.mark.parametrize("way", WAYS)
-def test_killed_at_fifty_steps(way: str, dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
+def test_killed_fifty_times(
+    way: str, by: int | None, dirty: Corpus, small_json: Path, tmp_path: Path
+) -> None:
     killing = Killing(way, dirty, small_json, tmp_path)
-    kill_at_steps(killing, 50, random.Random())  # noqa: S311
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_killed_at_fifty_times(way: str, dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
-    killing = Killing(way, dirty, small_json, tmp_path)
-    rng, killed = random.Random(), 0  # noqa: S311
-    while killed < 50:
-        outcome = killing.resume(kill_after=rng.uniform(0, killing.alone.seconds))
-        killed += outcome.code == -signal.SIGKILL
-        if outcome.code == 0:
-            assert outcome.error is None
-            killing.check()
-            shutil.rmtree(killing.output)
-    assert killing.resume().error is None
-    killing.check()
+    kill_and_resume(killing, 50, random.Random(f"{way} {by}"), by)  # noqa: S311

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,7 +26,7 @@ def library(kind: str) -> Any:  # noqa: ANN401 -- the library has no types
     return KINDS[kind]()
 
 
-@cache
+@lru_cache(len(_core.targets()))  # one kind at a time: their tables take a hundred megabytes
 def ours(kind: str, target: str) -> Tokenizer:
     with on_target(target), warnings.catch_warnings():
         warnings.simplefilter("error")  # none of them may go through the library

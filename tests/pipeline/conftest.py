@@ -40,7 +40,7 @@ def small_payload() -> bytes:
     return compile_payload(small_spec())
 
 
-@pytest.fixture(scope="session", params=_core.targets())
+@pytest.fixture(scope="module", params=_core.targets())
 def model(request: pytest.FixtureRequest, small_payload: bytes) -> Engine:
     """The small model on each target."""
     return make_model(small_payload, Way(request.param))

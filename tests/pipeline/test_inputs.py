@@ -46,7 +46,7 @@ def test_strings_of_every_kind_equal_their_bytes(model: Engine, kind: str) -> No
         assert one.tolist() == expected[0][expected[1][i] : expected[1][i + 1]].tolist()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(texts=st.lists(TEXTS, max_size=20))
 def test_random_strings_equal_their_bytes(model: Engine, texts: list[str]) -> None:
     expected = run_batch(model, [text.encode() for text in texts])

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
+HANGS = 1200  # seconds after which a child that takes one has surely got stuck
 
 FORK = """
 import os, threading, time
@@ -60,7 +61,7 @@ print("done")
 def run_script(script: str) -> str:
     run = subprocess.run(  # noqa: S603
         [sys.executable, "-W", "ignore", "-c", script],
-        cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=HANGS,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
     return run.stdout

@@ -108,7 +108,7 @@ def test_a_large_text_with_few_faults(bytes_model: Engine) -> None:
         assert bytes_model.decode(ids) == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(data=st.binary(max_size=300))
 def test_any_bytes(bytes_model: Engine, data: bytes) -> None:
     assert_as_python(bytes_model, data)

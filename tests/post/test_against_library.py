@@ -165,14 +165,14 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(texts, draw(st.none() | texts_like), draw(st.booleans()), options)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.sampled_from(sorted(PROCESSORS)), cases())
 def test_any_call(name: str, case: Case) -> None:
     check(name, case)
 
 
 @pytest.mark.slow
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=20_000)
 @given(st.sampled_from(sorted(PROCESSORS)), cases())
 def test_very_many_calls(name: str, case: Case) -> None:
     check(name, case)

@@ -10,17 +10,20 @@ import pytest
 from tokenmill import TokenmillError, _threads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture(autouse=True)
-def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.delenv("TOKENMILL_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr(_threads, "_CGROUPS", tmp_path)
     monkeypatch.setattr(_threads, "_MEMBERSHIP", tmp_path / "membership")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(16)), raising=False)
     _threads._quota.cache_clear()
+    yield
+    _threads._quota.cache_clear()  # other tests have the quota of this machine
 
 
 @pytest.mark.parametrize(("value", "count"), [("3", 3), ("99", 16), ("", 16)])

@@ -18,7 +18,7 @@ from tokenmill._rows import Pieces
 from tokenmill._write import index_name, read_index, write_index
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(shard=shards(packed=False))
 def test_pieces_come_back(shard: Shard) -> None:
     pieces = shard.rows.pieces
@@ -50,7 +50,7 @@ def test_the_bytes(tmp_path: Path) -> None:
     assert record.bytes == 64 + 15 * 8
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(at=st.integers(0, 64 + 15 * 8 - 1), flip=st.integers(1, 255), cut=st.booleans())
 def test_damage_is_found(at: int, flip: int, cut: bool) -> None:
     reserved = range(40, 64)

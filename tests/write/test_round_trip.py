@@ -38,14 +38,14 @@ def check_round_trip(form: str, shard: Shard) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(shard=shards(packed=True))
 def test_packed_rows_come_back(form: str, shard: Shard) -> None:
     check_round_trip(form, shard)
 
 
 @pytest.mark.parametrize("form", DOCUMENTS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(shard=shards(packed=False))
 def test_documents_come_back(form: str, shard: Shard) -> None:
     check_round_trip(form, shard)
@@ -76,7 +76,7 @@ def test_a_giant_row_comes_back(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=5)
 @given(shard=shards(packed=True), data=st.data())
 def test_how_rows_arrive_does_not_show(form: str, shard: Shard, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, shard.shape.rows), max_size=4))

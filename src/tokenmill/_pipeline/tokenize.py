@@ -62,6 +62,7 @@ class Tokenizing:
         self._changed = threading.Condition()
         self._next_stream = 0
         self._open: list[Feed] = []
+        self._begun = self._ended = 0  # workers
         self._stopped = False
         self._error: BaseException | None = None
         self._ahead = _AHEAD
@@ -73,14 +74,11 @@ class Tokenizing:
         try:
             for thread in threads:
                 thread.start()
-            for thread in threads:
-                while thread.is_alive():
-                    thread.join(0.2)  # not for ever: Ctrl-C must be heard
+            self._wait_until(lambda: self._ended == workers)
         except BaseException:
             self.stop()
-            for thread in threads:
-                if thread.ident is not None:  # Ctrl-C may come before all have begun
-                    thread.join()
+            # One that had not begun when Ctrl-C came finds nothing to do when it does.
+            self._wait_until(lambda: self._ended == self._begun)
             raise
         finally:
             for feed in self._open:
@@ -94,13 +92,25 @@ class Tokenizing:
             self._stopped = True
             self._changed.notify_all()
 
+    def _wait_until(self, is_so: Callable[[], bool]) -> None:
+        # Not by joining: up to Python 3.12, Ctrl-C in a join makes a living thread count as ended.
+        with self._changed:
+            while not is_so():
+                self._changed.wait(0.2)  # not for ever: Ctrl-C must be heard
+
     def _work(self) -> None:
+        with self._changed:
+            self._begun += 1
         try:
             while (feed := self._pick()) is not None:
                 self._step(feed)
         except BaseException as error:
             self._error = self._error or error
             self.stop()
+        finally:
+            with self._changed:
+                self._ended += 1
+                self._changed.notify_all()
 
     def _step(self, feed: Feed) -> None:
         with self._meter.stage("read"):
