@@ -59,8 +59,13 @@ class Tokenizer:
 
     @classmethod
     def wrap(cls, tokenizer: Any) -> Tokenizer:
-        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone."""
-        return cls._of(Backend(peer=tokenizer))
+        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone.
+
+        A method that somebody put on the object itself goes before tokenmill's own.
+        """
+        made = cls._of(Backend(peer=tokenizer))
+        vars(made).update(vars(tokenizer))
+        return made
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Tokenizer:
