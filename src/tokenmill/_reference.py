@@ -21,10 +21,9 @@ from tokenmill._errors import (
     ReferencePathWarning,
     SpecialTokenInText,
     TextTypeError,
-    TokenmillError,
     UnknownId,
 )
-from tokenmill._libraries import LIBRARIES
+from tokenmill._libraries import LIBRARIES, is_failure
 from tokenmill._library_spans import in_bytes
 from tokenmill._spec import BpeModel
 
@@ -178,7 +177,7 @@ class ReferenceModel:
         try:
             return encode(texts, add_special, as_text)
         except BaseException as error:
-            if not _is_failure(error):
+            if not is_failure(error):
                 raise
             document = 0 if is_batch else None
             if len(texts) > 1:
@@ -215,17 +214,11 @@ class ReferenceModel:
             )
 
 
-def _is_failure(error: BaseException) -> bool:
-    """Tell an error of a library; a panic of Rust code is no `Exception`."""
-    is_panic = type(error).__name__ == "PanicException"
-    return is_panic or (isinstance(error, Exception) and not isinstance(error, TokenmillError))
-
-
 def _succeeds(encode: Callable[..., object], *given: object) -> bool:
     try:
         encode(*given)
     except BaseException as error:
-        if not _is_failure(error):
+        if not is_failure(error):
             raise
         return False
     return True

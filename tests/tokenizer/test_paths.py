@@ -19,6 +19,7 @@ from tokenmill import (
     ReferencePathWarning,
     SpecialTokenInText,
     Tokenizer,
+    TokenmillError,
     UnknownId,
     UnsupportedTokenizer,
     _libraries,
@@ -240,3 +241,21 @@ def test_what_the_library_fails_on_is_an_error_of_ours(tmp_path: Path, offsets: 
     with pytest.raises(EncodeError, match="describe") as found:
         tokenizer.encode("there")
     assert found.value.document is None
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"type": "ByteLevel", "add_prefix_space": True},
+        {"type": "Split", "pattern": {"Regex": "(?<n>a"}, "behavior": "Isolated", "invert": False},
+        {"type": "Banana"},
+    ],
+)
+def test_what_nobody_can_run_is_an_error_of_ours(tmp_path: Path, section: dict[str, Any]) -> None:
+    definition = small_definition()
+    definition["model"] = {"type": "WordLevel", "vocab": {"hello": 0}, "unk_token": "hello"}
+    definition["pre_tokenizer"] = section
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(definition))
+    with pytest.raises(TokenmillError, match=r"refuses it|pattern"):
+        Tokenizer.load(path)
