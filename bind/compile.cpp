@@ -140,10 +140,10 @@ nb::bytes compile_model(
     const std::optional<Array<std::uint32_t>>& ranks, bool ignore_merges, const nb::dict& model,
     bool cut_by_tokens, const std::vector<StageArgument>& stages,
     const std::optional<nb::dict>& native_rule, const std::vector<AddedArgument>& added_tokens,
-    const nb::bytes& normalizer, std::uint32_t prefix_space, std::uint32_t trim,
-    const Array<std::uint32_t>& prefix_ids, const Array<std::uint32_t>& suffix_ids,
-    const Matrix<std::uint32_t>& whitespace_ranges, const Matrix<std::uint32_t>& word_ranges,
-    const nb::bytes& meta) {
+    const nb::bytes& normalizer, const nb::bytes& respelling, std::uint32_t prefix_space,
+    std::uint32_t trim, const Array<std::uint32_t>& prefix_ids,
+    const Array<std::uint32_t>& suffix_ids, const Matrix<std::uint32_t>& whitespace_ranges,
+    const Matrix<std::uint32_t>& word_ranges, const nb::bytes& meta) {
     pipeline::ModelInput input;
     input.vocab.token_bytes = view_of(token_bytes);
     input.vocab.token_offsets = span_of(token_offsets);
@@ -176,6 +176,7 @@ nb::bytes compile_model(
         input.added.push_back(added_of(token));
     }
     input.normalizer = view_of(normalizer);
+    input.respelling = view_of(respelling);
     input.prefix_space = static_cast<pipeline::PrefixSpace>(prefix_space);
     input.trim = static_cast<pipeline::Trim>(trim);
     input.prefix_ids = span_of(prefix_ids);
@@ -199,9 +200,9 @@ void register_compile(nb::module_& m) {
           nb::arg("decode_offsets"), nb::arg("merges").none(), nb::arg("ranks").none(),
           nb::arg("ignore_merges"), nb::arg("model"), nb::arg("cut_by_tokens"), nb::arg("stages"),
           nb::arg("native_rule").none(), nb::arg("added_tokens"), nb::arg("normalizer"),
-          nb::arg("prefix_space"), nb::arg("trim"), nb::arg("prefix_ids"), nb::arg("suffix_ids"),
-          nb::arg("whitespace_ranges"), nb::arg("word_ranges"), nb::arg("meta"),
-          "Compile a tokenizer definition.");
+          nb::arg("respelling"), nb::arg("prefix_space"), nb::arg("trim"), nb::arg("prefix_ids"),
+          nb::arg("suffix_ids"), nb::arg("whitespace_ranges"), nb::arg("word_ranges"),
+          nb::arg("meta"), "Compile a tokenizer definition.");
 }
 
 }  // namespace tokenmill::bind

@@ -31,6 +31,7 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     }
     split::compile_added(added, input.white_ranges, input.word_ranges, out);
     out.add_bytes(kNormalizer, input.normalizer.data(), input.normalizer.size());
+    out.add_bytes(kRespelling, input.respelling.data(), input.respelling.size());
     out.add_bytes(kPrefixIds, input.prefix_ids.data(), input.prefix_ids.size_bytes(), 4);
     out.add_bytes(kSuffixIds, input.suffix_ids.data(), input.suffix_ids.size_bytes(), 4);
     out.add_value(kFlags, input.prefix_space);

@@ -250,6 +250,40 @@ void DocumentReader::read_raw_segment(Bytes text, const std::uint8_t* readable) 
     }
 }
 
+Bytes DocumentReader::respell(Bytes text, SpanRange& range) {
+    const normalize::Program& respeller = model_.respeller_;
+    if (respeller.steps.empty() || normalize::is_identity(respeller, text)) {
+        return text;
+    }
+    if (!has_spans()) {
+        normalize::run(respeller, text, worker_.normalized);
+        return keep(worker_.normalized, {});
+    }
+    normalize::AlignedText aligned{std::move(worker_.normalized), {}};
+    normalize::run_aligned(respeller, text, aligned);
+    worker_.normalized = std::move(aligned.text);
+    const Bytes kept = keep(worker_.normalized, {});
+    // Its bytes stand for bytes of `text`, and those for bytes of the document.
+    const std::ptrdiff_t shift = text.data() - range.begin;
+    normalize::Spans& spans = aligned.spans;
+    std::size_t in_front = 0;
+    while (in_front < spans.size() && spans[in_front].begin + shift < 0) {
+        ++in_front;
+    }
+    spans.erase(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(in_front));
+    for (normalize::Span& span : spans) {
+        span.begin = static_cast<std::uint32_t>(span.begin + shift);
+        span.end = static_cast<std::uint32_t>(span.end + shift);
+        if (range.aligned != nullptr) {
+            span = {range.aligned[span.begin].begin, range.aligned[span.end - 1].end};
+        }
+    }
+    source_->aligned.push_back(std::move(spans));
+    range.aligned = source_->aligned.back().data();
+    range.begin = kept.data() + in_front;
+    return kept;
+}
+
 void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
     const bool is_first = at_start_;
     at_start_ = false;
@@ -259,6 +293,11 @@ void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
     const bool wants_blank = model_.prefix_space_ == PrefixSpace::Always ||
                              (model_.prefix_space_ == PrefixSpace::First && is_first);
     SpanRange range = range_;
+    const Bytes respelled = respell(text, range);
+    if (respelled.data() != text.data()) {
+        text = respelled;
+        readable = text.data() + text.size();
+    }
     if (wants_blank && text[0] != ' ') {
         constexpr std::uint8_t kBlank[] = {' '};
         const Bytes kept = keep(text, kBlank);

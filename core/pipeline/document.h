@@ -42,6 +42,8 @@ private:
     [[nodiscard]] Bytes rewrite(Bytes text);
     [[nodiscard]] Bytes rewrite_aligned(Bytes text);
     void read_range(Bytes text, const std::uint8_t* readable);
+    // What the model is to see of a range; `range` is then that of the new text.
+    [[nodiscard]] Bytes respell(Bytes text, SpanRange& range);
     // A copy with something in front.
     [[nodiscard]] Bytes keep(Bytes text, Bytes front);
     void open_source(Bytes text);

@@ -93,6 +93,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
     if (split_.rule.family != split::Family::None) {
         facts_ = char_facts(split_, vocab_);
     }
+    respeller_ = normalize::parse_program(blob_.get<std::uint8_t>(kRespelling));
     rewriter_ = normalizer_;
     if (!normalizer_.steps.empty() && normalizer_.steps.back().kind == normalize::Kind::Prepend) {
         prepended_ = normalizer_.steps.back().to;

@@ -24,6 +24,7 @@ enum Section : std::uint32_t {
     kFlags = 403,
     kTrim = 404,
     kWholeRanges = 405,  // there if a range of text is one word
+    kRespelling = 406,   // a normalizer for the text between added tokens
 };
 
 // One document as the caller has it.
@@ -114,7 +115,7 @@ public:
     // Is every range between added tokens split as it stands, nothing put before it? (What is
     // trimmed is the offsets of words, never their text.)
     [[nodiscard]] bool has_plain_ranges() const noexcept {
-        return prefix_space_ == PrefixSpace::Never && !whole_ranges_;
+        return prefix_space_ == PrefixSpace::Never && !whole_ranges_ && respeller_.steps.empty();
     }
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
@@ -142,6 +143,8 @@ private:
     // The normalizer without a last step that puts text in front, and that text.
     normalize::Program rewriter_;
     Bytes prepended_;
+    // What is left to rewrite when all added tokens have been found.
+    normalize::Program respeller_;
     Bytes meta_;
     TokenId max_id_ = 0;
     simd::Target target_;
@@ -161,6 +164,7 @@ struct ModelInput {
     std::span<const std::uint32_t> white_ranges;
     std::span<const std::uint32_t> word_ranges;
     Bytes normalizer;
+    Bytes respelling;  // serialized as the normalizer; for text that added tokens were cut out of
     PrefixSpace prefix_space = PrefixSpace::Never;
     Trim trim = Trim::Never;
     std::span<const std::uint32_t> prefix_ids;

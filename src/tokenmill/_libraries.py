@@ -6,7 +6,12 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tokenmill._errors import MissingDependency, UnknownId, UnsupportedTokenizer
+from tokenmill._errors import (
+    MissingDependency,
+    TokenmillError,
+    UnknownId,
+    UnsupportedTokenizer,
+)
 from tokenmill._library_spans import Spans, covered
 from tokenmill._load.longest_match import LongestMatch
 from tokenmill._spec import NO_RANK, BpeModel
@@ -49,7 +54,7 @@ class _Tokenizers:
         library = _import("tokenizers", spec)
         text = spec.source.decode()
         self._make: Callable[[], Any] = lambda: _quiet(library.Tokenizer.from_str(text))
-        self._plain = self._make()
+        self._plain = _built(self._make, spec)
 
     @cached_property
     def _as_text(self) -> Any:  # noqa: ANN401 -- a class of the library
@@ -98,11 +103,15 @@ class _Tiktoken:
         self._ranks = {i: rank for rank, i in self._ids.items()}
         self._around = list(spec.prefix_ids), list(spec.suffix_ids)
         self._special_ids = frozenset(spec.special_tokens.values())
-        self._encoding = _import("tiktoken", spec).Encoding(
-            name=spec.name,
-            pat_str=spec.split[0].pattern,
-            mergeable_ranks=ranked,
-            special_tokens=special,
+        library = _import("tiktoken", spec)
+        self._encoding = _built(
+            lambda: library.Encoding(
+                name=spec.name,
+                pat_str=spec.split[0].pattern,
+                mergeable_ranks=ranked,
+                special_tokens=special,
+            ),
+            spec,
         )
 
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
@@ -153,10 +162,9 @@ class _SentencePiece:
 
     def __init__(self, spec: TokenizerSpec) -> None:
         library = _import("sentencepiece", spec)
-        try:
-            self._processor = library.SentencePieceProcessor(model_proto=spec.source)
-        except (RuntimeError, ValueError) as error:
-            raise UnsupportedTokenizer(f"cannot be run: {error}", where=spec.name) from error
+        self._processor = _built(
+            lambda: library.SentencePieceProcessor(model_proto=spec.source), spec
+        )
 
     def encode_all(self, texts: list[str], add_special: bool, as_text: bool) -> list[list[int]]:
         return [self._processor.encode(text) for text in texts]
@@ -186,6 +194,25 @@ LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
     "sentencepiece": _SentencePiece,
     "python": LongestMatch,
 }
+
+
+def is_failure(error: BaseException) -> bool:
+    """Tell an error of a library; a panic of Rust code is no `Exception`."""
+    is_panic = type(error).__name__ == "PanicException"
+    return is_panic or (isinstance(error, Exception) and not isinstance(error, TokenmillError))
+
+
+def _built(make: Callable[[], Any], spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- of the library
+    """Make the library's object; what the library refuses cannot be run by anybody."""
+    try:
+        return make()
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        reasons = (*spec.unsupported, f"the library {spec.reference!r} refuses it: {error}")
+        raise UnsupportedTokenizer(
+            f"cannot be run: {'; '.join(reasons)}", where=spec.name, reasons=reasons
+        ) from error
 
 
 def _import(name: str, spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- a module

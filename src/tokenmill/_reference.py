@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tokenmill._errors import (
     DtypeError,
+    EncodeError,
     InvalidUtf8,
     OutputTooSmall,
     ReferencePathWarning,
@@ -22,21 +23,23 @@ from tokenmill._errors import (
     TextTypeError,
     UnknownId,
 )
-from tokenmill._libraries import LIBRARIES
+from tokenmill._libraries import LIBRARIES, is_failure
 from tokenmill._library_spans import in_bytes
 from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from tokenmill._spec import TokenizerSpec
 
+_Result = TypeVar("_Result")
 _MAX_U16 = 0xFFFF
 _TEXT_MODE, _RAISE_MODE = 1, 2
 _REPLACE = 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_FAILURE_HINT = "the tokenizer has no ids for this text; describe() says why it runs there"
 _TEXT_HINT = "texts are str, bytes-like, or an Arrow array of strings"
 
 
@@ -49,6 +52,7 @@ class ReferenceModel:
         self.vocab_size = spec.vocab_size
         self.max_id = spec.vocab_size - 1
         self._special = spec.special_tokens
+        self._reference = spec.reference
         self.library = LIBRARIES[spec.reference](spec)
         self._decode_bytes: tuple[bytes | None, ...] | None = None
         own_decoder = spec.texts or spec.unsupported_decode or spec.sentencepiece_decoder
@@ -60,7 +64,8 @@ class ReferenceModel:
     ) -> NDArray[np.uint32]:
         """Encode one text."""
         plain = self._checked(_as_text(text, None), None, special_mode, errors)
-        rows = self.library.encode_all([plain], add_special_tokens, special_mode == _TEXT_MODE)
+        given = add_special_tokens, special_mode == _TEXT_MODE
+        rows = self._asked(self.library.encode_all, [plain], *given, is_batch=False)
         return np.array(rows[0], dtype=np.uint32)
 
     def encode_batch(  # noqa: PLR0917 -- the core's signature
@@ -87,9 +92,8 @@ class ReferenceModel:
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
         """Encode many texts; the third array has two numbers for every id."""
         plain = self._plain_texts(texts, special_mode, errors)
-        rows, spans = self.library.encode_spans(
-            plain, add_special_tokens, special_mode == _TEXT_MODE
-        )
+        given = add_special_tokens, special_mode == _TEXT_MODE
+        rows, spans = self._asked(self.library.encode_spans, plain, *given)
         if not in_characters:
             spans = [in_bytes(text, row) for text, row in zip(plain, spans, strict=True)]
         ids, offsets = _flat(rows, bits)
@@ -157,7 +161,32 @@ class ReferenceModel:
         self, texts: Iterable[object], add_special: bool, special_mode: int, errors: int
     ) -> list[list[int]]:
         plain = self._plain_texts(texts, special_mode, errors)
-        return self.library.encode_all(plain, add_special, special_mode == _TEXT_MODE)
+        as_text = special_mode == _TEXT_MODE
+        return self._asked(self.library.encode_all, plain, add_special, as_text)
+
+    def _asked(
+        self,
+        encode: Callable[[list[str], bool, bool], _Result],
+        texts: list[str],
+        add_special: bool,
+        as_text: bool,
+        *,
+        is_batch: bool = True,
+    ) -> _Result:
+        """Ask the library; what it fails on is an error of ours that names the document."""
+        try:
+            return encode(texts, add_special, as_text)
+        except BaseException as error:
+            if not is_failure(error):
+                raise
+            document = 0 if is_batch else None
+            if len(texts) > 1:
+                # It does not say which one; the first that fails alone is it.
+                for document, text in enumerate(texts):  # noqa: B007 -- it names the error
+                    if not _succeeds(encode, [text], add_special, as_text):
+                        break
+            problem = f"the library {self._reference!r} cannot encode it: {error}"
+            raise EncodeError(problem, document=document, hint=_FAILURE_HINT) from error
 
     def _plain_texts(self, texts: Iterable[object], special_mode: int, errors: int) -> list[str]:
         # As in the core: what is no text is found before any text is read.
@@ -183,6 +212,16 @@ class ReferenceModel:
                 offset=len(text[:position].encode()),
                 hint="special_in_text='text' keeps it as text, 'encode' makes it the token",
             )
+
+
+def _succeeds(encode: Callable[..., object], *given: object) -> bool:
+    try:
+        encode(*given)
+    except BaseException as error:
+        if not is_failure(error):
+            raise
+        return False
+    return True
 
 
 def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:

@@ -38,6 +38,12 @@ def save(ready: Ready, path: str | os.PathLike[str]) -> None:
         )
     if not target.parent.is_dir():
         raise SourceNotFound("no such directory", source=str(target.parent))
+    if ready.meta["reference"] == "python":
+        raise UnsupportedTokenizer(
+            "a vocabulary of longest matches is no model of a tokenizer.json",
+            where=ready.meta["name"],
+            hint="copy the file that it was loaded from",
+        )
     source = ready.source()
     write_atomically(target, [_from_ranks(ready) if source is None else source])
 

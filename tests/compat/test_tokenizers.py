@@ -107,6 +107,21 @@ def test_single_texts(sequence: Any) -> None:  # noqa: ANN401
         agree(pair, lambda t, w=words, s=second: view(t.encode(sequence, s, is_pretokenized=w)))
 
 
+@pytest.mark.parametrize("name", POST_PROCESSORS)
+def test_what_was_encoded_bare_is_processed_later(name: str) -> None:
+    def later(tokenizer: Any, *texts: str, **options: bool) -> Any:  # noqa: ANN401
+        bare = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
+        found = tokenizer.post_process(*bare, **options)
+        assert type(found) is type(bare[0])
+        return found.ids, found.tokens, found.offsets, found.type_ids, found.special_tokens_mask
+
+    pair = both(definition(name))
+    for texts in (TEXTS[3:4], TEXTS[3:5]):
+        agree(pair, lambda t, given=texts: later(t, *given))
+        agree(pair, lambda t, given=texts: later(t, *given, add_special_tokens=False))
+    agree(pair, lambda t: t.post_process("no encoding"))
+
+
 @given(st.lists(st.text(max_size=30), min_size=1, max_size=3))
 def test_hostile_texts(texts: list[str]) -> None:
     pair = _hostile_pair()

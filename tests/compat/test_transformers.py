@@ -23,6 +23,7 @@ from tokenizers import AddedToken, normalizers
 from tokenmill import MissingDependency, ReferencePathWarning
 from tokenmill.compat import hf
 from tokenmill.compat.hf._backend import PeerRun
+from tokenmill.compat.hf._fast import accelerate_in_place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,6 +193,49 @@ def test_classes_load_their_own_kind(pair: tuple[Any, Any], tmp_path: Path) -> N
     write_folder(tmp_path / "again")
     for loader in (type(pair[1]), hf.FastTokenizer):
         assert type(loader.from_pretrained(tmp_path / "again")) is type(pair[1])
+
+
+def test_a_tokenizer_that_is_trained_anew_is_ours_too(
+    pair: tuple[Any, Any], tmp_path: Path
+) -> None:
+    mine = pair[1].train_new_from_iterator(TEXTS, 300)
+    assert isinstance(mine, type(pair[1]))
+    mine.save_pretrained(tmp_path / "anew")
+    anew = transformers.AutoTokenizer.from_pretrained(tmp_path / "anew"), mine
+    agree(anew, lambda t: t(TEXTS, TEXTS[::-1], padding=True))
+    agree(anew, lambda t: t.batch_decode(t(TEXTS)["input_ids"]))
+
+
+def _shouting(tokenizer: Any) -> Any:  # noqa: ANN401
+    """Put a method on the library's object, as the class of CLIP does."""
+    backend = tokenizer.backend_tokenizer
+    plain = backend.decode
+    backend.decode = lambda *args, **kwargs: plain(*args, **kwargs).upper()
+    return tokenizer
+
+
+@pytest.mark.parametrize("speed_up", [hf.accelerate, accelerate_in_place])
+def test_a_method_on_the_object_itself_is_kept(
+    tmp_path: Path, speed_up: Callable[[Any], Any]
+) -> None:
+    folder = write_folder(tmp_path)
+    peer, other = (_shouting(transformers.AutoTokenizer.from_pretrained(folder)) for _ in range(2))
+    pair = peer, speed_up(other)
+    assert isinstance(pair[1], hf.FastTokenizer)
+    agree(pair, lambda t: t(TEXTS)["input_ids"])
+    agree(pair, lambda t: t.batch_decode(t(TEXTS)["input_ids"]))
+    agree(pair, lambda t: t.decode([265, 259, 264], skip_special_tokens=True))
+    agree(pair, lambda t: copy.deepcopy(t).decode([265, 259, 264]))
+
+
+def test_a_class_that_encodes_by_itself_stays_as_it_is(tmp_path: Path) -> None:
+    class Own(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
+        def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+            return super()._encode_plus(*args, **kwargs)
+
+    tokenizer = Own.from_pretrained(write_folder(tmp_path))
+    with pytest.warns(ReferencePathWarning, match="Own encodes in a way of its own"):
+        assert type(hf.accelerate(tokenizer)) is Own
 
 
 def test_what_has_no_native_form_stays_as_it_is(tmp_path: Path) -> None:

@@ -105,6 +105,8 @@ def test_wrong_arguments_are_refused(small: Tokenizer) -> None:
         streams.push([1])
     with pytest.raises(OptionError, match="numbers below 2, got 2"):
         streams.finish([2])
+    with pytest.raises(OptionError, match="numbers below 2, got 'x'"):
+        streams.push([1], streams=["x"])  # type: ignore[list-item]
     with pytest.raises(UnknownId, match="whole number, got str"):
         small.decode_stream().push("a")  # type: ignore[arg-type]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -141,6 +141,39 @@ def test_bytes_for_what_is_unknown(tmp_path: Path, setting: str) -> None:
 def test_the_usual_families_are_native(tmp_path: Path, kind: str, setting: str) -> None:
     generator = random.Random(kind)  # noqa: S311
     assert check(tmp_path, tokenizer_of(MODELS[kind](generator), setting), generator)
+
+
+@pytest.mark.parametrize("setting", ["marked", "replaced", "metaspace", "first", "never"])
+@pytest.mark.parametrize(
+    ("content", "flags"),
+    [
+        ("b", {"lstrip": True, "rstrip": True}),
+        ("b", {"single_word": True}),
+        (f"{BAR}x", {}),
+        ("a b", {"lstrip": True}),
+    ],
+)
+def test_normalized_tokens_tell_markers_from_blanks(
+    tmp_path: Path, setting: str, content: str, flags: dict[str, bool]
+) -> None:
+    vocab = {token: i for i, token in enumerate(["<unk>", *f"{BAR}abx"])}
+    model = {"type": "BPE", "vocab": vocab, "merges": [], "unk_token": "<unk>"}
+    data = tokenizer_of(model, setting)
+    token = added(content, len(vocab), special=False, normalized=True, **flags)
+    file = write_json(tmp_path, {**data, "added_tokens": [token]})
+    payload = compile_payload(load_source(file))
+    cases = ["".join(t) for n in range(1, 6) for t in product(f" {BAR}abx", repeat=n)]
+    library = Tokenizer.from_file(str(file)).encode_batch(cases, add_special_tokens=False)
+    right = [(found.ids, found.offsets) for found in library]
+    for way in ways((1, 2)):
+        made = make_model(payload, way)
+        alone, _ = run_batch(made, cases, way.threads)
+        ids, offsets, flat = made.encode_spans(cases, way.threads, 32, False, 0, 0, True)
+        assert ids.tolist() == alone.tolist()
+        spans = list(map(tuple, flat.reshape(-1, 2).tolist()))
+        rows = [(ids[a:b].tolist(), spans[a:b]) for a, b in pairwise(offsets.tolist())]
+        wrong = [n for n, row in enumerate(rows) if row != right[n]]
+        assert not wrong, (way, cases[wrong[0]], rows[wrong[0]], right[wrong[0]])
 
 
 @pytest.mark.parametrize("setting", ["marked", "replaced"])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.load.sources import BYTE_LEVEL, tokenizer_json, write_json
+import pytest
+from tests.load.sources import BYTE_LEVEL, added, tokenizer_json, write_json
+from tokenizers import Tokenizer
 
+import tokenmill
 from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._spec import DecoderStep
@@ -35,3 +38,20 @@ def test_decoders_become_steps_and_texts_only_where_bytes_will_not_do(tmp_path: 
 def test_a_decoder_we_do_not_know_only_concerns_decoding(tmp_path: Path) -> None:
     spec = load(tmp_path, decoder={"type": "Other"})
     assert (spec.unsupported, spec.unsupported_decode) == ((), ("decoder Other",))
+
+
+@pytest.mark.parametrize("content", ["<|Start|>", "a  B", " \t x ", "\x1f\x85a\x1cb"])
+def test_a_normalized_token_is_written_as_the_normalizer_of_clip_has_it(
+    tmp_path: Path, content: str
+) -> None:
+    blanks = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": r" \1"}
+    steps = [{"type": "NFC"}, blanks, {"type": "Lowercase"}]
+    data = tokenizer_json(
+        normalizer={"type": "Sequence", "normalizers": steps},
+        added=[added(content, 256, normalized=True)],
+    )
+    path = write_json(tmp_path, data)
+    mine, library = tokenmill.Tokenizer.load(path), Tokenizer.from_file(str(path))
+    assert (mine.describe().decoder == "native") == content.isascii()
+    ids = [97, 256, 98, 256]
+    assert mine.decode(ids) == library.decode(ids, skip_special_tokens=False)

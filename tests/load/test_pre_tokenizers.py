@@ -189,6 +189,7 @@ def test_metaspace_cuts_as_the_library_does(
         (chain(SPACE, SPACE), "Metaspace after another Metaspace"),
         (chain(BYTE_LEVEL, SPACE), "Metaspace after ByteLevel"),
         (chain(SPACE, {**BYTE_LEVEL, "add_prefix_space": True}), "add_prefix_space after another"),
+        (chain(SPACE, BYTE_LEVEL), "ByteLevel after Metaspace"),
         ({"type": "Banana"}, "pre-tokenizer Banana"),
     ],
 )

@@ -19,6 +19,7 @@ from tokenmill import (
     ReferencePathWarning,
     SpecialTokenInText,
     Tokenizer,
+    TokenmillError,
     UnknownId,
     UnsupportedTokenizer,
     _libraries,
@@ -221,3 +222,40 @@ def test_a_strange_decoder_is_left_to_the_library(tmp_path: Path) -> None:
     assert tokenizer.encode("hello world").tolist() == ids
     assert tokenizer.decode(ids) == library.decode(ids, skip_special_tokens=False)
     assert tokenizer.decode_batch([ids, []]) == [tokenizer.decode(ids), ""]
+
+
+@pytest.mark.parametrize("offsets", [None, "char"])
+def test_what_the_library_fails_on_is_an_error_of_ours(tmp_path: Path, offsets: Any) -> None:  # noqa: ANN401
+    definition = small_definition()
+    definition["model"] = {"type": "WordLevel", "vocab": {"hello": 0}, "unk_token": "nothing"}
+    definition["pre_tokenizer"] = {"type": "WhitespaceSplit"}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(definition))
+    with pytest.warns(ReferencePathWarning, match="unk_token"):
+        tokenizer = Tokenizer.load(path)
+    with pytest.raises(
+        EncodeError, match="'tokenizers' cannot encode it: WordLevel error"
+    ) as found:
+        tokenizer.encode_batch(["hello", "hello there"], offsets=offsets)
+    assert found.value.document == 1
+    with pytest.raises(EncodeError, match="describe") as found:
+        tokenizer.encode("there")
+    assert found.value.document is None
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"type": "ByteLevel", "add_prefix_space": True},
+        {"type": "Split", "pattern": {"Regex": "(?<n>a"}, "behavior": "Isolated", "invert": False},
+        {"type": "Banana"},
+    ],
+)
+def test_what_nobody_can_run_is_an_error_of_ours(tmp_path: Path, section: dict[str, Any]) -> None:
+    definition = small_definition()
+    definition["model"] = {"type": "WordLevel", "vocab": {"hello": 0}, "unk_token": "hello"}
+    definition["pre_tokenizer"] = section
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(definition))
+    with pytest.raises(TokenmillError, match=r"refuses it|pattern"):
+        Tokenizer.load(path)

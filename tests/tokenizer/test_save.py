@@ -119,3 +119,12 @@ def test_what_cannot_be_saved_is_said(small: Tokenizer, tmp_path: Path) -> None:
     tokenizer = Tokenizer.load(path, pattern=PATTERN, special_tokens={"<s>": 300})
     with pytest.raises(UnsupportedTokenizer, match="cannot tell the special token '<s>'"):
         tokenizer.save(tmp_path)
+
+
+def test_a_vocabulary_of_longest_matches_cannot_be_saved(tmp_path: Path) -> None:
+    path = tmp_path / "rwkv_vocab.txt"
+    path.write_text("".join(f"{byte + 1} {bytes([byte])!r} 1\n" for byte in range(256)))
+    with pytest.warns(ReferencePathWarning):
+        tokenizer = Tokenizer.load(path)
+    with pytest.raises(UnsupportedTokenizer, match=r"longest matches.*copy the file"):
+        tokenizer.save(tmp_path)

@@ -2,7 +2,8 @@
 
 A tokenizer that first turns every " " into a marker gives the same ids as one whose tokens have " "
 for the marker and whose text has " " for the (rare) markers in it. The second one need not rewrite
-the text. Where the marker is put in front of texts or words, a blank is.
+the text. Where the marker is put in front of texts or words, a blank is. Added tokens that are
+looked for in normalized text tell a marker from a blank: they are found before markers are blanks.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ class Spelled:
 
     `words_at_blanks`: a blank begins a word, nothing else does.
     `prefix`: which ranges of text get a blank in front if they do not begin with one.
+    `respelling`: what is done to the text between added tokens when all of them have been found.
     `ideographs_alone`: the split makes words of ideographs, and the normalizer leaves them alone.
     """
 
@@ -35,6 +37,7 @@ class Spelled:
     words_at_blanks: bool = False
     prefix: Literal["never", "always", "first"] = "never"
     reasons: tuple[str, ...] = ()
+    respelling: tuple[NormalizerStep, ...] = ()
     ideographs_alone: bool = False
 
 
@@ -48,7 +51,12 @@ def spell_blanks(spec: TokenizerSpec) -> Spelled:
     if any(step.pattern != " " for step in spec.split):
         return Spelled(spec, reasons=("a split of text whose blanks are replaced",))
     steps = [*spec.normalizer[:-1]]
-    if steps and steps[-1].kind == "prepend" and steps[-1].a == marker:
+    respelling: tuple[NormalizerStep, ...] = ()
+    if any(token.normalized and (token.lstrip or token.rstrip) for token in spec.added_tokens):
+        # They take white space with them, and the marker is none.
+        steps.append(spec.normalizer[-1])
+        respelling = (_to_blanks(marker),)
+    elif steps and steps[-1].kind == "prepend" and steps[-1].a == marker:
         # The library puts it in front of what is then replaced: the order does not matter.
         steps[-1:] = [_to_blanks(marker), NormalizerStep("prepend", a=" ")]
     else:
@@ -57,7 +65,8 @@ def spell_blanks(spec: TokenizerSpec) -> Spelled:
     spelled = replace(
         spec, normalizer=tuple(steps), split=(), model=spell_model(spec.model, marker)
     )
-    return Spelled(spelled, reasons=tuple(unknown_marker(spec.model, marker)))
+    reasons = tuple(unknown_marker(spec.model, marker))
+    return Spelled(spelled, reasons=reasons, respelling=respelling)
 
 
 def _marker_of(steps: Sequence[NormalizerStep]) -> str | None:
@@ -79,7 +88,11 @@ def _spell_metaspace(spec: TokenizerSpec, space: Metaspace) -> Spelled:
         # A word that begins with the marker does not get another one.
         begun = NormalizerStep("replace", a=f" {space.replacement}", b=" ")
         steps += [NormalizerStep("squeeze"), begun]
-    steps.append(_to_blanks(space.replacement))
+    to_blanks = _to_blanks(space.replacement)
+    # The library looks for these before it writes markers.
+    is_later = any(token.normalized for token in spec.added_tokens)
+    if not is_later:
+        steps.append(to_blanks)
     spelled = replace(
         spec,
         normalizer=tuple(steps),
@@ -89,7 +102,8 @@ def _spell_metaspace(spec: TokenizerSpec, space: Metaspace) -> Spelled:
     )
     reasons += unknown_marker(spec.model, space.replacement)
     prefix = "never" if before else space.prepend
-    return Spelled(spelled, space.split, prefix, tuple(reasons))
+    respelling = (to_blanks,) if is_later else ()
+    return Spelled(spelled, space.split, prefix, tuple(reasons), respelling)
 
 
 def _squeeze_reasons(

@@ -66,6 +66,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
             for t in spelled.spec.added_tokens
         ],
         normalizer=normalizer,
+        respelling=serialize_normalizer(spelled.respelling),
         prefix_space=PREFIX_MODES[spelled.prefix],
         trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from operator import index
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from tokenmill._errors import OptionError, UnknownId
 from tokenmill._options import ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 
@@ -90,9 +91,9 @@ class DecodeStreams:
             return self._streams
         numbers = list(streams)
         for number in numbers:
-            if not 0 <= number < len(self._streams):
+            if not isinstance(number, (int, np.integer)) or not 0 <= number < len(self._streams):
                 raise OptionError(
-                    f"streams: expected numbers below {len(self._streams)}, got {number}"
+                    f"streams: expected numbers below {len(self._streams)}, got {number!r}"
                 )
         return [self._streams[number] for number in numbers]
 

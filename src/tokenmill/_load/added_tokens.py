@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from tokenmill._spec import NormalizerStep
 
 _WHITE_SPACE = "\t\n\v\f\r "
+# Patterns that mean the same to Python, of ASCII; the first is CLIP's.
+_RUNS = {r"\s+": re.compile(r"\s+", re.ASCII), r"\s": re.compile(r"\s", re.ASCII)}
 _ASCII_STAYS = {
     "nfc", "nfd", "nfkc", "nfkd", "strip_accents", "strip_nonspacing", "space_ideographs",
 }  # fmt: skip
@@ -82,6 +85,8 @@ def _normalized(content: str, normalizer: Sequence[NormalizerStep]) -> str | Non
             return None
         elif step.kind == "lowercase":
             content = content.lower()
+        elif step.kind == "replace_regex" and step.a in _RUNS:
+            content = step.b.join(_RUNS[step.a].split(content))
         elif step.kind == "strip":
             content = content.lstrip(_WHITE_SPACE) if step.left else content
             content = content.rstrip(_WHITE_SPACE) if step.right else content

@@ -70,6 +70,8 @@ def _read_byte_level(fields: dict[str, Any], where: str, result: Splitting) -> N
     if result.byte_level:
         result.reasons.append("pre-tokenizer ByteLevel twice")
         return
+    if result.metaspace is not None:
+        result.reasons.append("pre-tokenizer ByteLevel after Metaspace")
     if optional(fields, "add_prefix_space", True, where):
         # ByteLevel puts a space before every word it is given, so after another split it would
         # not be once for each range but once for each word.

@@ -73,6 +73,7 @@ def read_tokenizer_json(
             *read.reasons,
             *reasons,
             *splitting.reasons,
+            *_stand_ins(kind, splitting),
             *_first_word(splitting, data.get("normalizer")),
             *frame.reasons,
         ),
@@ -99,6 +100,13 @@ def _model_kind(section: dict[str, Any]) -> str:
         return "wordlevel"
     problem = f"model: expected a type or members that tell it, got {sorted(section)[:8]}"
     raise LoadError(problem)
+
+
+def _stand_ins(kind: str, splitting: Splitting) -> list[str]:
+    """Report words in the byte-level alphabet under a model whose tokens are read as text."""
+    if kind == "bpe" or not splitting.byte_level:
+        return []
+    return [f"pre-tokenizer ByteLevel before a model of the kind {kind!r}"]
 
 
 def _first_word(splitting: Splitting, normalizer: object) -> list[str]:

@@ -151,7 +151,7 @@ class Encoding:
     @staticmethod
     def merge(encodings: Sequence[Any], growing_offsets: bool = True) -> Encoding:
         """Join encodings into one."""
-        peers = [e._real() if isinstance(e, Encoding) else e for e in encodings]  # noqa: SLF001
+        peers = [library_encoding(encoding) for encoding in encodings]
         merged = library("tokenizers").Encoding.merge(peers, growing_offsets)
         return Encoding(peer=merged)
 
@@ -241,6 +241,11 @@ class Encoding:
         before = batch.rows.lead(self._row)
         after = len(self) - before - len(values)
         return [pad] * before + values + [pad] * after
+
+
+def library_encoding(encoding: Any) -> Any:
+    """Return the library's own object for one of ours; others are its business."""
+    return encoding._real() if isinstance(encoding, Encoding) else encoding  # noqa: SLF001
 
 
 def _numbered(words: list[int]) -> list[int | None]:

@@ -10,6 +10,7 @@ ask for ids, masks and tensors go straight from the engine into arrays.
 from __future__ import annotations
 
 import copy
+import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from transformers import BatchEncoding, TensorType
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
+from tokenmill._errors import ReferencePathWarning
 from tokenmill.compat.hf._library import library
 from tokenmill.compat.hf._tokenizer import Tokenizer
 
@@ -43,6 +45,12 @@ class FastTokenizer:
 
     _tokenizer: Any
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # The library makes new ones of the class of an old one: `train_new_from_iterator` does.
+        super().__init__(*args, **kwargs)
+        if not isinstance(self._tokenizer, Tokenizer):
+            self._tokenizer = Tokenizer.wrap(self._tokenizer)
+
     @classmethod
     def from_pretrained(cls, name: Any, *args: Any, **kwargs: Any) -> Any:
         """Load a tokenizer as `transformers` does, and accelerate it."""
@@ -51,7 +59,8 @@ class FastTokenizer:
         return accelerate_in_place(loader.from_pretrained(name, *args, **kwargs))
 
     def __reduce_ex__(self, _protocol: Any) -> tuple[Any, ...]:
-        return _blank, (_plain_class(type(self)),), self.__dict__
+        kind = type(self)
+        return _blank, (_plain_class(kind), issubclass(kind, _Decodes)), self.__dict__
 
 
 class _Encodes(FastTokenizer):
@@ -136,7 +145,10 @@ def accelerate(tokenizer: Any) -> Any:
 
     One that the engine has no native form for comes back as it is.
     """
-    return accelerate_in_place(copy.deepcopy(tokenizer))
+    made = copy.deepcopy(tokenizer)
+    # A copy of the library's object lacks the methods that a class put on the object itself.
+    vars(getattr(made, "_tokenizer", made)).update(vars(getattr(tokenizer, "_tokenizer", made)))
+    return accelerate_in_place(made)
 
 
 def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:
@@ -144,15 +156,23 @@ def accelerate_in_place(tokenizer: Any, *, lazily: bool = False) -> Any:
     kind: Any = type(tokenizer)
     if isinstance(tokenizer, FastTokenizer):
         return tokenizer if tokenizer._tokenizer.is_native else _slowed_down(tokenizer)
-    if not isinstance(tokenizer, TokenizersBackend) or not _same(
-        kind, _ENCODING, TokenizersBackend
-    ):
+    if not isinstance(tokenizer, TokenizersBackend):
         return tokenizer
     peer = tokenizer._tokenizer
+    put_on = vars(peer).keys()
+    if put_on - {"decode"} or not _same(kind, _ENCODING, TokenizersBackend):
+        warnings.warn(
+            f"runs through 'transformers', exact but at its speed: {kind.__name__} encodes in a "
+            "way of its own",
+            ReferencePathWarning,
+            stacklevel=3,
+        )
+        return tokenizer
     backend = Tokenizer.wrap(peer)
     if lazily or backend.is_native:
         tokenizer._tokenizer = backend
-        tokenizer.__class__ = _accelerated_class(kind)
+        decodes = not put_on and _same(kind, _DECODING, TokenizersBackend)
+        tokenizer.__class__ = _accelerated_class(kind, decodes)
     return tokenizer
 
 
@@ -173,11 +193,9 @@ class AutoTokenizer(PeerAutoTokenizer):  # type: ignore[misc]
 
 
 @cache
-def _accelerated_class(kind: Any) -> Any:
+def _accelerated_class(kind: Any, decodes: bool) -> Any:
     """Derive a class; its name stays, for it is written into files."""
-    mixins: list[type] = [_Encodes]
-    if _same(kind, _DECODING, TokenizersBackend):
-        mixins.append(_Decodes)
+    mixins: list[type] = [_Encodes, _Decodes] if decodes else [_Encodes]
     members = {"__module__": kind.__module__, "__qualname__": kind.__qualname__}
     return type(kind.__name__, (*mixins, kind), {**members, "__doc__": kind.__doc__})
 
@@ -193,9 +211,9 @@ def _same(kind: type, names: Iterable[str], base: type) -> bool:
     return all(getattr(kind, name) is getattr(base, name) for name in names)
 
 
-def _blank(kind: Any) -> Any:
+def _blank(kind: Any, decodes: bool) -> Any:
     made = kind.__new__(kind)
-    made.__class__ = _accelerated_class(kind)
+    made.__class__ = _accelerated_class(kind, decodes)
     return made
 
 

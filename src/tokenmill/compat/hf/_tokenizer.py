@@ -13,7 +13,7 @@ import numpy as np
 
 from tokenmill._tokenizer import Tokenizer as Engine
 from tokenmill.compat.hf._backend import COMPONENTS, Backend, Call, decodable
-from tokenmill.compat.hf._encoding import Batch, Encoding
+from tokenmill.compat.hf._encoding import Batch, Encoding, library_encoding
 from tokenmill.compat.hf._library import library
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _LOOKUPS = frozenset({
     "get_added_tokens_decoder", "get_vocab", "get_vocab_size", "id_to_token",
     "num_special_tokens_to_add", "token_to_id",
 })  # fmt: skip
-_WITH_OPTIONS = frozenset({"post_process", "save", "to_str"})
+_WITH_OPTIONS = frozenset({"save", "to_str"})
 _CHANGES = frozenset({"add_special_tokens", "add_tokens", "train", "train_from_iterator"})
 _OPTIONS = frozenset({
     "enable_padding", "enable_truncation", "no_padding", "no_truncation", "padding", "truncation",
@@ -59,8 +59,13 @@ class Tokenizer:
 
     @classmethod
     def wrap(cls, tokenizer: Any) -> Tokenizer:
-        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone."""
-        return cls._of(Backend(peer=tokenizer))
+        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone.
+
+        A method that somebody put on the object itself goes before tokenmill's own.
+        """
+        made = cls._of(Backend(peer=tokenizer))
+        vars(made).update(vars(tokenizer))
+        return made
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Tokenizer:
@@ -145,6 +150,15 @@ class Tokenizer:
     ) -> list[Encoding]:
         """Encode many texts or pairs; offsets need not be asked for."""
         return self.encode_batch(input, is_pretokenized, add_special_tokens)
+
+    def post_process(
+        self, encoding: Any, pair: Any = None, add_special_tokens: bool = True
+    ) -> Encoding:
+        """Truncate, put tokens around and pad what was encoded without that."""
+        given = library_encoding(encoding), None if pair is None else library_encoding(pair)
+        with self._backend.lock:
+            found = self._backend.synced_peer().post_process(*given, add_special_tokens)
+        return Encoding(peer=found)
 
     async def async_encode(self, *args: Any, **kwargs: Any) -> Encoding:
         """Run `encode` beside the event loop."""
