@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill import Tokenizer
+
+# No test asks the hub, not even for the name of a tokenizer that is not there: a machine without
+# a network would wait for it. Set before the library is imported, and for processes of tests too.
+os.environ["HF_HUB_OFFLINE"] = "1"
 
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGES = ["h e", "l l", "he ll", "hell o", "\u0120 w", "\u0120w o", "r l", "rl d", "\u0120wo rld"]
