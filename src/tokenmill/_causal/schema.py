@@ -117,7 +117,7 @@ KEYS: tuple[Key, ...] = (
         "context_length",
         int,
         REQUIRED,
-        Range(1),
+        Range(1, 2**31 - 1),  # a list column of Arrow counts with 32 bits
         "Tokens of a row.",
     ),
     Key(
