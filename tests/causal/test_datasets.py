@@ -20,7 +20,7 @@ from tokenmill import (
     SpecialTokenInText,
     Tokenizer,
 )
-from tokenmill._causal import split, store
+from tokenmill._causal import job, split, store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -413,6 +413,14 @@ def test_a_transform_is_what_the_dataset_says(tmp_path: Path) -> None:
     assert rows(texts, cache_dir=tmp_path) != rows(changed, cache_dir=tmp_path)
     with pytest.raises(OptionError, match="there is no column 'text'"):
         made().tokenize(changed, text_column="text")
+
+
+def test_a_row_that_no_memory_could_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "available_bytes", lambda: 8 << 30)
+    giant = made(context_length=2**31 - 1)
+    with pytest.raises(OptionError, match=r"^context_length: a row of 2,147,483,647 tokens"):
+        giant.tokenize(dataset(["text"]))
+    assert len(giant.tokenize(dataset(["text"]), tail="drop")) == 0
 
 
 def test_a_trial_tokenizes_little() -> None:
