@@ -27,6 +27,10 @@ settings.register_profile(
 settings.register_profile("same", settings.get_profile("random"), derandomize=True)
 settings.load_profile("same")
 
+# No test asks the hub, not even for the name of a tokenizer that is not there: a machine without
+# a network would wait for it. Set before the library is imported, and for processes of tests too.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGES = ["h e", "l l", "he ll", "hell o", "\u0120 w", "\u0120w o", "r l", "rl d", "\u0120wo rld"]
 

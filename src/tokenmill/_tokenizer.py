@@ -97,7 +97,7 @@ class Tokenizer:
         """Load a tokenizer; without a source, the one that ships in the package.
 
         `source` is a tokenizer.json, a directory that holds one, a tekken.json, a `.tiktoken`
-        file, a `.mill` file, a hub id ("owner/name"), or a tokenizer that `tokenizers`,
+        file, a `.mill` file, a hub id ("owner/name", "gpt2"), or a tokenizer that `tokenizers`,
         `transformers` or `tiktoken` has loaded. `pattern` (a published encoding's name or a
         regular expression) and `special_tokens` are for `.tiktoken` files, which hold neither.
         """

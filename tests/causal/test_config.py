@@ -38,7 +38,7 @@ def wrong_values(key: Key) -> Iterator[Any]:
         case Range(least, most):
             yield from (least - 1, -1, -4096, "4096", "", "many", str(least))
             if most is not None:
-                yield from (most + 1, 10**9)
+                yield from (most + 1, 10**10)
         case Choices(words):
             yield from ("", "LOUD", 0, 10, *(word.lower() for word in words), f" {words[0]}")
         case Name():
@@ -165,7 +165,7 @@ def test_a_wrong_value_in_a_file_is_told_with_the_file(tmp_path: Path) -> None:
     path.write_text("tokenizer:\n  context_length: 4k\n")
     with pytest.raises(OptionError) as caught:
         CausalLMTokenizer(path)
-    allowed = "a whole number of at least 1"
+    allowed = "a whole number from 1 to 2147483647"
     assert str(caught.value) == f"{path}: context_length: expected {allowed}, got '4k' (str)"
 
 
@@ -218,3 +218,8 @@ def test_its_repr_says_what_it_is() -> None:
     made = CausalLMTokenizer(context_length=8, tokenizer=str.split)
     assert repr(made) == "CausalLMTokenizer('method_descriptor', context_length=8, overlap=0)"
     assert "'built-in'" in repr(CausalLMTokenizer(context_length=8))
+
+
+def test_a_path_that_cannot_be_one_is_told() -> None:
+    with pytest.raises(LoadError, match="null byte"):
+        CausalLMTokenizer("a\0b")

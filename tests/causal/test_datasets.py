@@ -20,7 +20,7 @@ from tokenmill import (
     SpecialTokenInText,
     Tokenizer,
 )
-from tokenmill._causal import split, store
+from tokenmill._causal import job, split, store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -396,3 +396,58 @@ def test_a_wrong_option_is_refused(options: dict[str, Any], message: str) -> Non
     with pytest.raises(OptionError) as caught:
         made().tokenize(dataset(["a"], n=[1]), **options)
     assert str(caught.value).startswith(message)
+
+
+def test_a_transform_is_what_the_dataset_says(tmp_path: Path) -> None:
+    texts = dataset(paragraphs())
+    expected = rows(dataset([text.upper() for text in paragraphs()]))
+
+    def change(batch: dict[str, list[str]]) -> dict[str, Any]:
+        return {"upper": [text.upper() for text in batch["text"]], "n": [1] * len(batch["text"])}
+
+    changed = texts.with_transform(change)
+    assert rows(changed) == expected
+    assert rows(changed, max_rows=2) == expected[:2]
+    result = made().tokenize(changed, pack=False, keep_columns=["n"])
+    assert set(result["n"]) == {1}
+    assert rows(texts, cache_dir=tmp_path) != rows(changed, cache_dir=tmp_path)
+    with pytest.raises(OptionError, match="there is no column 'text'"):
+        made().tokenize(changed, text_column="text")
+
+
+def test_a_row_that_no_memory_could_hold_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "available_bytes", lambda: 8 << 30)
+    giant = made(context_length=2**31 - 1)
+    with pytest.raises(OptionError, match=r"^context_length: a row of 2,147,483,647 tokens"):
+        giant.tokenize(dataset(["text"]))
+    assert len(giant.tokenize(dataset(["text"]), tail="drop")) == 0
+
+
+def test_a_trial_tokenizes_little() -> None:
+    seen = []
+
+    class Letters:
+        def encode(self, text: str) -> list[int]:
+            seen.append(text)
+            return [ord(letter) for letter in text]
+
+    texts = dataset(["words"] * 5000)
+    made(tokenizer=Letters(), num_proc=1).tokenize(texts, eos=0, max_rows=3)
+    assert len(seen) <= 200
+
+
+def test_a_damaged_file_of_the_cache_is_made_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = rows(dataset(paragraphs()), cache_dir=tmp_path)
+    (path,) = tmp_path.glob("*.arrow")
+    path.write_bytes(b"damaged" * 10)
+    assert rows(dataset(paragraphs()), cache_dir=tmp_path) == expected
+    assert "made again" in caplog.text
+
+
+@pytest.mark.parametrize("wrong", [{"cache_dir": 3}, {"cache_dir": ""}, {"force": "yes"}])
+def test_a_wrong_place_is_named(wrong: dict[str, Any]) -> None:
+    (name,) = wrong
+    with pytest.raises(OptionError, match=f"^{name}: expected"):
+        made().tokenize(dataset(["text"]), **wrong)

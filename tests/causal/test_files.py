@@ -12,6 +12,7 @@ datasets = pytest.importorskip("datasets", reason="the extra `test` has it")
 
 import pyarrow.parquet as pq  # noqa: E402 -- behind the question whether datasets is there
 
+import tokenmill  # noqa: E402
 from tokenmill import (  # noqa: E402
     CausalLMTokenizer,
     InputError,
@@ -222,3 +223,30 @@ def test_an_interrupted_output_is_resumed(
     resumed = tokenizer.tokenize(folder, output=tmp_path / "out")
     once = tokenizer.tokenize(folder, output=tmp_path / "once")
     assert resumed.data == once.data
+
+
+def test_a_field_that_no_record_has_is_an_error(small_json: Path, folder: Path) -> None:
+    with pytest.raises(OptionError, match="text_column: no record has a field 'body'"):
+        made(small_json).tokenize(str(folder / "a.jsonl"), text_column="body")
+    (folder / "d.jsonl").write_text('{"body": "one"}\n{"text": "two"}\n')
+    assert len(made(small_json).tokenize(str(folder / "d.jsonl"), text_column="body")) == 1
+
+
+def test_an_empty_name_is_not_this_folder(small_json: Path, folder: Path) -> None:
+    with pytest.raises(SourceNotFound, match="an empty name"):
+        made(small_json).tokenize("")
+    with pytest.raises(OptionError, match="output"):
+        made(small_json).tokenize(str(folder), output="")
+    with pytest.raises(OptionError, match="output: expected a folder, got an empty name"):
+        tokenmill.pack(str(folder), output="", context_length=SIZE)
+
+
+def test_a_transform_counts_for_shards_too(small_json: Path, tmp_path: Path) -> None:
+    texts = datasets.Dataset.from_dict({"text": TEXTS})
+    changed = texts.with_transform(lambda batch: {"text": [t[::-1] for t in batch["text"]]})
+    made(small_json).tokenize(changed, output=tmp_path / "out", tail="drop")
+    rows = made(small_json).tokenize(
+        datasets.Dataset.from_dict({"text": [text[::-1] for text in TEXTS]}), tail="drop"
+    )
+    found = pq.read_table(tmp_path / "out" / "parquet" / "shard-00000.parquet")["input_ids"]
+    assert found.to_pylist() == rows["input_ids"][:]

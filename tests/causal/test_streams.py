@@ -206,3 +206,25 @@ def test_memory_does_not_grow_with_the_stream() -> None:
         assert 7.5 < more_rows < 8.5
         grown.append(more_megabytes)
     assert min(grown) < 45, "70 MB more of input, and memory grew with it"
+
+
+def test_the_first_rows_do_not_wait_for_a_whole_batch(made: CausalLMTokenizer) -> None:
+    seen: list[str] = []
+    result = made.tokenize(generated([*paragraphs()] * 500, seen), text_column="text")
+    next(iter(result))
+    assert 0 < len(seen) <= 200
+
+
+def test_another_epoch_is_another_order_of_the_documents(made: CausalLMTokenizer) -> None:
+    texts = [*paragraphs()]
+    shuffled = generated(texts).shuffle(seed=3, buffer_size=10)
+    rows = made.tokenize(shuffled, text_column="text").with_format(None)
+    epochs = []
+    for epoch in (0, 1, 2, 1):
+        rows.set_epoch(epoch)
+        epochs.append(columns_of(rows))
+    assert epochs[0] != epochs[1] != epochs[2]
+    assert epochs[3] == epochs[1]
+    shuffled.set_epoch(4)  # that of the source counts, too
+    expected = made.tokenize(dataset([row["text"] for row in shuffled]))
+    assert columns_of(made.tokenize(shuffled, text_column="text")) == columns_of(expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -10,11 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.reference import causal as slow
 
+from tokenmill._causal import windows
 from tokenmill._causal.labels import attention_mask, labels
 from tokenmill._causal.windows import DocumentCutter, Shape, StreamCutter, Table
 from tokenmill._errors import OptionError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 PAD = 999
+
+
+@pytest.fixture(scope="module", params=[20, 1 << 22], autouse=True)
+def most_tokens(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Tables of a few rows, and of all that there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows, "_MOST_TOKENS", request.param)
+        yield request.param
 
 
 @st.composite
@@ -67,7 +79,7 @@ def as_rows(table: Table, cut: slow.Cut, first_document: int = 0) -> list[slow.R
 def test_the_stream_is_cut_as_the_twin_cuts_it(lengths: list[list[int]], cut: slow.Cut) -> None:
     batched = documents_of(lengths)
     cutter = StreamCutter(shape_of(cut))
-    tables = [cutter.feed(flat(batch)) for batch in batched]
+    tables = [table for batch in batched for table in cutter.feed(flat(batch))]
     tables.append(cutter.finish())
     documents = [document for batch in batched for document in batch]
     expected = slow.packed_rows(documents, cut)
@@ -82,8 +94,8 @@ def test_documents_are_cut_as_the_twin_cuts_them(lengths: list[list[int]], cut: 
     rows, first = [], 0
     batched = documents_of(lengths)
     for batch in batched:
-        table = cutter.feed(flat(batch), np.array([len(d) for d in batch], np.int64))
-        rows += as_rows(table, cut, first)
+        for table in cutter.feed(flat(batch), np.array([len(d) for d in batch], np.int64)):
+            rows += as_rows(table, cut, first)
         first += len(batch)
     documents = [document for batch in batched for document in batch]
     expected = slow.document_rows(documents, cut)
@@ -98,7 +110,7 @@ def test_with_mask_overlap_every_kept_token_is_a_label_once(
 ) -> None:
     cut = cut._replace(mask_overlap=True, ignore_index=-100)
     cutter = StreamCutter(shape_of(cut))
-    tables = [cutter.feed(flat(batch)) for batch in documents_of(lengths)]
+    tables = [t for batch in documents_of(lengths) for t in cutter.feed(flat(batch))]
     tables.append(cutter.finish())
     counted = [i for table in tables for row in as_rows(table, cut) for i in row.labels if i >= 0]
     total = sum(map(sum, lengths))
@@ -106,13 +118,13 @@ def test_with_mask_overlap_every_kept_token_is_a_label_once(
 
 
 def test_a_full_table_shares_its_ids_with_its_labels() -> None:
-    table = StreamCutter(Shape(4)).feed(np.arange(12, dtype=np.uint32))
+    (table,) = StreamCutter(Shape(4)).feed(np.arange(12, dtype=np.uint32))
     assert labels(table, ignore_index=-100, mask_overlap=True) is table.ids
 
 
 def test_a_short_end_of_the_stream_without_any_padding_token_is_an_error() -> None:
     cutter = StreamCutter(Shape(4, pad_id=None))
-    assert len(cutter.feed(np.arange(3, dtype=np.uint32))) == 0
+    assert list(cutter.feed(np.arange(3, dtype=np.uint32))) == []
     with pytest.raises(OptionError, match="pad: a row is short"):
         cutter.finish()
 
@@ -120,14 +132,26 @@ def test_a_short_end_of_the_stream_without_any_padding_token_is_an_error() -> No
 def test_a_short_document_without_any_padding_token_is_an_error() -> None:
     cutter = DocumentCutter(Shape(4, pad_id=None))
     with pytest.raises(OptionError, match="pad: a row is short"):
-        cutter.feed(np.arange(3, dtype=np.uint32), np.array([3], np.int64))
+        list(cutter.feed(np.arange(3, dtype=np.uint32), np.array([3], np.int64)))
 
 
 def test_the_nested_loop_that_is_timed_gives_the_same_labels() -> None:
     shape = Shape(8, overlap=3, pad_id=PAD)
-    table = DocumentCutter(shape).feed(np.arange(50, dtype=np.uint32), np.array([21, 29]))
-    fast = labels(table, ignore_index=-100, mask_overlap=True)
-    loops = slow.nested_loop_labels(
-        table.ids.tolist(), table.lengths.tolist(), table.repeats.tolist()
-    )
-    assert fast.tolist() == loops
+    for table in DocumentCutter(shape).feed(np.arange(50, dtype=np.uint32), np.array([21, 29])):
+        fast = labels(table, ignore_index=-100, mask_overlap=True)
+        loops = slow.nested_loop_labels(
+            table.ids.tolist(), table.lengths.tolist(), table.repeats.tolist()
+        )
+        assert fast.tolist() == loops
+
+
+def test_short_documents_and_large_overlaps_make_no_giant_table(most_tokens: int) -> None:
+    wide = Shape(60_000, pad_id=PAD)
+    ids = np.arange(3000, dtype=np.uint32)
+    tables = [*DocumentCutter(wide).feed(ids[:300], np.full(100, 3))]
+    assert sum(map(len, tables)) == 100
+    overlapping = Shape(1000, overlap=999, pad_id=PAD)
+    found = [*StreamCutter(overlapping).feed(ids)]
+    assert sum(map(len, found)) == 2001
+    for table in (*tables, *found):
+        assert table.ids.size <= max(most_tokens, table.ids.shape[1])

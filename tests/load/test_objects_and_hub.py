@@ -80,15 +80,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_repository_in_the_cache_is_read_without_asking(cache: Path) -> None:
-    repository = cache / "models--owner--name"
+@pytest.mark.parametrize("name", ["owner/name", "gpt2", "llama-3.1"])
+def test_a_repository_in_the_cache_is_read_without_asking(cache: Path, name: str) -> None:
+    repository = cache / f"models--{name.replace('/', '--')}"
     snapshot = repository / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(COMMIT, "utf-8")
     path = write_json(snapshot, DATA)
-    spec = load_source("owner/name")
-    assert spec.name == "owner/name"
+    spec = load_source(name)
+    assert spec.name == name
     assert spec.content_hash == load_source(path).content_hash
 
 
@@ -97,6 +98,15 @@ def test_a_repository_that_cannot_be_reached_is_not_found(cache: Path) -> None:
     with pytest.raises(SourceNotFound, match="network") as caught:
         load_source("owner/absent")
     assert caught.value.source == "owner/absent"
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "ranks.tiktoken", "vocab.txt", "a.mill"])
+def test_a_file_that_is_missing_is_not_looked_for_on_the_hub(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # asking would raise
+    with pytest.raises(SourceNotFound, match="a name of neither"):
+        load_source(name)
 
 
 def test_a_repository_without_a_tokenizer_is_not_found(

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from tests.mill.outputs import digests
 
+from tokenmill._cli import main
 from tokenmill._errors import PlanDiffers
 from tokenmill._pipeline import feed, pack, run
 
@@ -117,3 +118,22 @@ def test_other_rows_on_a_finished_output(
     assert first.data == again.data
     with pytest.raises(PlanDiffers):
         pack(make([*ONE[:-1], "x"], monkeypatch), output=tmp_path, tokenizer=tokenizer, **OPTIONS)
+
+
+@pytest.mark.parametrize(("kind", "again"), [("stdin", "begins anew"), ("file", "goes on")])
+def test_the_command_says_whether_it_can_go_on(
+    kind: str,
+    again: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    file = tmp_path / "one.txt"
+    file.write_text(ONE[1])
+    given = piped(ONE, monkeypatch) if kind == "stdin" else str(file)
+    monkeypatch.setattr(run.Run, "_pack", stop)
+    assert main(["pack", given, "-o", str(tmp_path / "out"), "--context-length", "64"]) == 130
+    assert f"stopped; the same command {again}" in capsys.readouterr().err

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tokenmill._errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tokenmill._causal.memory import BatchSize
 
 _SAMPLE = 100  # documents that are measured first, and that are read from a stream at a time
+# Documents of the first batch of a stream or of a trial, doubled with each: the first rows need not
+# wait for thousands of documents, which may come over a net or go through a slow tokenizer.
+_FIRST = 100
 
 
 @dataclass(frozen=True)
@@ -39,29 +42,51 @@ class TextBatch:
         return TextBatch(self.texts.slice(begin, end - begin), self.rows[begin:end], kept)
 
 
-def measure_first(dataset: Any, column: str, size: BatchSize) -> None:  # noqa: ANN401
-    """Look at the first documents of a Dataset: they say how many fit a batch."""
-    if len(dataset):
-        sample = dataset.with_format("arrow")[: min(_SAMPLE, len(dataset))].column(column)
-        size.measure(sample.nbytes, len(sample))
+def is_transformed(dataset: Any) -> bool:  # noqa: ANN401
+    """Say whether a Dataset has rows and a transform, which alone knows what is in them."""
+    return bool(len(dataset)) and dataset.format["type"] == "custom"
 
 
-def dataset_tables(dataset: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:  # noqa: ANN401
-    """Read a Dataset; each table has as many rows as memory allows now."""
+def as_arrow(dataset: Any) -> Callable[[int, int], pa.Table]:  # noqa: ANN401
+    """Return what reads rows `begin` to `end` of a Dataset, through its transform if it has one."""
+    if is_transformed(dataset):
+        return lambda begin, end: _table(dataset[begin:end])
     view = dataset.with_format("arrow")
-    row = 0
-    while row < len(view):
+    return lambda begin, end: view[begin:end]
+
+
+def first_rows(dataset: Any, read: Callable[[int, int], pa.Table]) -> pa.Table:  # noqa: ANN401
+    """Return the first documents of a Dataset: they say how many fit a batch."""
+    return read(0, min(_SAMPLE, len(dataset)))
+
+
+def dataset_tables(
+    read: Callable[[int, int], pa.Table],
+    rows: int,
+    column: str,
+    size: BatchSize,
+    *,
+    is_trial: bool = False,
+) -> Iterator[pa.Table]:
+    """Read a Dataset; each table has as many rows as memory allows now, few at first in a trial."""
+    row, few = 0, _FIRST
+    while row < rows:
         size.check()
-        table = view[row : row + size.documents]
+        count = min(few, size.documents) if is_trial else size.documents
+        table = read(row, min(row + count, rows))
+        if column not in table.column_names:
+            raise _mixed(column)
         size.measure(table.column(column).nbytes, len(table))
         yield table
-        row += len(table)
+        row += count
+        few *= 2
 
 
 def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:  # noqa: ANN401
     """Read an IterableDataset of tables; few documents wait at a time, however long they are."""
     waiting: list[pa.Table] = []
     documents = text_bytes = 0
+    few = _FIRST
     for table in stream:
         if column not in table.column_names:
             raise _mixed(column)
@@ -70,10 +95,11 @@ def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Tabl
         waiting.append(table)
         documents += len(table)
         text_bytes += table.column(column).nbytes
-        if documents >= size.documents or text_bytes >= size.text_bytes:
+        if documents >= min(few, size.documents) or text_bytes >= size.text_bytes:
             size.measure(text_bytes, documents)
             yield _joined(waiting)
             waiting, documents, text_bytes = [], 0, 0
+            few *= 2
     if waiting:
         yield _joined(waiting)
 
@@ -97,15 +123,26 @@ def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:  # no
     step = min(_SAMPLE, batch_size or _SAMPLE)
     source = getattr(dataset, "_ex_iterable", None)
     if getattr(source, "iter_arrow", None) is not None:
-        yield from dataset.with_format("arrow").iter(batch_size=step)
+        yield from _formatted(dataset, "arrow").iter(batch_size=step)
         return
     # Examples of a generator: the library would make a table of each of them.
-    for examples in dataset.with_format(None).iter(batch_size=step):
-        arrays = {name: _array(values) for name, values in examples.items()}
-        yield pa.table({name: array for name, array in arrays.items() if array is not None})
+    for examples in _formatted(dataset, None).iter(batch_size=step):
+        yield _table(examples)
 
 
-def _array(values: list[Any]) -> pa.Array | None:
+def _formatted(dataset: Any, kind: str | None) -> Any:  # noqa: ANN401
+    """Return an IterableDataset in another format and the same epoch, which a copy begins anew."""
+    view = dataset.with_format(kind)
+    view.set_epoch(int(dataset._epoch))  # noqa: SLF001 -- not all versions show it otherwise
+    return view
+
+
+def _table(examples: Mapping[str, Any]) -> pa.Table:
+    arrays = {name: _array(values) for name, values in examples.items()}
+    return pa.table({name: array for name, array in arrays.items() if array is not None})
+
+
+def _array(values: Any) -> pa.Array | None:  # noqa: ANN401 -- a list, or what a transform gives
     """Make a column of Python objects; None of what Arrow cannot hold, as pictures."""
     try:
         return pa.array(values)

@@ -100,7 +100,7 @@ def _parse(path: Path) -> object:
             source=str(path),
             hint="the name of a tokenizer goes to tokenizer_name=",
         ) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, OSError, ValueError) as error:  # not YAML, not UTF-8, not to be read
         raise LoadError(" ".join(str(error).split()), path=path) from error
 
 

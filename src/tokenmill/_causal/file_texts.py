@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tokenmill._read import BadRecord, Block
 
 _FORGIVEN = "empty_text"  # no fault of anybody
+_NO_FIELD = "missing_field"
 
 
 class FileTexts:
@@ -54,6 +55,7 @@ class FileTexts:
     def __iter__(self) -> Iterator[Any]:
         self.skipped.clear()
         self.first = ""
+        found = False
         for stream in deal_streams(self._files, self._rules):
             reader = open_stream(stream, self._files, self._rules, self._fields)
             try:
@@ -61,9 +63,16 @@ class FileTexts:
                     block = parse(raw, self._rules, self._fields)
                     self._note(block.bad)
                     if len(block):
+                        found = True
                         yield _strings(block)
             finally:
                 reader.close()
+        if not found and self.skipped[_NO_FIELD]:
+            raise OptionError(
+                f"no record has a field {self._rules.field!r}",
+                where="text_column",
+                hint=f"look into {self.first}; dots lead into nested fields",
+            )
 
     @property
     def words(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokenmill._causal.memory import available_bytes, check_row
 from tokenmill._causal.strategy import choose_encoder
 from tokenmill._causal.vocabulary import boundary_tokens
 from tokenmill._causal.voice import Voice
@@ -39,6 +40,8 @@ class Job:
 def make_job(source: object, config: Config, options: Options) -> Job:
     """Load the tokenizer, choose how it runs, and find the tokens around documents."""
     voice = Voice(config.verbose_level)
+    if options.tail != "drop":
+        check_row(config.context_length, available_bytes())
     encoder = choose_encoder(source, config, options.special_in_text, voice)
     vocabulary = encoder.vocabulary
     found = boundary_tokens(source, vocabulary)

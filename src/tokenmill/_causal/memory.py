@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokenmill._errors import OptionError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -19,6 +21,7 @@ _SHARE = 16  # of the available memory that the text of a batch may have, copies
 _WRITER_BYTES = 256 << 20  # of rows that wait to be written; as many are being written
 _KEPT_BYTES = 256 << 20  # of a result that needs no file
 _TOKEN_BYTES = 4 + 1  # of input_ids and attention_mask; labels mostly are the ids
+_PADDED_TOKEN_BYTES = 4 * 4 + 1  # of a short row, its place in a group, its labels, its mask
 _MEMINFO = Path("/proc/meminfo")
 _CGROUPS = Path("/sys/fs/cgroup")
 _MEMBERSHIP = Path("/proc/self/cgroup")
@@ -85,6 +88,18 @@ def writer_rows(kind: str, context_length: int, available: int) -> int:
     """Return how many rows are written at a time: fewer where they would take too much memory."""
     budget = min(_WRITER_BYTES, available // 8)
     return max(1, min(WRITER_ROWS[kind], budget // (_TOKEN_BYTES * context_length)))
+
+
+def check_row(context_length: int, available: int) -> None:
+    """Refuse a row that cannot be filled up: the process would be ended for its memory."""
+    needed = context_length * _PADDED_TOKEN_BYTES
+    if needed > available:
+        raise OptionError(
+            f"a row of {context_length:,} tokens takes {needed / 1e9:.1f} GB while it is made, "
+            f"and {available / 1e9:.1f} GB of memory are available",
+            where="context_length",
+            hint='a smaller one, or tail="drop", which fills up no row',
+        )
 
 
 def memory_rows_bytes() -> int:

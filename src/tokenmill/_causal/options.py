@@ -76,6 +76,14 @@ def check_options(
     return options
 
 
+def check_places(*, output: object, cache_dir: object, force: object) -> None:
+    """Check where results go, and whether what is there counts."""
+    folder = Name("the path of a folder", may_be_path=True)
+    _check("output", output, folder, or_none=True)
+    _check("cache_dir", cache_dir, folder, or_none=True)
+    _check("force", force, Switch())
+
+
 def _names(names: object) -> tuple[str, ...]:
     if isinstance(names, str) or not hasattr(names, "__iter__"):
         raise OptionError(f"expected a list of columns, got {names!r}", where="keep_columns")

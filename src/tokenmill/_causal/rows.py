@@ -135,7 +135,8 @@ def _renumbered(error: EncodeError, rows: NDArray[np.int64]) -> EncodeError:
 def _packed(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
     cutter = StreamCutter(job.shape)
     for batch in batches:
-        yield Rows(cutter.feed(batch.ids.astype(np.uint32, copy=False)))
+        for table in cutter.feed(batch.ids.astype(np.uint32, copy=False)):
+            yield Rows(table)
     yield Rows(cutter.finish())
     counts.dropped = cutter.dropped
 
@@ -143,10 +144,11 @@ def _packed(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Row
 def _apart(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
     cutter = DocumentCutter(job.shape)
     for batch in batches:
-        table = cutter.feed(batch.ids.astype(np.uint32, copy=False), batch.lengths)
-        counts.dropped = cutter.dropped
-        kept = None if batch.kept is None else batch.kept.take(pa.array(table.documents))
-        yield Rows(table, kept)
+        for table in cutter.feed(batch.ids.astype(np.uint32, copy=False), batch.lengths):
+            counts.dropped = cutter.dropped
+            kept = None if batch.kept is None else batch.kept.take(pa.array(table.documents))
+            yield Rows(table, kept)
+        counts.dropped = cutter.dropped  # of a batch without a row, too
 
 
 def _within_limit(rows: Rows, counts: Counts, limit: int | None) -> Rows:

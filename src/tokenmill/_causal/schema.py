@@ -117,7 +117,7 @@ KEYS: tuple[Key, ...] = (
         "context_length",
         int,
         REQUIRED,
-        Range(1),
+        Range(1, 2**31 - 1),  # a list column of Arrow counts with 32 bits
         "Tokens of a row.",
     ),
     Key(
@@ -132,7 +132,7 @@ KEYS: tuple[Key, ...] = (
         str,
         None,
         Name("a hub id or a path", may_be_path=True),
-        "The tokenizer: a hub id (owner/name), a file or a folder.",
+        "The tokenizer: a hub id (owner/name, or a name of old as gpt2), a file or a folder.",
         "the tokenizer that ships in the package",
     ),
     Key(

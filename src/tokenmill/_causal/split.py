@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-from tokenmill._causal.batches import dataset_tables, measure_first, stream_tables, text_batches
+from tokenmill._causal.batches import (
+    as_arrow,
+    dataset_tables,
+    first_rows,
+    is_transformed,
+    stream_tables,
+    text_batches,
+)
 from tokenmill._causal.columns import USUAL_NAME, choose_columns
 from tokenmill._causal.counts import Counts
 from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
@@ -72,26 +79,33 @@ class SplitRun:
 
     def result(self, dataset: Any, where: str = "") -> Any:  # noqa: ANN401 -- Datasets
         """Return the rows of a split, from the cache if they are there."""
-        options = self.job.options
-        schema = dataset.features.arrow_schema
-        column = choose_columns(schema, options, self.job.voice, where)
-        features = result_features({name: dataset.features[name] for name in options.keep_columns})
+        options, known = self.job.options, dataset.features
+        if is_transformed(dataset):
+            sample = first_rows(dataset, as_arrow(dataset))
+            known = type(known).from_arrow_schema(sample.schema)
+        column = choose_columns(known.arrow_schema, options, self.job.voice, where)
+        features = result_features({name: known[name] for name in options.keep_columns})
         path = self._path(dataset._fingerprint, column, where)  # noqa: SLF001 -- its only name
         result = _Result(features, dataset.split, path, where)
-        if self._is_cached(result):
-            return open_rows(path, features, dataset.split)
-        source = dataset.select_columns([column, *_others(self.job, column)])
+        if (cached := self._cached(result)) is not None:
+            return cached
+        source = dataset
+        if not is_transformed(dataset):
+            source = dataset.select_columns([column, *_others(self.job, column)])
         size = BatchSize(self.job.config.batch_size, self.job.voice)
-        measure_first(source, column, size)
-        tables = _watched(dataset_tables(source, column, size), len(source), self.job, where)
-        return self._make(_Reading(tables, column, size), result)
+        read, is_trial = as_arrow(source), options.max_rows is not None
+        texts = first_rows(source, read).column(column)
+        size.measure(texts.nbytes, len(texts))
+        tables = dataset_tables(read, len(source), column, size, is_trial=is_trial)
+        watched = _watched(tables, len(source), self.job, where)
+        return self._make(_Reading(watched, column, size), result)
 
     def result_of_texts(self, texts: Texts) -> Any:  # noqa: ANN401 -- a Dataset
         """Return the rows of texts as a Dataset, from the cache if they are there."""
         path = self._path(texts.fingerprint, USUAL_NAME, "")
         result = _Result(result_features(), None, path, "")
-        if self._is_cached(result):
-            return open_rows(path, result.features, None)
+        if (cached := self._cached(result)) is not None:
+            return cached
         size = BatchSize(self.job.config.batch_size, self.job.voice)
         arrays = (pa.table({USUAL_NAME: array}) for array in texts)
         first = list(islice(arrays, 1))
@@ -101,11 +115,19 @@ class SplitRun:
         watched = _watched(tables, None, self.job, "")
         return self._make(_Reading(watched, USUAL_NAME, size), result)
 
-    def _is_cached(self, result: _Result) -> bool:
+    def _cached(self, result: _Result) -> Any:  # noqa: ANN401 -- a Dataset, or None
         if self.force or not result.path.exists():
-            return False
+            return None
+        try:
+            found = open_rows(result.path, result.features, result.split)
+        except (pa.ArrowInvalid, OSError) as error:
+            self.job.voice.warning(
+                f"{result.where}made again, since the file in the cache cannot be read: "
+                f"{result.path}: {error}"
+            )
+            return None
         self.job.voice.info(f"{result.where}found in the cache: {result.path}")
-        return True
+        return found
 
     def _path(self, fingerprint: str, column: str, where: str) -> Path:
         if self.cache is None:

@@ -30,12 +30,13 @@ _TABLE_TOKENS = 1 << 20  # that are handed on at a time
 def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:  # noqa: ANN401
     """Return a dataset that reads, encodes and cuts when it is iterated over, every time."""
     from datasets import DatasetInfo, IterableDataset  # noqa: PLC0415 -- an extra
-    from datasets.iterable_dataset import ArrowExamplesIterable  # noqa: PLC0415
+
+    from tokenmill._causal.rows_iterable import RowsIterable  # noqa: PLC0415 -- the same
 
     features = _known_features(job, dataset, where)
     arguments = {"job": job, "dataset": dataset, "where": where}
     return IterableDataset(
-        ArrowExamplesIterable(_tables, arguments),
+        RowsIterable(_tables, arguments),
         info=DatasetInfo(features=features),
         split=dataset.split,
     )

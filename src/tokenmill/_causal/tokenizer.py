@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill._causal.config import Config, read_config
-from tokenmill._causal.options import IGNORE_INDEX, check_options
+from tokenmill._causal.options import IGNORE_INDEX, check_options, check_places
 from tokenmill._errors import OptionError
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class CausalLMTokenizer:
             max_rows=max_rows,
             max_chunks=max_chunks,
         )
+        check_places(output=output, cache_dir=cache_dir, force=force)
         if output is not None or _is_path(dataset):
             from tokenmill._causal.files import tokenize_files  # noqa: PLC0415 -- brings the mill
 

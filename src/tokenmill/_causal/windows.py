@@ -1,6 +1,7 @@
 """Ids of documents -> rows of one length: the stream of all documents, or each by itself.
 
-No loop over tokens or rows: a table of rows is a view or one copy of the flat ids.
+No loop over tokens or rows: a table of rows is a view or one copy of the flat ids. A copy has a
+limit, since short documents and large overlaps make many more tokens of rows than of text.
 """
 
 from __future__ import annotations
@@ -14,7 +15,11 @@ from tokenmill._errors import OptionError
 from tokenmill._pack import gather
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+_MOST_TOKENS = 1 << 22  # of a table that is a copy
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,11 @@ class Shape:
         """How far a row begins behind the one before it."""
         return self.context_length - self.overlap
 
+    def steps(self, rows: int) -> Iterator[slice]:
+        """Yield the rows that are copied at a time."""
+        step = max(1, _MOST_TOKENS // self.context_length)
+        return (slice(begin, begin + step) for begin in range(0, rows, step))
+
 
 class StreamCutter:
     """Cuts the stream of all documents; what does not fill a row waits for the next batch."""
@@ -70,14 +80,27 @@ class StreamCutter:
         self._is_first = True
         self.dropped = 0
 
-    def feed(self, ids: NDArray[np.uint32]) -> Table:
-        """Take the next ids of the stream; return the rows that are full now."""
+    def feed(self, ids: NDArray[np.uint32]) -> Iterator[Table]:
+        """Take the next ids of the stream; yield the rows that are full now."""
+        size, stride = self._shape.context_length, self._shape.stride
+        rest, new = self._rest, ids.view(np.int32)
+        # Rows that begin in the rest need a copy of it and of what follows; the others do not.
+        begun = -(-len(rest) // stride)
+        reach = (begun - 1) * stride + size - len(rest)  # ids that the last of them needs
+        if begun and reach > len(new):
+            yield from self._cut(np.concatenate((rest, new)))
+            return
+        if begun:
+            yield from self._cut(np.concatenate((rest, new[:reach])))
+        yield from self._cut(new[begun * stride - len(rest) :])
+
+    def _cut(self, stream: NDArray[np.int32]) -> Iterator[Table]:
+        """Yield the full rows of a stream; what they leave is the rest."""
         shape = self._shape
-        stream = np.concatenate((self._rest, ids.view(np.int32)))
         count = max(0, (len(stream) - shape.context_length) // shape.stride + 1)
-        rows = _full_rows(stream, count, shape)
         self._rest = stream[count * shape.stride :].copy()  # not a view that keeps all of it
-        return self._table(rows, np.full(count, shape.context_length, np.int64))
+        for rows in _full_rows(stream, count, shape):
+            yield self._table(rows, np.full(len(rows), shape.context_length, np.int64))
 
     def finish(self) -> Table:
         """Return the last, short row, if the tail is kept; else count it."""
@@ -99,14 +122,16 @@ class StreamCutter:
         return Table(rows, lengths, repeats)
 
 
-def _full_rows(stream: NDArray[np.int32], count: int, shape: Shape) -> NDArray[np.int32]:
+def _full_rows(stream: NDArray[np.int32], count: int, shape: Shape) -> Iterator[NDArray[np.int32]]:
     size = shape.context_length
     if count == 0:
-        return np.empty((0, size), np.int32)
+        return
     if shape.overlap == 0:
-        return stream[: count * size].reshape(count, size)
+        yield stream[: count * size].reshape(count, size)
+        return
     windows = np.lib.stride_tricks.sliding_window_view(stream, size)[:: shape.stride][:count]
-    return np.ascontiguousarray(windows)
+    for some in shape.steps(count):
+        yield np.ascontiguousarray(windows[some])
 
 
 class DocumentCutter:
@@ -116,8 +141,8 @@ class DocumentCutter:
         self._shape = shape
         self.dropped = 0
 
-    def feed(self, ids: NDArray[np.uint32], lengths: NDArray[np.int64]) -> Table:
-        """Return the rows of documents that lie back to back in `ids`."""
+    def feed(self, ids: NDArray[np.uint32], lengths: NDArray[np.int64]) -> Iterator[Table]:
+        """Yield the rows of documents that lie back to back in `ids`."""
         shape = self._shape
         counts = window_counts(lengths, shape)
         documents = np.repeat(np.arange(len(lengths)), counts)
@@ -131,8 +156,9 @@ class DocumentCutter:
             self.dropped += int((row_lengths - repeats)[~kept].sum())
             documents, begins = documents[kept], begins[kept]
             row_lengths, repeats = row_lengths[kept], repeats[kept]
-        rows = _gathered(ids, begins, row_lengths, shape)
-        return Table(rows, row_lengths, repeats, documents)
+        for some in shape.steps(len(begins)):
+            rows = _gathered(ids, begins[some], row_lengths[some], shape)
+            yield Table(rows, row_lengths[some], repeats[some], documents[some])
 
 
 def window_counts(lengths: NDArray[np.int64], shape: Shape) -> NDArray[np.int64]:

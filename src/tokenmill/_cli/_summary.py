@@ -29,7 +29,7 @@ _LOOKED_AT = 10_000  # lines of the quarantine, for the first place of each reas
 _LEFT_OUT = {
     "limit_documents": "behind --limit-documents",
     "max_tokens": "behind --max-tokens",
-    "max_sequences": "behind --max-sequences",
+    "max_sequences": "behind the last row that was asked for",
     "source_cap": "above the max_tokens of their source",
     "not_in_the_mix": "above the weight of their source",
     "tail": "in the last, short row, which is dropped",

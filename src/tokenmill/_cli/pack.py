@@ -6,10 +6,10 @@ import argparse
 import json
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
+from tokenmill._cli._milling import run_task, say
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def register(commands: Commands) -> None:
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     prepare_process()
-    from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
+    from tokenmill._pipeline import prepare_task  # noqa: PLC0415 -- imports numpy
 
     inputs, keywords = _pack_options.read(parser, options)
     if options.output is None:
@@ -63,30 +63,18 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         **keywords,
     )
     quiet = options.quiet or options.json
-    if not quiet:
-        _say(_summary.opening(task, Path(options.output)))
-    try:
-        result = pack_task(
-            task,
-            output=options.output,
-            workers=options.workers,
-            memory_limit=options.memory_limit,
-            max_bad=options.max_bad,
-            force=bool(options.force),
-            progress="none" if options.quiet else options.progress or "auto",
-            device=options.device or "cpu",
-        )
-    except KeyboardInterrupt:
-        _say("\ntokenmill: stopped; the same command goes on from here")
-        raise
+    result = run_task(
+        task,
+        options,
+        quiet=quiet,
+        workers=options.workers,
+        progress="none" if options.quiet else options.progress or "auto",
+        device=options.device or "cpu",
+    )
     seconds = time.perf_counter() - began
     if options.json:
         device = {"device": result.device.name, "device_note": result.device.note}
         facts = {**_summary.facts(result.manifest, seconds), **device}
         sys.stdout.write(json.dumps(facts) + "\n")
     elif not quiet:
-        _say(_summary.closing(result, seconds))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
+        say(_summary.closing(result, seconds))

@@ -8,17 +8,17 @@ import json
 import sys
 import time
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._cli import _summary
+from tokenmill._cli._milling import run_task, say
 from tokenmill._cli._options import add_tokenizer, positive
 from tokenmill._cli._pack_options import tokenizer_of
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
     from tokenmill._cli._options import Commands
-    from tokenmill._pipeline import Manifest, Task
+    from tokenmill._pipeline import Manifest
 
 FILES_FAILED = 4  # the exit status of a run that is done, without files that cannot be read
 _SHOWN = 20  # of them by name
@@ -185,7 +185,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return 0
     _check(parser, options)
     prepare_process()
-    from tokenmill._pipeline import pack_task, prepare_task  # noqa: PLC0415 -- imports numpy
+    from tokenmill._pipeline import prepare_task  # noqa: PLC0415 -- imports numpy
 
     began = time.perf_counter()
     quiet = options.quiet or options.json
@@ -197,28 +197,19 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         fetch_rows=options.batch_size,
         **_keywords(options),
     )
-    if not quiet:
-        _say(_summary.opening(task, Path(options.output)))
-    try:
-        result = pack_task(
-            task,
-            output=options.output,
-            workers=options.num_workers,
-            memory_limit=options.memory_limit,
-            max_bad=options.max_bad,
-            force=options.force,
-            progress="none" if quiet else options.progress,
-            read_ahead=options.prefetch_files or 0,
-        )
-    except KeyboardInterrupt:
-        again = "goes on from here" if _resumes(task) else "begins anew"
-        _say(f"\ntokenmill: stopped; the same command {again}")
-        raise
+    result = run_task(
+        task,
+        options,
+        quiet=quiet,
+        workers=options.num_workers,
+        progress="none" if quiet else options.progress,
+        read_ahead=options.prefetch_files or 0,
+    )
     seconds, failed = time.perf_counter() - began, failed_files(result.manifest)
     if options.json:
         sys.stdout.write(json.dumps(_facts(result.manifest, seconds, failed)) + "\n")
     elif not quiet:
-        _say("\n".join([_summary.closing(result, seconds), *_failures(result.manifest, failed)]))
+        say("\n".join([_summary.closing(result, seconds), *_failures(result.manifest, failed)]))
     return FILES_FAILED if failed else 0
 
 
@@ -308,10 +299,6 @@ def _facts(manifest: Manifest, seconds: float, failed: list[dict[str, str]]) -> 
     return {**_summary.facts(manifest, seconds), "rows": rows, "failed": failed}
 
 
-def _resumes(task: Task) -> bool:
-    return all(stream.resumable for stream in task.plan.streams)
-
-
 def _list_datasets() -> None:
     from tokenmill._causal.presets import read_presets  # noqa: PLC0415
 
@@ -322,8 +309,4 @@ def _list_datasets() -> None:
 
 def _say_lines(lines: list[str], *, quiet: bool) -> None:
     if lines and not quiet:
-        _say("\n".join(lines))
-
-
-def _say(text: str) -> None:
-    sys.stderr.write(text + "\n")
+        say("\n".join(lines))

@@ -9,12 +9,16 @@ from pathlib import Path
 from tokenmill._errors import MissingDependency, SourceNotFound
 from tokenmill._load.files import HUB_FILES, VOCABULARIES, companions
 
-_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*")
+_REPOSITORY = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9_][\w.-]*")
+# A name without an owner that ends so is a file that is not there, and no model.
+_FILE_SUFFIXES = frozenset((".bpe", ".gz", ".json", ".mill", ".model", ".tiktoken", ".txt", ".xz"))
 
 
 def is_repository_name(source: str) -> bool:
-    """Say whether `source` could be a hub id of the form "owner/name"."""
-    return _REPOSITORY.fullmatch(source) is not None
+    """Say whether `source` could be a hub id: "owner/name", or a name of old as "gpt2"."""
+    if _REPOSITORY.fullmatch(source) is None:
+        return False
+    return "/" in source or Path(source).suffix not in _FILE_SUFFIXES
 
 
 def fetch_from_hub(repository: str) -> Path:

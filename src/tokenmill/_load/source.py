@@ -40,8 +40,8 @@ def load_source(
 
     `source` is a path (tokenizer.json, tekken.json, a tiktoken rank file, a SentencePiece model,
     vocab.txt of WordPiece, vocab.json with merges.txt beside it, an RWKV world vocabulary, or a
-    directory that holds one of them), a hub id like "owner/name", or a tokenizer that
-    `tokenizers`, `transformers` or `tiktoken` has loaded.  The kind of a file is told by its
+    directory that holds one of them), a hub id ("owner/name" or "gpt2"), or a tokenizer
+    that `tokenizers`, `transformers` or `tiktoken` has loaded.  The kind of a file is told by its
     content.
     `pattern` (the name of a published encoding or a regular expression) and `special_tokens` are
     for rank files only, which hold neither. `written` is that of `read_object`.
@@ -172,7 +172,7 @@ def _name_of(path: Path) -> str:
 
 
 def _not_found(name: str) -> SourceNotFound:
-    hint = 'give a path that exists, or a hub id of the form "owner/name"'
+    hint = 'give a path that exists, or a hub id like "owner/name" or "gpt2"'
     return SourceNotFound(
         "expected a file or a directory, got a name of neither", source=name, hint=hint
     )

@@ -157,6 +157,8 @@ def prepare_task(
     What a run wrote to `output` is no input, though its folder may lie among them. `fetch_rows` are
     asked of a dataset at a time, which never changes a byte.
     """
+    if output is not None and not os.fspath(output):  # Path("") would be this folder
+        raise OptionError("expected a folder, got an empty name", where="output")
     sources = as_sources(inputs)
     loaded = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer)
     notes: list[str] = []

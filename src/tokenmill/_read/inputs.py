@@ -73,6 +73,8 @@ def _find(number: int, source: str, keep_unreadable: bool) -> tuple[list[InputFi
         return [formats.stdin_input(InputFile, number)], 0
     if is_remote(source):
         return _find_remote(number, source)
+    if not source:  # a variable that is not set; Path("") would be this folder
+        raise SourceNotFound("expected a file or a folder, got an empty name", source="''")
     path = Path(source)
     if path.is_dir():
         return _find_in_folder(number, path, keep_unreadable)

@@ -170,7 +170,7 @@ class ObjectTable(Opened):
         data = self._input.data
         if hasattr(data, "to_batches"):
             tables = iter(data.to_batches())
-        elif hasattr(data, "with_format") and hasattr(data, "iter"):
+        elif hasattr(data, "with_format") and hasattr(data, "iter") and not _is_transformed(data):
             tables = data.with_format("arrow").iter(batch_size=self._rules.fetch_rows)
         else:
             yield from self._lists(iter(data))
@@ -185,6 +185,11 @@ class ObjectTable(Opened):
     def _lists(self, rows: Iterator[Any]) -> Pieces:
         while some := list(islice(rows, 256)):
             yield 0, some
+
+
+def _is_transformed(data: Any) -> bool:  # noqa: ANN401 -- of datasets
+    """Say whether a Dataset has a transform: then only its rows are what it makes of them."""
+    return bool((getattr(data, "format", None) or {}).get("type") == "custom")
 
 
 def _even(columns: Iterator[Any]) -> Iterator[Any]:
