@@ -139,7 +139,7 @@ def test_the_field_is_found_or_the_error_lists_what_is_there(tmp_path: Path) -> 
         names = []
         for source in (tmp_path / "a.parquet", tmp_path / "a.jsonl", rows, pa.table(columns)):
             (file,) = find_inputs([source]).files
-            names.append(find_field(file, rules or ReadRules()))
+            names.append(find_field([file], rules or ReadRules()))
         assert len(set(names)) == 1
         return names[0]
 
@@ -181,15 +181,49 @@ def test_csv_with_quotes_newlines_and_bad_rows(
         assert found.input_bytes == path.stat().st_size
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b",x\n", b'\n4,""'])
+def test_a_quote_that_is_never_closed_is_no_document(tmp_path: Path, end: bytes) -> None:
+    (tmp_path / "a.csv").write_bytes(b'id,text\n1,one\n2,"two\n3,three' + end)
+    found = read_all([tmp_path / "a.csv"], ReadRules(field="text"))
+    assert found.texts == [b"one"]
+    assert [(line, reason) for _, line, _, reason in found.bad] == [(2, "bad_row")]
+    (tmp_path / "b.csv").write_bytes(b'id,text\n1,one\n2,"two\n3,three"')
+    assert read_all([tmp_path / "b.csv"], ReadRules(field="text")).texts == [
+        b"one",
+        b"two\n3,three",
+    ]
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_arrow_that_cannot_be_mapped(tmp_path: Path, suffix: str, form: str) -> None:
+    table = pa.table({"text": pa.array([str(i) for i in range(50)]).dictionary_encode()})
+    sink = pa.BufferOutputStream()
+    with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=7)
+    data = sink.getvalue().to_pybytes()
+    path = tmp_path / f"a.arrow{suffix}"
+    path.write_bytes(COMPRESS[suffix](data))
+    for source in (path, f"file://{path}"):
+        assert read_all([source], ReadRules(block_bytes=20)).texts == [b"%d" % i for i in range(50)]
+    path.write_bytes(COMPRESS[suffix](data[: len(data) // 3]))
+    for source in (path, f"file://{path}"):
+        with pytest.raises(InputError, match="the arrow data is damaged"):
+            read_all([source], ReadRules())
+
+
 def test_objects_in_memory() -> None:
     rows: list[Any] = [
         {"text": "a"}, {"text": None}, {}, {"text": 5}, {"text": "\ud800!"}, {"text": b"raw\xff"},
-        {"text": ""}, 7, "plain",
+        {"text": ""}, 7, "plain", None,
     ]  # fmt: skip
     reasons = [
         (2, "null_field"), (3, "missing_field"), (4, "wrong_type"), (5, "lone_surrogate"),
         (6, "bad_utf8"), (7, "empty_text"), (8, "wrong_type"),
+        (10, "wrong_type"),
     ]  # fmt: skip
+    (file,) = find_inputs([rows]).files
+    assert find_field([file], ReadRules()) == "text"
     for source in (rows, iter(rows)):
         found = read_all([source], ReadRules(field="text", block_bytes=1))
         assert found.texts == [b"a", b"plain"]

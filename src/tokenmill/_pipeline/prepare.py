@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenmill._errors import InputError, OptionError, SourceNotFound
+from tokenmill._errors import OptionError, SourceNotFound
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
@@ -34,7 +34,7 @@ from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from typing_extensions import Unpack
 
@@ -176,7 +176,8 @@ def prepare_task(
         keep_unreadable=rules.skip_bad_files,
     )
     if left_out:
-        notes.append(f"left out    {left_out:,} files of other kinds in folders")
+        files_are = "file" if left_out == 1 else "files"
+        notes.append(f"left out    {left_out:,} {files_are} of other kinds in folders")
     fields = find_fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
@@ -213,7 +214,7 @@ def find_fields(
     rules: ReadRules,
     notes: list[str],
 ) -> tuple[str, ...]:
-    """Find the text field of each source by its first file; all its files must have it."""
+    """Find the text field of each source; all its files must have it."""
     known: dict[tuple[int, bool], str] = {}
     fields = []
     for file in files:
@@ -222,26 +223,12 @@ def find_fields(
             own = sources[file.source].field
             ruled = rules if own is None else dataclasses.replace(rules, field=own)
             alike = (other for other in files if (other.source, other.format == "text") == key)
-            known[key] = _first_field(alike, ruled)
+            known[key] = find_field(alike, ruled)
             if known[key]:
                 how = "given" if ruled.field is not None else "found"
                 notes.append(f"text field  {known[key]} ({how}, {sources[file.source].name})")
         fields.append(known[key])
     return tuple(fields)
-
-
-def _first_field(files: Iterable[InputFile], rules: ReadRules) -> str:
-    """Return the text field of the first file, or of the first that can be read."""
-    first: InputError | OptionError | None = None
-    for file in files:
-        try:
-            return find_field(file, rules)
-        except (InputError, OptionError) as error:
-            if not rules.skip_bad_files:
-                raise
-            first = first or error
-    assert first is not None  # noqa: S101 -- there is a file
-    raise first
 
 
 def _settings(

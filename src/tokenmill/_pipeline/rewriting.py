@@ -80,7 +80,7 @@ def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
     ]
     if lines:
         raise PlanDiffers(
-            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines) + "\n",
+            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines),
             where="merge",
             differences=tuple(lines),
             hint="pack them with the same tokenizer and context length",

@@ -28,7 +28,7 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row with another number of fields than its head."""
+    """A row with another number of fields than its head, or one that does not end."""
 
     expected: int
     row: list[str]

@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import io
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tokenmill._errors import InputError, OptionError
 from tokenmill._read.columns import BadRow, find_column
-from tokenmill._read.remote import is_remote, open_remote
+from tokenmill._read.remote import asking, is_remote, open_remote
 from tokenmill._read.sources import open_bytes, open_source
+from tokenmill._read.stdin import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 _MAX_ROWS = 1 << 16
 _PIECE_ROWS = 1000  # of a dataset
+_ARROW_FILE = b"ARROW1"
+_ARROW_HEAD = 8  # with its padding
+# Behind the last line of a CSV file; no bytes are read as this, whether they are UTF-8 or not.
+_END = "\ud800"
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
 
@@ -143,7 +148,7 @@ class CsvTable(Opened):
         values: list[Any] = []
         size = 0
         for row in self._rows:
-            if len(row) == len(self._head):
+            if len(row) == len(self._head) and not isinstance(row, Unclosed):
                 values.append(row[self._number].encode("utf-8", "surrogateescape"))
                 size += len(values[-1])
             else:
@@ -214,10 +219,11 @@ def _closing_on_error(opened: Any) -> Iterator[None]:  # noqa: ANN401 -- whateve
 
 
 class SourceFile(io.RawIOBase):
-    """A source as the file object that other libraries want."""
+    """A source as the file object that other libraries want; `head` was read from it before."""
 
-    def __init__(self, source: Any) -> None:  # noqa: ANN401 -- a PlainSource or CompressedSource
+    def __init__(self, source: Any, head: bytes = b"") -> None:  # noqa: ANN401 -- a PlainSource or CompressedSource
         self._source = source
+        self._head = head
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -225,7 +231,8 @@ class SourceFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 -- a buffer
         """Fill a buffer."""
-        data = self._source.read(len(buffer))
+        data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        data = data or self._source.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -234,26 +241,36 @@ def open_parquet(input_file: InputFile) -> Any:  # noqa: ANN401 -- pyarrow has n
     """Open a Parquet file that is still the one that was listed."""
     import pyarrow.parquet  # noqa: PLC0415 -- not part of `import pyarrow`
 
-    _refuse_compressed(input_file)
+    _refuse_stream(input_file)
     open_bytes(input_file).close()
     remote = is_remote(input_file.path)
     file = open_remote(input_file.path) if remote else input_file.path
+    with asking(input_file.path):
+        try:
+            return pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(input_file, error) from error
+
+
+def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
+    """Open an Arrow file or stream: what to close, and its reader.
+
+    What cannot be mapped is read front to back: an Arrow file is a stream behind eight bytes.
+    """
+    in_place = input_file.compression is None and not is_remote(input_file.path)
     try:
-        return pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
+        if in_place and input_file.path != STDIN:
+            open_bytes(input_file).close()
+            mapped: Any = pa.memory_map(input_file.path)
+            is_file = mapped.read(len(_ARROW_FILE)) == _ARROW_FILE
+            mapped.seek(0)
+            return mapped, pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+        source = open_source(input_file, look=look)
+        head = source.read(_ARROW_HEAD)
+        file = SourceFile(source, b"" if head.startswith(_ARROW_FILE) else head)
+        return source, pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
     except (pa.ArrowException, OSError) as error:
         raise damaged(input_file, error) from error
-
-
-def open_arrow(input_file: InputFile) -> tuple[Any, Any]:
-    """Open an Arrow file or stream: what to close, and its reader."""
-    open_bytes(input_file).close()
-    if input_file.compression is not None or is_remote(input_file.path):
-        source: Any = open_source(input_file)
-        return source, pa.ipc.open_stream(pa.PythonFile(SourceFile(source), mode="r"))
-    source = pa.memory_map(input_file.path)
-    is_file = source.read(6) == b"ARROW1"
-    source.seek(0)
-    return source, pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
 
 
 def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:  # noqa: ANN401
@@ -262,7 +279,16 @@ def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[l
     file = io.BufferedReader(SourceFile(source), 1 << 20)
     text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
     delimiter = rules.delimiter or DELIMITERS[input_file.format]
-    return (row for row in csv.reader(text, delimiter=delimiter) if row)
+    for row in csv.reader(chain(text, (_END,)), delimiter=delimiter):
+        if row and row[-1].endswith(_END):
+            if row != [_END]:
+                yield Unclosed((*row[:-1], row[-1].removesuffix(_END)))
+        elif row:
+            yield row
+
+
+class Unclosed(list[str]):
+    """A row whose last field begins with a quote that nothing closes: all behind it is in it."""
 
 
 def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyarrow has no types
@@ -273,7 +299,13 @@ def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyar
     return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column
 
 
-def _refuse_compressed(input_file: InputFile) -> None:
+def _refuse_stream(input_file: InputFile) -> None:
+    if input_file.path == STDIN:
+        raise InputError(
+            "a Parquet file cannot be read from a pipe: its table of contents is its end",
+            path=input_file.path,
+            hint="name the file",
+        )
     if input_file.compression is not None:
         raise InputError(
             "a Parquet file inside a compressed one cannot be read in parts",
