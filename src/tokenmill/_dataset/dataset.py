@@ -32,7 +32,7 @@ class PackedDataset:
     `torch=False`), `dataset.batch([i, j])` several as tables, and `dataset.iterate()` an iterable
     that shuffles, divides rows among ranks and workers, mixes outputs by weight and resumes.
     A `torch.utils.data.DataLoader` takes both. It may be used after a fork and sent to other
-    processes, which map the files anew.
+    processes, which map the files anew. Outputs may have any format but "parquet".
 
     `split` chooses the shards of an output that has several splits. `columns` are of `COLUMNS`:
     "input_ids" and "labels" by default, "position_ids", "segment_ids" (from 1), "attention_mask"
