@@ -241,7 +241,11 @@ def status(facts: dict[str, Any]) -> str:
         books, tokens = facts["documents"], facts["tokens"]
         return "\n".join(
             [
-                _line("finished", f"{facts['shards']:,}", "shards"),
+                _line(
+                    "finished",
+                    f"{facts['shards']:,}",
+                    "shard" if facts["shards"] == 1 else "shards",
+                ),
                 _line("documents", f"{books['out']:,}", f"packed, of {books['in']:,} read"),
                 _line("tokens", f"{tokens['out']:,}", "stored"),
             ]
@@ -250,8 +254,14 @@ def status(facts: dict[str, Any]) -> str:
     done = f"{_size(facts['input_bytes'])} of {_size(facts['total_bytes'])}"
     return "\n".join(
         [
-            _line("unfinished", f"{share:.0%}", f"tokenized: {done}, {facts['parts']:,} parts"),
-            _line("documents", f"{facts['documents']:,}", f"so far, {facts['bad']:,} bad records"),
+            _line(
+                "unfinished", f"{share:.0%}", f"tokenized: {done}, {_count(facts['parts'], 'part')}"
+            ),
+            _line(
+                "documents",
+                f"{facts['documents']:,}",
+                f"so far, {_count(facts['bad'], 'bad record')}",
+            ),
             _line("tokens", f"{facts['tokens']:,}", "so far"),
             _line("shards", f"{facts['shards']:,}", "so far"),
             "the same `tokenmill pack` command goes on from here",
