@@ -249,3 +249,9 @@ def test_damaged_tables(tmp_path: Path) -> None:
     (tmp_path / "b.parquet.gz").write_bytes(COMPRESS[".gz"](b"PAR1"))
     with pytest.raises(InputError, match="decompress it first"):
         read_all([tmp_path / "b.parquet.gz"], ReadRules(field="text"))
+
+
+@pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "\\t"])
+def test_a_delimiter_is_one_character(delimiter: str) -> None:
+    with pytest.raises(OptionError, match="delimiter: expected one character"):
+        ReadRules(delimiter=delimiter)

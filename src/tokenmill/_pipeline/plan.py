@@ -93,8 +93,7 @@ def refuse_another_plan(there: dict[str, Any], wanted: dict[str, Any], output: s
         "made by another command; what differs:\n  " + "\n  ".join(lines[:_SHOWN]) + more,
         where=output,
         differences=tuple(lines),
-        hint="give the same command to resume, choose another output, or start over with --force "
-        "(force=True)",
+        hint="resume with the same command, choose another output, or start over with force=True",
     )
 
 

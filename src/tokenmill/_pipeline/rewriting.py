@@ -66,7 +66,9 @@ def rewrite(
         if force:
             work.clear()
         finished = _finished(work, facts)
-        return finished or _Rewrite(manifests, work, facts, thread_count(workers)).execute()
+        return (
+            finished or _Rewrite(manifests, work, facts, thread_count(workers, "workers")).execute()
+        )
 
 
 def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
