@@ -221,9 +221,10 @@ def estimate(guess: Estimate) -> str:
     need = guess.output_bytes + guess.work_bytes
     enough = "enough" if guess.free_bytes > need else "TOO LITTLE"
     files, bad = _count(guess.files, "file"), f"{guess.bad_share:.2%}"
+    streams = "stream" if guess.streams == 1 else "streams"
     return "\n".join(
         [
-            _line("spans", f"{guess.streams:,}", f"streams of {files}"),
+            _line("spans", f"{guess.streams:,}", f"{streams} of {files}"),
             _line("documents", f"{guess.documents:,}", f"about; {bad} of the records are bad"),
             _line("tokens", f"{guess.tokens:,}", "about"),
             _line("disk", _size(guess.output_bytes), "in the end"),

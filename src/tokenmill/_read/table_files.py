@@ -112,6 +112,7 @@ class ArrowTable(Opened):
 
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
+        self._given = 0  # batches
         self._source, self._reader = open_arrow(input_file)
         with _closing_on_error(self._source):
             self._column = find_column(self._reader.schema, field, input_file.path)
@@ -120,10 +121,20 @@ class ArrowTable(Opened):
         """Yield the text column of each batch."""
         if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
             for i in range(self._reader.num_record_batches):
+                self._given = i + 1
                 yield 0, column_of(self._reader.get_batch(i), self._column)
         else:
             for batch in self._reader:
                 yield 0, column_of(batch, self._column)
+
+    def consumed(self, rows: int, *, is_done: bool) -> int:
+        """Return what was read of the file: of one that is mapped, the share of its batches."""
+        if is_done:
+            return super().consumed(rows, is_done=True)
+        if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
+            return int(self._input.size * self._given // max(self._reader.num_record_batches, 1))
+        is_mapped = isinstance(self._source, pa.MemoryMappedFile)
+        return int(self._source.tell() if is_mapped else self._source.consumed)
 
     def close(self) -> None:
         """Close the file."""

@@ -103,6 +103,11 @@ class Arrow(_TableFormat):
 
     name = "arrow"
 
+    def id_bytes(self, dtype: str) -> int:
+        """Return how many bytes an id takes."""
+        del dtype
+        return INT32.itemsize
+
     def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401
         """Return a writer of record batches."""
         import pyarrow as pa  # noqa: PLC0415

@@ -142,6 +142,10 @@ class Format(ABC):
                 hint="give a pad id, or drop the tail",
             )
 
+    def id_bytes(self, dtype: str) -> int:
+        """Return about how many bytes an id takes."""
+        return 2 if dtype == "uint16" else 4
+
     def stored_length(self, shape: ShardShape) -> int | None:
         """Return the length that every stored row has, None where rows differ."""
         return shape.context_length if self.fixed_rows or (self.pads and shape.padded) else None
