@@ -115,6 +115,8 @@ def test_a_split_is_chosen_by_name(tmp_path: Path) -> None:
 
 
 def test_an_output_that_is_not_finished_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="at least one output"):
+        plain([])
     with pytest.raises(SourceNotFound, match="resumes"):
         plain(tmp_path)
 

@@ -57,6 +57,8 @@ class PackedDataset:
         torch: bool | None = None,
     ) -> None:
         folders = [outputs] if isinstance(outputs, (str, os.PathLike)) else list(outputs)
+        if not folders:
+            raise OptionError("expected at least one output, got none", where="outputs")
         found = [read_output(Path(folder), split) for folder in folders]
         lengths = {output.context_length for output in found}
         if len(lengths) != 1:

@@ -16,6 +16,7 @@ from tokenmill._pipeline.device import CPU, Device, choose_device
 from tokenmill._pipeline.ends import resolve_boundary, resolve_eos
 from tokenmill._pipeline.memory import affordable_workers, longest_document
 from tokenmill._pipeline.meter import Meter
+from tokenmill._pipeline.options import refuse_unknown_options
 from tokenmill._pipeline.plan import Plan, plan_facts, plan_id
 from tokenmill._pipeline.progress import Progress, peak_memory_mb
 from tokenmill._pipeline.read_ahead import ReadAhead
@@ -157,6 +158,7 @@ def prepare_task(
     What a run wrote to `output` is no input, though its folder may lie among them. `fetch_rows` are
     asked of a dataset at a time, which never changes a byte.
     """
+    refuse_unknown_options(options)
     sources = as_sources(inputs)
     loaded = tokenizer if isinstance(tokenizer, Tokenizer) else Tokenizer.load(tokenizer)
     notes: list[str] = []
