@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -192,6 +193,29 @@ def test_a_quote_that_is_never_closed_is_no_document(tmp_path: Path, end: bytes)
         b"one",
         b"two\n3,three",
     ]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (b"2,%s", "too_long"), (b'2,"%s"', "too_long"), (b'2,"a ""b""\n%s\nend"', "too_long"),
+        (b'2,"%s', "bad_row"),
+    ],
+)  # fmt: skip
+def test_csv_rows_that_are_too_long_are_not_held(
+    tmp_path: Path, row: bytes, reason: str, end: bytes
+) -> None:
+    filling = b"x, \n" * (1 << 20) if b'"' in row else b"x" * (4 << 20)
+    after = b"3,three\n" if end else b""
+    (tmp_path / "a.csv").write_bytes(b"id,text\n1,one\n" + row % filling + end + after)
+    tracemalloc.start()
+    found = read_all([tmp_path / "a.csv"], ReadRules(field="text", max_document_bytes=100))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.texts == ([b"one", b"three"] if after and reason == "too_long" else [b"one"])
+    assert [(line, why) for _, line, _, why in found.bad] == [(2, reason)]
+    assert peak < 24 << 20
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)

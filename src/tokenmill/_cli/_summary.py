@@ -22,6 +22,7 @@ _NUMBER = 12
 _NAME = 16
 _MEGA = 1e6
 _ROUND = 10  # rates from here on are shown without a fraction
+_LEAST = 0.01
 _MINUTE = 60
 _MUCH = 0.1  # of a run's time
 _LOOKED_AT = 10_000  # lines of the quarantine, for the first place of each reason
@@ -294,6 +295,8 @@ def _count(number: int, name: str) -> str:
 
 
 def _rate(value: float) -> str:
+    if value < _LEAST:
+        return f"less than {_LEAST}"
     return f"{value:,.0f}" if value >= _ROUND else f"{value:.2g}"
 
 

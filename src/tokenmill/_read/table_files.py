@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tokenmill._errors import InputError, OptionError
 from tokenmill._read.columns import BadRow, find_column
+from tokenmill._read.csv_rows import CsvRows, OddRow
 from tokenmill._read.remote import asking, is_remote, open_remote
 from tokenmill._read.sources import open_bytes, open_source
 from tokenmill._read.stdin import STDIN
@@ -30,10 +30,7 @@ _MAX_ROWS = 1 << 16
 _PIECE_ROWS = 1000  # of a dataset
 _ARROW_FILE = b"ARROW1"
 _ARROW_HEAD = 8  # with its padding
-# Behind the last line of a CSV file; no bytes are read as this, whether they are UTF-8 or not.
-_END = "\ud800"
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-_MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
 
 
 class Opened:
@@ -159,11 +156,13 @@ class CsvTable(Opened):
         values: list[Any] = []
         size = 0
         for row in self._rows:
-            if len(row) == len(self._head) and not isinstance(row, Unclosed):
+            if isinstance(row, OddRow):
+                values.append(BadRow(row, row.reason))
+            elif len(row) == len(self._head):
                 values.append(row[self._number].encode("utf-8", "surrogateescape"))
                 size += len(values[-1])
             else:
-                values.append(BadRow(len(self._head), row))
+                values.append(BadRow(row))
             if size >= self._rules.block_bytes or len(values) == _MAX_ROWS:
                 yield 0, values
                 values, size = [], 0
@@ -286,20 +285,10 @@ def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
 
 def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:  # noqa: ANN401
     """Yield the rows of a CSV file; bytes that are no UTF-8 survive as lone surrogates."""
-    csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))
     file = io.BufferedReader(SourceFile(source), 1 << 20)
     text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
     delimiter = rules.delimiter or DELIMITERS[input_file.format]
-    for row in csv.reader(chain(text, (_END,)), delimiter=delimiter):
-        if row and row[-1].endswith(_END):
-            if row != [_END]:
-                yield Unclosed((*row[:-1], row[-1].removesuffix(_END)))
-        elif row:
-            yield row
-
-
-class Unclosed(list[str]):
-    """A row whose last field begins with a quote that nothing closes: all behind it is in it."""
+    return iter(CsvRows(text, delimiter, rules.max_line_bytes))
 
 
 def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyarrow has no types
