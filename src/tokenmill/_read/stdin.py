@@ -32,7 +32,8 @@ class Stdin:
         return bytes(self._held[begin : begin + size])
 
     def close(self) -> None:
-        """Leave it open: it is not ours."""
+        """Close it: whoever writes to the pipe hears that nobody reads on."""
+        self._file.close()
 
 
 class Look:
