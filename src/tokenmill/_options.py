@@ -64,15 +64,15 @@ def _choice(name: str, choices: dict[str, int], got: object) -> int:
 MAX_THREADS = 4096
 
 
-def thread_count(threads: int | None) -> int:
+def thread_count(threads: int | None, name: str = "threads") -> int:
     """Return what was asked for, or what this process may use."""
     if threads is None:
         return available()
     is_number = isinstance(threads, int) and not isinstance(threads, bool)
     if not is_number or not 1 <= threads <= MAX_THREADS:
         raise OptionError(
-            f"threads: expected a whole number from 1 to {MAX_THREADS}, got {threads!r}",
-            hint="None uses what this process may use",
+            f"{name}: expected a whole number from 1 to {MAX_THREADS}, got {threads!r}",
+            hint="leave it away for what this process may use",
         )
     return threads
 

@@ -156,6 +156,8 @@ def test_a_forbidden_special_token_is_placed_and_the_option_is_named(small_json:
         ("a: b; hint: errors='replace' helps", "a: b; hint: --errors replace helps"),
         ('a; hint: use dtype="uint32"', "a; hint: use --dtype uint32"),
         ("a; hint: pass pattern= one of b, c", "a; hint: pass --pattern one of b, c"),
+        ("a; hint: eos= or eos=False", "a; hint: --eos or --no-eos"),
+        ("a; hint: use force=True, or bos=True", "a; hint: use --force, or --bos"),
         ("dtype='x' is wrong; hint: none", "dtype='x' is wrong; hint: none"),
         ("errors='x' without a hint", "errors='x' without a hint"),
     ],

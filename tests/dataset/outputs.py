@@ -1,9 +1,8 @@
-"""Small finished outputs: documents whose ids tell their place, packed and written as `bin`."""
+"""Small finished outputs: documents whose ids tell their place, packed and written."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +30,7 @@ def make_output(
     rows_per_shard: int = 20,
     first_id: int = 1,
     repeat_after: int = 1 << 32,
+    form: str = "bin",
 ) -> list[list[int]]:
     """Write an output; ids count up from `first_id` through all documents. Return its rows.
 
@@ -44,14 +44,16 @@ def make_output(
         pieces = some_rows(packed, begin, min(begin + rows_per_shard, packed.rows))
         ids = (ids_of(pieces, firsts) % repeat_after).astype(dtype)
         shape = ShardShape(pieces.row_lengths, dtype, context_length, 0, padded)
-        writer = FORMATS["bin"].open_shard(folder, number, shape)
+        writer = FORMATS[form].open_shard(folder / form, number, shape)
         writer.write(Rows(ids, pieces))
         (file, *_) = writer.commit()
-        write_index(folder / index_name(number), pieces)
-        shards.append({"split": "train", "format": "bin", "index": index_name(number),
-                       "rows": pieces.rows, "tokens": len(ids), **asdict(file)})  # fmt: skip
+        write_index(folder / "index" / index_name(number), pieces)
+        place = {"split": "train", "format": form, "number": number}
+        shards.append({**place, "index": f"index/{index_name(number)}", "rows": pieces.rows,
+                       "tokens": writer.facts.ids, "path": f"{form}/{file.path}"})  # fmt: skip
         rows += [row.tolist() for row in np.split(ids, np.cumsum(pieces.row_lengths)[:-1])]
-    facts = {"context_length": context_length, "dtype": dtype, "pad_id": 0, "shards": shards}
+    facts = {"context_length": context_length, "dtype": dtype, "pad_id": 0, "shards": shards,
+             "options": {"validation": 0}}  # fmt: skip
     (folder / "manifest.json").write_text(json.dumps(facts))
     return rows
 

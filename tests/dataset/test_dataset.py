@@ -11,12 +11,15 @@ import pytest
 from tests.dataset.outputs import make_output
 
 from tokenmill import CorruptShard, MissingDependency, OptionError, PackedDataset, SourceNotFound
+from tokenmill._dataset import COLUMNS
+from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill._pack.packer import Strategy
 
+MAPPED = sorted(set(FORMATS) - {"parquet"})
 LENGTHS = [5, 1, 9, 30, 2, 17, 8, 8, 3, 3, 3, 40]
 
 
@@ -112,6 +115,8 @@ def test_a_split_is_chosen_by_name(tmp_path: Path) -> None:
 
 
 def test_an_output_that_is_not_finished_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="at least one output"):
+        plain([])
     with pytest.raises(SourceNotFound, match="resumes"):
         plain(tmp_path)
 
@@ -123,11 +128,46 @@ def test_a_manifest_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
         plain(tmp_path)
 
 
-def test_an_output_without_flat_ids_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    make_output(tmp_path, [64])
-    path = tmp_path / "manifest.json"
-    path.write_text(path.read_text().replace('"bin"', '"mds"'))
-    with pytest.raises(OptionError, match="tokenmill convert"):
+@pytest.mark.parametrize("form", MAPPED)
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+def test_rows_are_the_same_in_every_format_that_can_be_mapped(
+    form: str, padded: bool, dtype: str, tmp_path: Path
+) -> None:
+    options: Any = {"strategy": "bestfit", "padded": padded, "dtype": dtype, "rows_per_shard": 5}
+    make_output(tmp_path / "bin", LENGTHS, **options)
+    make_output(tmp_path / "other", LENGTHS, form=form, **options)
+    wanted, dataset = (
+        plain(tmp_path / "bin", columns=COLUMNS),
+        plain(tmp_path / "other", columns=COLUMNS),
+    )
+    some = [*range(len(wanted)), 3, 1]
+    for name, table in wanted.batch(some).items():
+        assert np.array_equal(dataset.batch(some)[name], table)
+    again = pickle.loads(pickle.dumps(dataset))  # noqa: S301
+    assert again[2]["input_ids"].tolist() == wanted[2]["input_ids"].tolist()
+
+
+@pytest.mark.parametrize("form", sorted(set(MAPPED) - {"npy", "litdata", "torch"}))
+def test_documents_are_rows_in_every_format_that_holds_them(form: str, tmp_path: Path) -> None:
+    rows = make_output(tmp_path, [3, 300, 7, 1], None, strategy="none", form=form)
+    assert [row["input_ids"].tolist() for row in plain(tmp_path)] == rows
+
+
+def test_tables_are_mapped_in_groups_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokenmill._write.arrow.GROUP_TOKENS", 20)
+    rows = make_output(tmp_path, LENGTHS, form="arrow", rows_per_shard=9)
+    dataset = plain(tmp_path)
+    assert dataset.batch(range(len(rows)))["input_ids"].tolist() == [
+        row + [0] * (8 - len(row)) for row in rows
+    ]
+
+
+def test_an_output_that_is_compressed_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    make_output(tmp_path, [64], form="parquet")
+    with pytest.raises(OptionError, match=r"parquet is compressed.*tokenmill convert"):
         plain(tmp_path)
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.load.sentencepiece_models import CONTROL, UNK, Piece, model_file
 
 from tokenmill import LoadError, Tokenizer
 from tokenmill._load import hub
@@ -75,9 +76,24 @@ def test_the_end_of_a_turn_is_the_last_resort() -> None:
 
 def test_the_name_of_an_ordinary_token_means_nothing() -> None:
     vocabulary = SimpleNamespace(
-        special_tokens={}, vocab_size=1, token_to_id=lambda _: 0, id_to_token=lambda _: "</s>"
+        special_tokens={},
+        vocab_size=1,
+        token_to_id=lambda _: 0,
+        id_to_token=lambda _: "</s>",
+        token_bytes=lambda _: b"</s>",
     )
     assert find_boundary_tokens(None, vocabulary) == BoundaryTokens()
+
+
+def test_control_pieces_of_sentencepiece_have_names_too(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer.model"
+    pieces = [UNK, Piece("<s>", 0, CONTROL), Piece("</s>", 0, CONTROL)]
+    path.write_bytes(model_file([*pieces, Piece("<pad>", -1), Piece("a", -1)]))
+    found = find_boundary_tokens(path, Tokenizer.load(path))
+    assert found == BoundaryTokens(
+        BoundaryToken(2, "</s>", "its control pieces"),
+        BoundaryToken(1, "<s>", "its control pieces"),
+    )
 
 
 @pytest.mark.parametrize("file", ["tokenizer_config", "special_tokens_map"])

@@ -6,6 +6,8 @@ import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -143,6 +145,38 @@ def test_interrupt_is_raised_when_no_worker_writes_any_more(
     assert not unfinished_names(tmp_path)
 
 
+TWICE = """
+import sys, threading
+from tokenmill._cli import main
+wait, interrupts = threading.Condition.wait, []
+def interrupted(condition, timeout=None):
+    is_main = threading.current_thread() is threading.main_thread()
+    heard = wait(condition, timeout)
+    if is_main and timeout is not None and len(interrupts) < 2:
+        interrupts.append(timeout)
+        raise KeyboardInterrupt
+    return heard
+threading.Condition.wait = interrupted
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_interrupted_while_it_waits_for_its_workers(tmp_path: Path) -> None:
+    line = json.dumps({"text": "Some words that take a while. " * 1000}) + "\n"
+    (tmp_path / "a.jsonl").write_text(line * 1500)
+    command = ["pack", str(tmp_path / "a.jsonl"), "--output", str(tmp_path / "out")]
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", TWICE, *command, "--context-length", "64", "--quiet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.split("\n")) == (
+        130,
+        ["", "tokenmill: stopped; the same command goes on from here", ""],
+    )
+
+
 def vanish(path: Path) -> None:
     path.unlink()
 
@@ -210,7 +244,6 @@ def test_damaged_in_the_middle(
         pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, field="text", **OPTIONS)
     assert caught.value.path == str(path)
     assert not (tmp_path / "out" / "manifest.json").exists()
-    assert not unfinished_names(tmp_path / "out")
 
 
 @pytest.mark.usefixtures("_small")
@@ -224,7 +257,7 @@ def test_input_that_changed_between_plan_and_resume(
             pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
     with (tmp_path / "b1.jsonl").open("ab") as file:
         file.write(b'{"text": "more"}\n')
-    with pytest.raises(PlanDiffers, match=r"inputs\[2\]\.size: \d+ there, \d+ now"):
+    with pytest.raises(PlanDiffers, match=r"b1\.jsonl size: \d+ there, \d+ now"):
         pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow
 import pytest
 
-from tokenmill import OptionError, Source, TooManyBadRecords, pack
+from tokenmill import OptionError, Source, TooManyBadRecords, pack, stream
 from tokenmill._cli import main
 from tokenmill._pipeline import read_recipe
+from tokenmill._pipeline.sources import as_sources
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,6 +46,22 @@ def test_a_recipe_says_all_of_a_command(corpus: Path, tmp_path: Path, suffix: st
     assert main(["pack", "--recipe", str(recipe)]) == 0
     manifest = json.loads((output / "manifest.json").read_text())
     assert (manifest["documents"]["out"], manifest["context_length"]) == (20, 8)
+
+
+def test_an_option_that_there_is_not_is_no_default(corpus: Path, tmp_path: Path) -> None:
+    slip: Any = {"context_lenght": 64}
+    more: Any = {"verbose": True}
+    with pytest.raises(OptionError, match=r"'context_lenght'; hint: did you mean context_length\?"):
+        pack(corpus, output=tmp_path / "out", **slip)
+    with pytest.raises(OptionError, match=r"'verbose'; hint: one of bos, context_length, "):
+        stream(corpus, **more)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_dataset_of_several_splits_is_no_source() -> None:
+    rows = pyarrow.table({"text": ["a"]})
+    with pytest.raises(OptionError, match=r"got the splits 'train', 'test'; hint: choose one"):
+        as_sources({"train": rows, "test": rows})
 
 
 def test_an_unknown_key_of_a_recipe_is_named(tmp_path: Path) -> None:

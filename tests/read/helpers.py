@@ -95,7 +95,7 @@ def read_stream(
 def read_all(sources: Sequence[object], rules: ReadRules) -> Read:
     """Read sources to their end."""
     files = find_inputs(sources).files
-    fields = [find_field(file, rules) for file in files]
+    fields = [find_field([file], rules) for file in files]
     result = Read()
     lines_before: dict[int, int] = {}
     for stream in deal_streams(files, rules):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -139,7 +140,7 @@ def test_the_field_is_found_or_the_error_lists_what_is_there(tmp_path: Path) -> 
         names = []
         for source in (tmp_path / "a.parquet", tmp_path / "a.jsonl", rows, pa.table(columns)):
             (file,) = find_inputs([source]).files
-            names.append(find_field(file, rules or ReadRules()))
+            names.append(find_field([file], rules or ReadRules()))
         assert len(set(names)) == 1
         return names[0]
 
@@ -181,15 +182,72 @@ def test_csv_with_quotes_newlines_and_bad_rows(
         assert found.input_bytes == path.stat().st_size
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n", b",x\n", b'\n4,""'])
+def test_a_quote_that_is_never_closed_is_no_document(tmp_path: Path, end: bytes) -> None:
+    (tmp_path / "a.csv").write_bytes(b'id,text\n1,one\n2,"two\n3,three' + end)
+    found = read_all([tmp_path / "a.csv"], ReadRules(field="text"))
+    assert found.texts == [b"one"]
+    assert [(line, reason) for _, line, _, reason in found.bad] == [(2, "bad_row")]
+    (tmp_path / "b.csv").write_bytes(b'id,text\n1,one\n2,"two\n3,three"')
+    assert read_all([tmp_path / "b.csv"], ReadRules(field="text")).texts == [
+        b"one",
+        b"two\n3,three",
+    ]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (b"2,%s", "too_long"), (b'2,"%s"', "too_long"), (b'2,"a ""b""\n%s\nend"', "too_long"),
+        (b'2,"%s', "bad_row"),
+    ],
+)  # fmt: skip
+def test_csv_rows_that_are_too_long_are_not_held(
+    tmp_path: Path, row: bytes, reason: str, end: bytes
+) -> None:
+    filling = b"x, \n" * (1 << 20) if b'"' in row else b"x" * (4 << 20)
+    after = b"3,three\n" if end else b""
+    (tmp_path / "a.csv").write_bytes(b"id,text\n1,one\n" + row % filling + end + after)
+    tracemalloc.start()
+    found = read_all([tmp_path / "a.csv"], ReadRules(field="text", max_document_bytes=100))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.texts == ([b"one", b"three"] if after and reason == "too_long" else [b"one"])
+    assert [(line, why) for _, line, _, why in found.bad] == [(2, reason)]
+    assert peak < 24 << 20
+
+
+@pytest.mark.parametrize("suffix", COMPRESS)
+@pytest.mark.parametrize("form", ["file", "stream"])
+def test_arrow_that_cannot_be_mapped(tmp_path: Path, suffix: str, form: str) -> None:
+    table = pa.table({"text": pa.array([str(i) for i in range(50)]).dictionary_encode()})
+    sink = pa.BufferOutputStream()
+    with (pa.ipc.new_file if form == "file" else pa.ipc.new_stream)(sink, table.schema) as writer:
+        writer.write_table(table, max_chunksize=7)
+    data = sink.getvalue().to_pybytes()
+    path = tmp_path / f"a.arrow{suffix}"
+    path.write_bytes(COMPRESS[suffix](data))
+    for source in (path, f"file://{path}"):
+        assert read_all([source], ReadRules(block_bytes=20)).texts == [b"%d" % i for i in range(50)]
+    path.write_bytes(COMPRESS[suffix](data[: len(data) // 3]))
+    for source in (path, f"file://{path}"):
+        with pytest.raises(InputError, match="the arrow data is damaged"):
+            read_all([source], ReadRules())
+
+
 def test_objects_in_memory() -> None:
     rows: list[Any] = [
         {"text": "a"}, {"text": None}, {}, {"text": 5}, {"text": "\ud800!"}, {"text": b"raw\xff"},
-        {"text": ""}, 7, "plain",
+        {"text": ""}, 7, "plain", None,
     ]  # fmt: skip
     reasons = [
         (2, "null_field"), (3, "missing_field"), (4, "wrong_type"), (5, "lone_surrogate"),
         (6, "bad_utf8"), (7, "empty_text"), (8, "wrong_type"),
+        (10, "wrong_type"),
     ]  # fmt: skip
+    (file,) = find_inputs([rows]).files
+    assert find_field([file], ReadRules()) == "text"
     for source in (rows, iter(rows)):
         found = read_all([source], ReadRules(field="text", block_bytes=1))
         assert found.texts == [b"a", b"plain"]
@@ -215,3 +273,9 @@ def test_damaged_tables(tmp_path: Path) -> None:
     (tmp_path / "b.parquet.gz").write_bytes(COMPRESS[".gz"](b"PAR1"))
     with pytest.raises(InputError, match="decompress it first"):
         read_all([tmp_path / "b.parquet.gz"], ReadRules(field="text"))
+
+
+@pytest.mark.parametrize("delimiter", ["", ";;", '"', "\n", "\\t"])
+def test_a_delimiter_is_one_character(delimiter: str) -> None:
+    with pytest.raises(OptionError, match="delimiter: expected one character"):
+        ReadRules(delimiter=delimiter)

@@ -57,7 +57,7 @@ def read_documents(sources: Sequence[str], number: int, rules: ReadRules) -> Doc
 
 def _blocks(sources: Sequence[str], rules: ReadRules) -> Iterator[Block]:
     files = find_inputs(sources).files
-    fields = [find_field(file, rules) for file in files]
+    fields = [find_field([file], rules) for file in files]
     for stream in deal_streams(files, rules):
         reader = open_stream(stream, files, rules, fields)
         try:

@@ -69,7 +69,7 @@ def _column_of(dataset: Any) -> str | None:  # noqa: ANN401
     first = next(iter(dataset), None)
     if first is None:
         return None
-    return find_field(find_inputs([[first]]).files[0], ReadRules())
+    return find_field(find_inputs([[first]]).files, ReadRules())
 
 
 def _said(error: BaseException) -> str:

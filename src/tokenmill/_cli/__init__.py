@@ -39,7 +39,10 @@ _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _USAGE = 2
 _TOO_MANY_BAD = 3
 # What hints for Python spell `errors="replace"` or `pattern=` is an option here.
-_ARGUMENT = re.compile(r"""\b(dtype|errors|pattern|special_in_text)=(?:(["'])(\w+)\2|(?=\s))""")
+_ARGUMENT = re.compile(
+    r"""\b(bos|dtype|eos|errors|force|max_bad|pattern|special_in_text)="""
+    r"""(?:(["'])(\w+)\2|(True|False)\b|(?=\s))"""
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -82,7 +85,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _for_a_shell(message: str) -> str:
-    """Name options instead of arguments in the hint: `errors="replace"` -> `--errors replace`."""
+    """Name options instead of arguments in the hint.
+
+    errors="replace" -> --errors replace; force=True -> --force; eos=False -> --no-eos
+    """
     problem, separator, hint = message.rpartition("; hint: ")
     if not separator:
         return message
@@ -90,7 +96,7 @@ def _for_a_shell(message: str) -> str:
 
 
 def _option(argument: re.Match[str]) -> str:
-    name = "--" + argument[1].replace("_", "-")
+    name = ("--no-" if argument[4] == "False" else "--") + argument[1].replace("_", "-")
     return f"{name} {argument[3]}" if argument[3] else name
 
 

@@ -84,9 +84,10 @@ class Page:
         for record in view.quarantine:
             reason = record["reason"].replace("_", " ")
             yield from self._title(f"{place} was put aside: {reason}")
-            yield from self._wrap(
-                f"{record['message']}; at byte {record['offset']:,}, {record['length']:,} bytes:"
-            )
+            offset, length = record["offset"], record["length"]
+            where = f"; at byte {offset:,}" if offset >= 0 else ""
+            where += f", {length:,} bytes" if length >= 0 else ""
+            yield from self._wrap(f"{record['message']}{where}:")
             yield from self._shorten(list(self._wrap(record["raw"])))
         if not view.documents and not view.quarantine:
             yield from self._wrap(
@@ -96,7 +97,8 @@ class Page:
             )
 
     def _from(self, place: Any) -> Iterator[str]:  # noqa: ANN401 -- a DocumentPlace
-        yield from self._wrap(f"from {place.file}:{place.line}, byte {place.offset:,}")
+        offset = f", byte {place.offset:,}" if place.offset >= 0 else ""  # rows of tables have none
+        yield from self._wrap(f"from {place.file}:{place.line}{offset}")
 
     def _content(
         self, view: Any, column: int, marks: list[tuple[int, int]] | None  # noqa: ANN401

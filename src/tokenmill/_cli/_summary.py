@@ -22,6 +22,7 @@ _NUMBER = 12
 _NAME = 16
 _MEGA = 1e6
 _ROUND = 10  # rates from here on are shown without a fraction
+_LEAST = 0.01
 _MINUTE = 60
 _MUCH = 0.1  # of a run's time
 _LOOKED_AT = 10_000  # lines of the quarantine, for the first place of each reason
@@ -221,9 +222,10 @@ def estimate(guess: Estimate) -> str:
     need = guess.output_bytes + guess.work_bytes
     enough = "enough" if guess.free_bytes > need else "TOO LITTLE"
     files, bad = _count(guess.files, "file"), f"{guess.bad_share:.2%}"
+    streams = "stream" if guess.streams == 1 else "streams"
     return "\n".join(
         [
-            _line("spans", f"{guess.streams:,}", f"streams of {files}"),
+            _line("spans", f"{guess.streams:,}", f"{streams} of {files}"),
             _line("documents", f"{guess.documents:,}", f"about; {bad} of the records are bad"),
             _line("tokens", f"{guess.tokens:,}", "about"),
             _line("disk", _size(guess.output_bytes), "in the end"),
@@ -241,7 +243,11 @@ def status(facts: dict[str, Any]) -> str:
         books, tokens = facts["documents"], facts["tokens"]
         return "\n".join(
             [
-                _line("finished", f"{facts['shards']:,}", "shards"),
+                _line(
+                    "finished",
+                    f"{facts['shards']:,}",
+                    "shard" if facts["shards"] == 1 else "shards",
+                ),
                 _line("documents", f"{books['out']:,}", f"packed, of {books['in']:,} read"),
                 _line("tokens", f"{tokens['out']:,}", "stored"),
             ]
@@ -250,8 +256,14 @@ def status(facts: dict[str, Any]) -> str:
     done = f"{_size(facts['input_bytes'])} of {_size(facts['total_bytes'])}"
     return "\n".join(
         [
-            _line("unfinished", f"{share:.0%}", f"tokenized: {done}, {facts['parts']:,} parts"),
-            _line("documents", f"{facts['documents']:,}", f"so far, {facts['bad']:,} bad records"),
+            _line(
+                "unfinished", f"{share:.0%}", f"tokenized: {done}, {_count(facts['parts'], 'part')}"
+            ),
+            _line(
+                "documents",
+                f"{facts['documents']:,}",
+                f"so far, {_count(facts['bad'], 'bad record')}",
+            ),
             _line("tokens", f"{facts['tokens']:,}", "so far"),
             _line("shards", f"{facts['shards']:,}", "so far"),
             "the same `tokenmill pack` command goes on from here",
@@ -283,6 +295,8 @@ def _count(number: int, name: str) -> str:
 
 
 def _rate(value: float) -> str:
+    if value < _LEAST:
+        return f"less than {_LEAST}"
     return f"{value:,.0f}" if value >= _ROUND else f"{value:.2g}"
 
 

@@ -32,7 +32,7 @@ class PackedDataset:
     `torch=False`), `dataset.batch([i, j])` several as tables, and `dataset.iterate()` an iterable
     that shuffles, divides rows among ranks and workers, mixes outputs by weight and resumes.
     A `torch.utils.data.DataLoader` takes both. It may be used after a fork and sent to other
-    processes, which map the files anew.
+    processes, which map the files anew. Outputs may have any format but "parquet".
 
     `split` chooses the shards of an output that has several splits. `columns` are of `COLUMNS`:
     "input_ids" and "labels" by default, "position_ids", "segment_ids" (from 1), "attention_mask"
@@ -57,6 +57,8 @@ class PackedDataset:
         torch: bool | None = None,
     ) -> None:
         folders = [outputs] if isinstance(outputs, (str, os.PathLike)) else list(outputs)
+        if not folders:
+            raise OptionError("expected at least one output, got none", where="outputs")
         found = [read_output(Path(folder), split) for folder in folders]
         lengths = {output.context_length for output in found}
         if len(lengths) != 1:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard, OptionError, SourceNotFound
 from tokenmill._rows import Pieces, Rows
-from tokenmill._write.index import read_index
+from tokenmill._write import FORMATS, find_format, read_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,18 +18,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._write.index import ShardIndex
+    from tokenmill._write import ShardIndex
 
 DTYPES = {"uint16": "<u2", "uint32": "<u4"}
+COMPRESSED = {"parquet"}
 
 
 @dataclass(frozen=True)
 class ShardFile:
-    """A shard as the manifest has it."""
+    """A shard as the manifest has it; `ids` counts padding too."""
 
-    path: Path
+    format: str
+    folder: Path
+    number: int
+    split: str  # as names of files have it
     index: Path
     rows: int
+    ids: int
     dtype: str
     context_length: int | None
 
@@ -61,28 +66,39 @@ def read_output(folder: Path, split: str | None) -> Output:
         raise CorruptShard(f"expected JSON, got {error}", path=path) from error
     try:
         records = _chosen(data["shards"], split, folder)
-        dtype, length = data["dtype"], data["context_length"]
+        in_splits = bool(data["options"]["validation"])
         shards = tuple(
-            ShardFile(folder / r["path"], folder / r["index"], r["rows"], dtype, length)
-            for r in records
+            ShardFile(
+                format=record["format"],
+                folder=folder / record["format"],
+                number=record["number"],
+                split=record["split"] if in_splits else "",
+                index=folder / record["index"],
+                rows=record["rows"],
+                ids=record["tokens"],
+                dtype=data["dtype"],
+                context_length=data["context_length"],
+            )
+            for record in records
         )
-        return Output(folder, length, data.get("pad_id"), shards)
+        return Output(folder, data["context_length"], data.get("pad_id"), shards)
     except (KeyError, TypeError) as error:
         raise CorruptShard(f"no manifest of this version: {error!r}", path=path) from error
 
 
 def _chosen(records: list[dict[str, Any]], split: str | None, folder: Path) -> list[dict[str, Any]]:
-    """Return the shards of the split in the format that can be mapped."""
+    """Return the shards of the split, in one of the formats that can be mapped."""
     splits = sorted({str(record["split"]) for record in records})
     if (split is None and len(splits) > 1) or (split is not None and split not in splits):
         problem = f"expected one of the splits {', '.join(map(repr, splits))}, got {split!r}"
         raise OptionError(problem, where="split", hint="choose one with split=")
-    formats = sorted({str(record["format"]) for record in records})
-    if records and "bin" not in formats:
-        problem = f"expected shards of the format 'bin', got {', '.join(formats)}"
-        hint = "add 'bin' to the formats, or run `tokenmill convert`"
+    formats = {str(record["format"]) for record in records}
+    chosen = next((name for name in FORMATS if name in formats - COMPRESSED), None)
+    if records and chosen is None:
+        problem = f"{', '.join(sorted(formats))} is compressed and cannot be mapped into memory"
+        hint = "pack 'bin' beside it, or run `tokenmill convert`"
         raise OptionError(problem, where=str(folder), hint=hint)
-    return [r for r in records if r["format"] == "bin" and split in (None, r["split"])]
+    return [r for r in records if r["format"] == chosen and split in (None, r["split"])]
 
 
 class Shards:
@@ -108,8 +124,7 @@ class Shards:
         ids = np.empty(int(lengths.sum()), self._dtype)
         end = 0
         for part, row, length in zip(parts, inside.tolist(), lengths.tolist(), strict=True):
-            first = part.begin(row)
-            ids[end : end + length] = part.ids[first : first + length]
+            ids[end : end + length] = part.row_ids(row, length)
             end += length
         return Rows(ids, pieces)
 
@@ -131,28 +146,35 @@ class _OpenShard:
     def __init__(self, file: ShardFile) -> None:
         # Its checksum is for `verify`: to read the whole index here would cost the start of a run.
         self.index: ShardIndex = read_index(file.index, check=False)
-        self.ids = _mapped(file)
+        self._file = file
+        self._runs = find_format(file.format).map_runs(
+            file.folder, file.number, dtype=file.dtype, split=file.split
+        )
         # Rows lie back to back, or each is padded to the context length.
-        self._width = None if len(self.ids) == self.index.tokens else file.context_length
+        self._width = None if file.ids == self.index.tokens else file.context_length
         stored = self.index.tokens if self._width is None else self._width * file.rows
-        if self.index.rows != file.rows or len(self.ids) != stored:
-            problem = f"{file.rows} rows of {self.index.tokens} tokens were expected"
-            raise CorruptShard(f"{problem}, got {len(self.ids)} ids", path=file.path)
+        if self.index.rows != file.rows or file.ids != stored:
+            raise self._differs(f"got an index of {self.index.rows}")
+        if len(self._runs.ids) == 1 and len(self._runs.ids[0]) != file.ids:
+            raise self._differs(f"got {len(self._runs.ids[0])} ids")
 
-    def begin(self, row: int) -> int:
-        """Return where a row's ids begin in the file."""
+    def row_ids(self, row: int, length: int) -> NDArray[Any]:
+        """Return the ids of a row without its padding."""
+        number = int(np.searchsorted(self._runs.first_rows, row, side="right")) - 1
+        begin = self._begin(row) - self._begin(int(self._runs.first_rows[number]))
+        ids = self._runs.ids[number][begin : begin + length]
+        if len(ids) != length:
+            raise self._differs(f"got {len(ids)} ids in row {row}")
+        return ids
+
+    def _begin(self, row: int) -> int:
         return int(self.index.row_offsets[row]) if self._width is None else row * self._width
 
-
-def _mapped(file: ShardFile) -> NDArray[Any]:
-    dtype = np.dtype(DTYPES[file.dtype])
-    try:
-        size = file.path.stat().st_size
-    except FileNotFoundError as error:
-        raise CorruptShard("no such file", path=file.path) from error
-    if size % dtype.itemsize:
-        raise CorruptShard(f"{size} bytes are no whole {file.dtype} ids", path=file.path)
-    return np.memmap(file.path, dtype, "r") if size else np.empty(0, dtype)
+    def _differs(self, problem: str) -> CorruptShard:
+        file = self._file
+        name = find_format(file.format).file_names(file.number, file.split)[0]
+        expected = f"{file.rows} rows of {self.index.tokens} tokens were expected"
+        return CorruptShard(f"{expected}, {problem}", path=file.folder / name)
 
 
 def _joined(indexes: list[ShardIndex], rows: list[int]) -> Pieces:

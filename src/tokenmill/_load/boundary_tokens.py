@@ -110,8 +110,16 @@ def _find(
     if isinstance(attribute, str) and token_id is not None:
         return BoundaryToken(token_id, attribute, f"{type(source).__name__}.{role}_token")
     special = tokenizer.special_tokens
-    name = next((name for name in KNOWN_NAMES[role] if name in special), None)
-    return None if name is None else BoundaryToken(special[name], name, "its special tokens")
+    for name in KNOWN_NAMES[role]:
+        if name in special:
+            return BoundaryToken(special[name], name, "its special tokens")
+    written_by: Any = getattr(tokenizer, "token_bytes", None)  # not every vocabulary says that
+    for name in KNOWN_NAMES[role] if written_by is not None else ():
+        token_id = tokenizer.token_to_id(name)
+        # A control piece of SentencePiece: no text becomes it, so it is no special token either.
+        if token_id is not None and not written_by(token_id):
+            return BoundaryToken(token_id, name, "its control pieces")
+    return None
 
 
 def _named(

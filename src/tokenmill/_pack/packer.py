@@ -105,7 +105,9 @@ class Packer:
             raise OptionError(f"{problem}, got {self.overlap}", where="overlap")
         if self.long != "split" and self.strategy not in _CUTS_LONG:
             wanted = " and ".join(map(repr, _CUTS_LONG))
-            raise OptionError(f"long={self.long!r} {only} {wanted}, got {self.strategy!r}")
+            raise OptionError(
+                f"{self.long!r} for long documents {only} {wanted}, got {self.strategy!r}"
+            )
         if self.tail == "drop" and self.strategy not in _LEAVES_A_TAIL:
             wanted = " and ".join(map(repr, _LEAVES_A_TAIL))
             raise OptionError(f"tail='drop' {only} {wanted}, got {self.strategy!r}")

@@ -9,12 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tokenmill._pipeline.estimating import Estimate, estimate
     from tokenmill._pipeline.inspecting import DocumentView, RowView, SourceView, inspect
     from tokenmill._pipeline.manifest import Manifest
     from tokenmill._pipeline.memory import parse_size
     from tokenmill._pipeline.prepare import PackResult, Task, pack, pack_task, prepare_task
     from tokenmill._pipeline.recipe import read_recipe
-    from tokenmill._pipeline.reports import Estimate, estimate, status
+    from tokenmill._pipeline.reports import status
     from tokenmill._pipeline.rewriting import rewrite
     from tokenmill._pipeline.sources import Source, parse_source
     from tokenmill._pipeline.token_stream import TokenStream, stream
@@ -52,7 +53,7 @@ __all__ = [
 _HOMES = {
     "REASONS": "tokenmill._read.blocks",
     "DocumentView": "tokenmill._pipeline.inspecting",
-    "Estimate": "tokenmill._pipeline.reports",
+    "Estimate": "tokenmill._pipeline.estimating",
     "Manifest": "tokenmill._pipeline.manifest",
     "PackResult": "tokenmill._pipeline.prepare",
     "RowView": "tokenmill._pipeline.inspecting",
@@ -61,7 +62,7 @@ _HOMES = {
     "Task": "tokenmill._pipeline.prepare",
     "TokenStream": "tokenmill._pipeline.token_stream",
     "VerifyReport": "tokenmill._pipeline.verifying",
-    "estimate": "tokenmill._pipeline.reports",
+    "estimate": "tokenmill._pipeline.estimating",
     "inspect": "tokenmill._pipeline.inspecting",
     "pack": "tokenmill._pipeline.prepare",
     "pack_task": "tokenmill._pipeline.prepare",

@@ -111,5 +111,5 @@ class Budget:
             f"{bad:,} of {records:,} records are bad, more than the {allowed} allowed",
             bad=bad,
             records=records,
-            hint="the quarantine says where and why; raise max_bad if that is what the data is",
+            hint="the quarantine says where and why; max_bad= allows more",
         )

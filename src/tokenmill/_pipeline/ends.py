@@ -19,7 +19,7 @@ def resolve_eos(
         raise OptionError(
             "nothing says which token ends a document",
             where="eos",
-            hint="name it with eos, or pass eos=False to put none between documents",
+            hint="name it with eos= or pass eos=False to put none between documents",
         )
     return eos
 

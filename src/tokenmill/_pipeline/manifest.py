@@ -47,7 +47,11 @@ class Manifest:
         except (ValueError, KeyError, TypeError) as error:
             if isinstance(error, CorruptShard):
                 raise
-            raise CorruptShard(f"no manifest of an output: {error}", path=path) from error
+            raise CorruptShard(
+                f"no manifest of an output: {error}",
+                path=path,
+                hint="nothing here can be trusted or removed without it: choose another output",
+            ) from error
         return cls(path.parent, data)
 
     @property

@@ -35,7 +35,7 @@ def affordable_workers(
     workers: int | None, memory_limit: int | str | None, tokenizer: Tokenizer
 ) -> int:
     """Return the number of workers: what was asked for, or fewer where memory is limited."""
-    count = thread_count(workers)
+    count = thread_count(workers, "workers")
     if memory_limit is None:
         return count
     limit = parse_size(memory_limit, "memory_limit")

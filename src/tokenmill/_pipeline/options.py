@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Literal, TypedDict
 
+from tokenmill._errors import OptionError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 Policy = Literal["quarantine", "skip", "replace", "fail"]
 
@@ -40,3 +43,13 @@ class PackOptions(TextOptions, total=False):
     max_tokens: int | None
     max_sequences: int | None
     limit_documents: int | None
+
+
+def refuse_unknown_options(names: Iterable[str]) -> None:
+    """Raise OptionError for a name that no option has: a slip would else be a default."""
+    known = sorted(PackOptions.__annotations__)
+    for name in names:
+        if name not in known:
+            close = get_close_matches(name, known, 1, cutoff=0.75)
+            hint = f"did you mean {close[0]}?" if close else "one of " + ", ".join(known)
+            raise OptionError(f"unknown option {name!r}", hint=hint)

@@ -90,10 +90,10 @@ def refuse_another_plan(there: dict[str, Any], wanted: dict[str, Any], output: s
     lines = list(differences(there, wanted))
     more = f"\n  and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
     raise PlanDiffers(
-        "made by another command; what differs:\n  " + "\n  ".join(lines[:_SHOWN]) + more + "\n",
+        "made by another command; what differs:\n  " + "\n  ".join(lines[:_SHOWN]) + more,
         where=output,
         differences=tuple(lines),
-        hint="give the same options to resume, choose another output, or start over with force",
+        hint="resume with the same command, choose another output, or start over with force=True",
     )
 
 
@@ -103,6 +103,8 @@ def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:  # no
         for key in sorted({*there, *wanted}):
             inner = f"{name}.{key}" if name else key
             yield from differences(there.get(key), wanted.get(key), inner)
+    elif _has_paths(there) and _has_paths(wanted):
+        yield from _of_files(there, wanted, name)
     elif isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):
         for index, pair in enumerate(zip(there, wanted, strict=True)):
             yield from differences(*pair, f"{name}[{index}]")
@@ -110,3 +112,22 @@ def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:  # no
         yield f"{name}: {len(there)} there, {len(wanted)} now"
     elif there != wanted:
         yield f"{name}: {json.dumps(there)} there, {json.dumps(wanted)} now"
+
+
+def _has_paths(value: Any) -> bool:  # noqa: ANN401
+    return isinstance(value, list) and all(isinstance(v, dict) and "path" in v for v in value)
+
+
+def _of_files(
+    there: list[dict[str, Any]], wanted: list[dict[str, Any]], name: str
+) -> Iterator[str]:
+    """Name files, and not their numbers: `a.jsonl size: 1 there, 2 now`."""
+    before, after = ({file["path"]: file for file in files} for files in (there, wanted))
+    for path in (path for path in before if path not in after):
+        yield f"{name}: {path} is not given now"
+    for path in (path for path in after if path not in before):
+        yield f"{name}: {path} was not given there"
+    for path in (path for path in after if path in before):
+        yield from (f"{path} {line}" for line in differences(before[path], after[path]))
+    if before.keys() == after.keys() and list(before) != list(after):
+        yield f"{name}: given in another order"

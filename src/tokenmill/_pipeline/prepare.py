@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenmill._errors import InputError, OptionError, SourceNotFound
+from tokenmill._errors import OptionError, SourceNotFound
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._options import MAX_U16
 from tokenmill._pipeline.books import Budget
@@ -16,6 +16,7 @@ from tokenmill._pipeline.device import CPU, Device, choose_device
 from tokenmill._pipeline.ends import resolve_boundary, resolve_eos
 from tokenmill._pipeline.memory import affordable_workers, longest_document
 from tokenmill._pipeline.meter import Meter
+from tokenmill._pipeline.options import refuse_unknown_options
 from tokenmill._pipeline.plan import Plan, plan_facts, plan_id
 from tokenmill._pipeline.progress import Progress, peak_memory_mb
 from tokenmill._pipeline.read_ahead import ReadAhead
@@ -34,7 +35,7 @@ from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from typing_extensions import Unpack
 
@@ -157,6 +158,7 @@ def prepare_task(
     What a run wrote to `output` is no input, though its folder may lie among them. `fetch_rows` are
     asked of a dataset at a time, which never changes a byte.
     """
+    refuse_unknown_options(options)
     if output is not None and not os.fspath(output):  # Path("") would be this folder
         raise OptionError("expected a folder, got an empty name", where="output")
     sources = as_sources(inputs)
@@ -178,7 +180,8 @@ def prepare_task(
         keep_unreadable=rules.skip_bad_files,
     )
     if left_out:
-        notes.append(f"left out    {left_out:,} files of other kinds in folders")
+        files_are = "file" if left_out == 1 else "files"
+        notes.append(f"left out    {left_out:,} {files_are} of other kinds in folders")
     fields = find_fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
@@ -215,7 +218,7 @@ def find_fields(
     rules: ReadRules,
     notes: list[str],
 ) -> tuple[str, ...]:
-    """Find the text field of each source by its first file; all its files must have it."""
+    """Find the text field of each source; all its files must have it."""
     known: dict[tuple[int, bool], str] = {}
     fields = []
     for file in files:
@@ -224,26 +227,12 @@ def find_fields(
             own = sources[file.source].field
             ruled = rules if own is None else dataclasses.replace(rules, field=own)
             alike = (other for other in files if (other.source, other.format == "text") == key)
-            known[key] = _first_field(alike, ruled)
+            known[key] = find_field(alike, ruled)
             if known[key]:
                 how = "given" if ruled.field is not None else "found"
                 notes.append(f"text field  {known[key]} ({how}, {sources[file.source].name})")
         fields.append(known[key])
     return tuple(fields)
-
-
-def _first_field(files: Iterable[InputFile], rules: ReadRules) -> str:
-    """Return the text field of the first file, or of the first that can be read."""
-    first: InputError | OptionError | None = None
-    for file in files:
-        try:
-            return find_field(file, rules)
-        except (InputError, OptionError) as error:
-            if not rules.skip_bad_files:
-                raise
-            first = first or error
-    assert first is not None  # noqa: S101 -- there is a file
-    raise first
 
 
 def _settings(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import shutil
 import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
@@ -60,14 +61,21 @@ class Progress:
         pause = _BAR_SECONDS if self._kind == "bar" else _LINE_SECONDS
         while not self._done.wait(pause):
             if self._kind == "json":
-                self._out.write(json.dumps(as_json(self._meter)) + "\n")
+                self._write_record()
             elif self._kind == "plain":
                 self._out.write(as_line(self._meter) + "\n")
             else:
-                line = as_bar(self._meter)
+                # A line that the terminal folds could not be written over.
+                line = as_bar(self._meter)[: shutil.get_terminal_size().columns - 1]
                 self._out.write("\r" + line.ljust(self._width))
                 self._width = len(line)
             self._out.flush()
+        if self._kind == "json":
+            self._write_record()  # programs read the last one, however short the run was
+
+    def _write_record(self) -> None:
+        self._out.write(json.dumps(as_json(self._meter)) + "\n")
+        self._out.flush()
 
 
 def fraction_done(meter: Meter) -> float | None:
@@ -107,15 +115,15 @@ def as_line(meter: Meter) -> str:
     words = [
         f"{meter.phase:<8}",
         "" if done is None else f"{done:4.0%}",
+        "" if (eta := _eta(meter)) is None else f"{_clock(eta)} left",
         f"{meter.input_bytes / 1e6:,.0f} MB",
         f"{meter.documents:,} documents",
         f"{meter.tokens / 1e6:,.1f} M tokens",
         f"{rate:,.0f} MB/s",
         f"{meter.shards}/{meter.total_shards} shards" if meter.phase == "pack" else "",
         f"{meter.bad:,} bad" if meter.bad else "",
-        f"{peak_memory_mb():.0f} MB memory",
         f"mostly {meter.bottleneck()}" if meter.bottleneck() else "",
-        "" if (eta := _eta(meter)) is None else f"{_clock(eta)} left",
+        f"{peak_memory_mb():.0f} MB memory",
     ]
     return "  ".join(word for word in words if word)
 

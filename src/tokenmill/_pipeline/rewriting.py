@@ -66,7 +66,9 @@ def rewrite(
         if force:
             work.clear()
         finished = _finished(work, facts)
-        return finished or _Rewrite(manifests, work, facts, thread_count(workers)).execute()
+        return (
+            finished or _Rewrite(manifests, work, facts, thread_count(workers, "workers")).execute()
+        )
 
 
 def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
@@ -80,7 +82,7 @@ def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
     ]
     if lines:
         raise PlanDiffers(
-            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines) + "\n",
+            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines),
             where="merge",
             differences=tuple(lines),
             hint="pack them with the same tokenizer and context length",

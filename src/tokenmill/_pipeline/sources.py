@@ -92,6 +92,13 @@ def check_weight(weight: object) -> str:
 
 
 def _from_mapping(item: Mapping[str, Any]) -> Source:
+    if item and all(hasattr(value, "column_names") for value in item.values()):
+        names = ", ".join(map(repr, item))
+        raise OptionError(
+            f"expected one dataset, got the splits {names}",
+            where="source",
+            hint="choose one, as dataset['train']",
+        )
     unknown = sorted(set(item) - set(_KEYS))
     if unknown:
         raise OptionError(

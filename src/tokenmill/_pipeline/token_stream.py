@@ -85,4 +85,4 @@ def stream(
     encoder = BlockEncoder(
         task.tokenizer, plan.settings, plan.rules, plan.files, plan.fields, Meter()
     )
-    return TokenStream(plan, encoder, thread_count(workers))
+    return TokenStream(plan, encoder, thread_count(workers, "workers"))

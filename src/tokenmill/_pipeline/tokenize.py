@@ -70,7 +70,9 @@ class Tokenizing:
     def run(self, workers: int) -> None:
         """Tokenize everything that is missing; raise the first error of any worker."""
         self._ahead = _AHEAD * workers
-        threads = [threading.Thread(target=self._work, daemon=True) for _ in range(workers)]
+        # No daemons: where a second Ctrl-C cuts the joining short, Python still waits for them at
+        # its end, and a thread in the engine that wakes up later would end the process by SIGABRT.
+        threads = [threading.Thread(target=self._work) for _ in range(workers)]
         try:
             for thread in threads:
                 thread.start()
@@ -88,8 +90,8 @@ class Tokenizing:
 
     def stop(self) -> None:
         """Let workers finish the block they are at, and no other."""
+        self._stopped = True  # first: waiting for the lock may be interrupted
         with self._changed:
-            self._stopped = True
             self._changed.notify_all()
 
     def _wait_until(self, is_so: Callable[[], bool]) -> None:

@@ -83,7 +83,7 @@ def verify(
     manifest = Manifest.load(output)
     report = VerifyReport(str(manifest.folder), full)
     try:
-        _check_files(manifest, report, thread_count(workers))
+        _check_files(manifest, report, thread_count(workers, "workers"))
         check_books(manifest, report)
     except (KeyError, TypeError, AttributeError) as error:
         report.wrong(NAME, f"no manifest of this version: {error!r}")

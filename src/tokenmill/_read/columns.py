@@ -28,10 +28,10 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row with another number of fields than its head."""
+    """A row with another number of fields than its head, or one that does not end in time."""
 
-    expected: int
     row: list[str]
+    reason: str = "bad_row"
 
     @property
     def raw(self) -> bytes:
@@ -136,7 +136,7 @@ def _objects(rows: list[Any], rules: ReadRules, field: str) -> _Rows:
 def _object_text(row: Any, field: str, *, mends: bool) -> tuple[bytes, int, bool]:  # noqa: ANN401
     """Return a text or how the row looks, what is wrong with it, and whether it was mended."""
     if isinstance(row, BadRow):
-        return row.raw, _NUMBER["bad_row"], False
+        return row.raw, _NUMBER[row.reason], False
     is_there, value = (True, row) if isinstance(row, (str, bytes)) else _look_up(row, field)
     if isinstance(value, bytes):
         return value, _GOOD, False
@@ -169,6 +169,11 @@ def _bad_record(
 ) -> BadRecord:
     begin, length = int(rows.begins[row]), int(rows.ends[row] - rows.begins[row])
     raw = bytes(memoryview(rows.data)[begin : begin + min(length, RAW_BYTES)])
+    if reason == "too_long" and length <= asked[0].max_document_bytes:
+        length = asked[0].max_line_bytes + 1  # of a row of CSV only the beginning is here
+        return BadRecord(
+            reason, part.file, part.line + row, -1, -1, message_of(reason, *asked, -1, length), raw
+        )
     message = message_of(reason, *asked, -1, length)
     has_length = reason not in ("null_field", "missing_field", "wrong_type", "bad_row")
     return BadRecord(

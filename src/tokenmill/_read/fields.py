@@ -1,16 +1,16 @@
-"""Which field of a file holds the text: the one that was asked for, or the one that can only be."""
+"""Which field of files holds the text: the one that was asked for, or the one that can only be."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import OptionError
-from tokenmill._read import formats
-from tokenmill._read.inputs import STDIN
+from tokenmill._errors import InputError, OptionError
 from tokenmill._read.sources import open_source
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tokenmill._read.inputs import InputFile
     from tokenmill._read.rules import ReadRules
 
@@ -20,8 +20,31 @@ _LONGEST_SAMPLE = 64 << 20  # where the first line is so long
 _SAMPLE_LINES = 200
 
 
-def find_field(file: InputFile, rules: ReadRules) -> str:
-    """Return the text field of a file; "" for plain text, which has none."""
+def find_field(files: Iterable[InputFile], rules: ReadRules) -> str:
+    """Return the text field of files that belong together; "" for plain text, which has none.
+
+    The first file that can tell decides: one that is empty, or begins with records that are all
+    bad, leaves it to the next. So does one that cannot be read, where such files are left out.
+    """
+    first: InputError | OptionError | None = None
+    for file in files:
+        try:
+            return _field_of(file, rules)
+        except _Untold as error:
+            first = first or error
+        except (InputError, OptionError) as error:
+            if not rules.skip_bad_files:
+                raise
+            first = first or error
+    assert first is not None  # noqa: S101 -- there is a file
+    raise first
+
+
+class _Untold(OptionError):  # noqa: N818 -- as the errors that people see
+    """A file in which no field holds strings."""
+
+
+def _field_of(file: InputFile, rules: ReadRules) -> str:
     if file.format == "text":
         return ""
     if rules.field is not None and file.format in ("jsonl", "dataset"):
@@ -41,7 +64,7 @@ def find_field(file: InputFile, rules: ReadRules) -> str:
     texts = [name for name, is_text in fields.items() if is_text]
     if len(texts) == 1:
         return texts[0]
-    raise OptionError(
+    raise (OptionError if texts else _Untold)(
         f"cannot tell which field is the text: {_described(texts, fields)}",
         where=file.path,
         hint="name it with --field (dots lead into nested fields)",
@@ -51,7 +74,7 @@ def find_field(file: InputFile, rules: ReadRules) -> str:
 def _described(texts: list[str], fields: dict[str, bool]) -> str:
     if texts:
         return f"{', '.join(texts)} hold strings"
-    return f"no field holds strings, got {', '.join(fields) or 'none at all'}"
+    return f"no field holds strings, got {', '.join(fields)}" if fields else "no record was found"
 
 
 def _fields_of(file: InputFile, rules: ReadRules) -> dict[str, bool]:
@@ -65,23 +88,32 @@ def _fields_of(file: InputFile, rules: ReadRules) -> dict[str, bool]:
 
 def _json_fields(file: InputFile) -> dict[str, bool]:
     fields: dict[str, bool] = {}
-    for line in _sample(file).split(b"\n")[:_SAMPLE_LINES]:
-        try:
-            record: Any = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(record, dict):
-            for name, value in record.items():
-                fields[name] = fields.get(name, False) or isinstance(value, str)
+    lines = _sample(file).split(b"\n")[:_SAMPLE_LINES]
+    values = list(map(_value, lines))
+    records = [value for value in values if isinstance(value, dict)]
+    # In an array of one object a line the last object is a line by itself, and only that.
+    if lines[0].lstrip().startswith(b"[") and len(records) <= (values[0] is None):
+        raise InputError(
+            "one JSON object a line is expected, got an array",
+            path=file.path,
+            hint="make lines of it, as with jq -c '.[]'",
+        )
+    for record in records:
+        for name, value in record.items():
+            fields[name] = fields.get(name, False) or isinstance(value, str)
     return fields
+
+
+def _value(line: bytes) -> Any:  # noqa: ANN401 -- whatever JSON says
+    try:
+        return json.loads(line.decode())
+    except (ValueError, RecursionError):
+        return None
 
 
 def _sample(file: InputFile) -> bytes:
     """Return the first lines of a file."""
-    if file.path == STDIN:
-        head = formats.stdin_head()
-        return formats.decompressed_head(head, file.compression) if file.compression else head
-    source = open_source(file)
+    source = open_source(file, look=True)
     try:
         sample = source.read(_SAMPLE_BYTES)
         while b"\n" not in sample and len(sample) < _LONGEST_SAMPLE:

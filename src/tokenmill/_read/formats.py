@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tokenmill._read.codecs import MAGIC, SUFFIXES, open_codec
+from tokenmill._read.codecs import MAGIC, SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     # Format and compression; the format may still be open.
     Kind = tuple[str | None, str | None]
 
@@ -22,7 +19,8 @@ _FORMAT_OF = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".ipc": "arrow",
 }  # fmt: skip
-_TABLE_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow"}
+# A stream of Arrow has no name in front: it begins with the mark of a message.
+_TABLE_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 
 
 def by_suffix(path: str) -> Kind | None:
@@ -42,35 +40,15 @@ def by_suffix(path: str) -> Kind | None:
     return None if compression is None else (None, compression)
 
 
-def by_content(head: bytes, kind: Kind | None = None) -> Kind:
-    """Return the kind that the first bytes of a file say; what `kind` knows already stays."""
-    compression = kind[1] if kind else None
-    if compression is None:
-        compression = next((c for magic, c in MAGIC.items() if head.startswith(magic)), None)
-    if compression is not None:
-        head = decompressed_head(head, compression)
-    table = next((f for magic, f in _TABLE_MAGIC.items() if head.startswith(magic)), None)
+def compression_of(head: bytes) -> str | None:
+    """Return the compression that the first bytes of a file say."""
+    return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
+
+
+def format_of(head: bytes) -> str:
+    """Return the format that the first bytes of a file say, decompressed ones."""
+    table = next((name for magic, name in _TABLE_MAGIC.items() if head.startswith(magic)), None)
     if table is not None:
-        return table, compression
+        return table
     first = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1]
-    return "jsonl" if first == b"{" else "text", compression
-
-
-def decompressed_head(head: bytes, compression: str, size: int = HEAD_BYTES) -> bytes:
-    """Decompress what can be of the first bytes of a file; damage shows when it is read."""
-    codec = open_codec(compression)
-    try:
-        return bytes(codec.new_decoder().decompress(head, size))
-    except codec.errors:
-        return b""
-
-
-def stdin_head(size: int = HEAD_BYTES) -> bytes:
-    """Return what stdin has ready, and leave it there."""
-    return bytes(sys.stdin.buffer.peek(size)) if hasattr(sys.stdin.buffer, "peek") else b""
-
-
-def stdin_input(make: Callable[..., Any], number: int) -> Any:  # noqa: ANN401 -- what `make` makes
-    """Describe stdin."""
-    kind = by_content(stdin_head())
-    return make(number, "-", -1, 0, kind[0], kind[1])
+    return "jsonl" if first == b"{" else "text"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import json
 import os
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._errors import InputError, OptionError, SourceNotFound
 from tokenmill._read import formats
 from tokenmill._read.fingerprint import fingerprint
-from tokenmill._read.remote import changed_ns, file_system, is_remote
+from tokenmill._read.remote import asking, changed_ns, file_system, is_remote
+from tokenmill._read.sources import open_source
+from tokenmill._read.stdin import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-STDIN = "-"
 _SHOWN = 8  # names in a hint
 
 
@@ -70,7 +72,7 @@ def find_inputs(sources: Sequence[Any], *, keep_unreadable: bool = False) -> Inp
 
 def _find(number: int, source: str, keep_unreadable: bool) -> tuple[list[InputFile], int]:
     if source == STDIN:
-        return [formats.stdin_input(InputFile, number)], 0
+        return [_told_by_content(InputFile(number, STDIN, -1, 0, ""))], 0
     if is_remote(source):
         return _find_remote(number, source)
     if not source:  # a variable that is not set; Path("") would be this folder
@@ -139,12 +141,13 @@ def _dataset_files(folder: Path) -> list[Path]:
 
 def _find_remote(number: int, url: str) -> tuple[list[InputFile], int]:
     system, path = file_system(url)
-    if glob.has_magic(path):
-        infos, is_folder = list(system.glob(path, detail=True).values()), False
-    elif system.isdir(path):
-        infos, is_folder = list(system.find(path, detail=True).values()), True
-    else:
-        infos, is_folder = ([system.info(path)] if system.exists(path) else []), False
+    with asking(url):
+        if glob.has_magic(path):
+            infos, is_folder = list(system.glob(path, detail=True).values()), False
+        elif system.isdir(path):
+            infos, is_folder = list(system.find(path, detail=True).values()), True
+        else:
+            infos, is_folder = ([system.info(path)] if system.exists(path) else []), False
     files = [info for info in infos if info["type"] == "file"]
     known = [info for info in files if not is_folder or _is_known(info["name"], path)]
     if not known:
@@ -159,37 +162,47 @@ def _is_known(name: str, folder: str) -> bool:
 
 
 def _remote_input(number: int, url: str, info: dict[str, Any]) -> InputFile:
-    from tokenmill._read.remote import open_remote  # noqa: PLC0415
-
-    kind = formats.by_suffix(url)
-    if kind is None or kind[0] is None:
-        with open_remote(url) as file:
-            kind = formats.by_content(file.read(formats.HEAD_BYTES), kind)
     size = info.get("size")
-    return InputFile(
-        number, url, -1 if size is None else int(size), changed_ns(info), str(kind[0]), kind[1]
+    kind = formats.by_suffix(url) or (None, None)
+    file = InputFile(
+        number, url, -1 if size is None else int(size), changed_ns(info), kind[0] or "", kind[1]
     )
+    return file if file.format else _told_by_content(file)
 
 
 def local_input(number: int, path: str, *, keep_unreadable: bool = False) -> InputFile:
     """Describe a file on this machine."""
-    kind = None
+    kind = formats.by_suffix(path) or (None, None)
     try:
         status = Path(path).stat()
         if not stat.S_ISREG(status.st_mode):  # what is read once cannot be planned, nor resumed
             raise InputError("is no regular file", path=path, hint="pipe it in, and name it as -")
-        kind = formats.by_suffix(path)
-        if kind is None or kind[0] is None:
-            with open(path, "rb") as file:  # noqa: PTH123
-                kind = formats.by_content(file.read(formats.HEAD_BYTES), kind)
-    except InputError:
-        raise
-    except OSError as error:
+        file = InputFile(number, path, status.st_size, status.st_mtime_ns, kind[0] or "", kind[1])
+        return file if file.format else _told_by_content(file)
+    except OSError as error:  # InputError is one
         if keep_unreadable:
-            named = kind or formats.by_suffix(path) or (None, None)
-            return InputFile(number, path, 0, 0, named[0] or "text", named[1])
+            return InputFile(number, path, 0, 0, kind[0] or "text", kind[1])
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from error
-    return InputFile(number, path, status.st_size, status.st_mtime_ns, str(kind[0]), kind[1])
+
+
+def _told_by_content(file: InputFile) -> InputFile:
+    """Fill in what the name of a file does not say, by its first bytes."""
+    if file.compression is None:
+        file = dataclasses.replace(file, compression=formats.compression_of(_head(file)))
+    return dataclasses.replace(file, format=formats.format_of(_head(file)))
+
+
+def _head(file: InputFile) -> bytes:
+    """Return the first bytes of what a file holds; damage shows when it is read in earnest."""
+    source = open_source(file, look=True)
+    try:
+        return source.read(formats.HEAD_BYTES)
+    except InputError:
+        return b""
+    finally:
+        source.close()
 
 
 def _object_input(number: int, data: Any) -> InputFile:  # noqa: ANN401
@@ -212,7 +225,7 @@ def _check_unique(files: list[InputFile]) -> None:
             raise OptionError(
                 f"given twice, by source {seen[key].source} and source {file.source}",
                 where=file.path,
-                hint="name every file once; weights repeat a source",
+                hint="name every file once; PackedDataset repeats outputs by weight",
             )
         seen[key] = file
 

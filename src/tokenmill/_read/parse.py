@@ -210,7 +210,7 @@ MESSAGES = {
     "bad_utf8": "not UTF-8",
     "lone_surrogate": "half of a surrogate pair, which no text can hold",
     "empty_text": "the text is empty",
-    "bad_row": "not as many fields as the head has",
+    "bad_row": "not as many fields as the head has, or a quote that is never closed",
 }
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from tokenmill._errors import MissingDependency
+from tokenmill._errors import InputError, MissingDependency, TokenmillError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(::|://)")
 
@@ -16,10 +20,26 @@ def is_remote(path: str) -> bool:
     return _URL.match(path) is not None
 
 
+@contextmanager
+def asking(path: str) -> Iterator[None]:
+    """Turn what the library behind a URL raises, which may be anything, into an InputError."""
+    try:
+        yield
+    except (TokenmillError, OSError, ImportError):
+        raise
+    except Exception as error:
+        if not is_remote(path):
+            raise
+        problem = f"cannot be read: {type(error).__name__}: {error}"
+        hint = "is the address right, and may this machine reach it?"
+        raise InputError(problem, path=path, hint=hint) from error
+
+
 def open_remote(url: str) -> BinaryIO:
     """Open a URL for reading."""
     system, path = file_system(url)
-    return cast("BinaryIO", system.open(path, "rb"))
+    with asking(url):
+        return cast("BinaryIO", system.open(path, "rb"))
 
 
 def file_system(url: str) -> tuple[Any, str]:
@@ -27,7 +47,8 @@ def file_system(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs  # noqa: PLC0415
 
-        return cast("tuple[Any, str]", url_to_fs(url))
+        with asking(url):
+            return cast("tuple[Any, str]", url_to_fs(url))
     except ImportError as error:  # fsspec itself, or what it needs for this kind of URL
         raise MissingDependency(
             f"needed to read {url}: {error}", name="fsspec", hint="pip install 'tokenmill[remote]'"

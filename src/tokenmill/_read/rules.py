@@ -48,6 +48,12 @@ class ReadRules:
                 raise OptionError(f"expected 1 or more, got {getattr(self, name)}", where=name)
         if not self.text_mode:
             raise OptionError('expected "file", "line" or a separator, got ""', where="text_mode")
+        if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise OptionError(
+                f"expected one character, got {self.delimiter!r}",
+                where="delimiter",
+                hint="a tab is $'\\t' in a shell",
+            )
         if self.field == "":
             raise OptionError("expected the name of a field, got nothing", where="field")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import InputError
+from tokenmill._errors import InputError, TokenmillError
 from tokenmill._read.codecs import open_codec
-from tokenmill._read.remote import is_remote, open_remote
+from tokenmill._read.remote import asking, is_remote, open_remote
+from tokenmill._read.stdin import STDIN, open_stdin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +26,9 @@ _PADDED = frozenset({"gz", "xz"})
 class PlainSource:
     """A file as it is. `position` is the next byte; what is read counts as consumed."""
 
-    def __init__(self, input_file: InputFile) -> None:
+    def __init__(self, input_file: InputFile, *, look: bool = False) -> None:
         self._input = input_file
-        self._file = open_bytes(input_file)
+        self._file: Any = open_bytes(input_file, look=look)
         self.position = 0
 
     def read(self, size: int) -> bytes:
@@ -81,9 +81,9 @@ class PlainSource:
 class CompressedSource:
     """A compressed file of one member or many; `position` counts decompressed bytes."""
 
-    def __init__(self, input_file: InputFile) -> None:
+    def __init__(self, input_file: InputFile, *, look: bool = False) -> None:
         self._input = input_file
-        self._raw = PlainSource(input_file)
+        self._raw = PlainSource(input_file, look=look)
         self._codec = open_codec(str(input_file.compression))
         self._decoder: Any = None
         self._pending = b""
@@ -174,17 +174,17 @@ class CompressedSource:
 Source = PlainSource | CompressedSource
 
 
-def open_source(input_file: InputFile) -> PlainSource | CompressedSource:
-    """Open an input for reading from its first byte on."""
+def open_source(input_file: InputFile, *, look: bool = False) -> PlainSource | CompressedSource:
+    """Open an input for reading from its first byte on; `look` leaves stdin as it is."""
     if input_file.compression is None:
-        return PlainSource(input_file)
-    return CompressedSource(input_file)
+        return PlainSource(input_file, look=look)
+    return CompressedSource(input_file, look=look)
 
 
-def open_bytes(input_file: InputFile) -> BinaryIO:
+def open_bytes(input_file: InputFile, *, look: bool = False) -> Any:  # noqa: ANN401 -- it has `read` and `close`
     """Open the file itself, and check that it is the one that was listed."""
-    if input_file.path == "-":
-        return sys.stdin.buffer
+    if input_file.path == STDIN:
+        return open_stdin(look=look)
     with reading(input_file, None):
         if is_remote(input_file.path):
             return open_remote(input_file.path)
@@ -205,8 +205,9 @@ def open_bytes(input_file: InputFile) -> BinaryIO:
 def reading(input_file: InputFile, offset: int | None) -> Iterator[None]:
     """Turn what the system says into an InputError with its place."""
     try:
-        yield
-    except InputError:
+        with asking(input_file.path):
+            yield
+    except TokenmillError:
         raise
     except OSError as error:
         raise InputError(

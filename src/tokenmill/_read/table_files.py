@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from contextlib import contextmanager
 from itertools import islice
@@ -12,8 +11,10 @@ import pyarrow as pa
 
 from tokenmill._errors import InputError, OptionError
 from tokenmill._read.columns import BadRow, find_column
-from tokenmill._read.remote import is_remote, open_remote
+from tokenmill._read.csv_rows import CsvRows, OddRow
+from tokenmill._read.remote import asking, is_remote, open_remote
 from tokenmill._read.sources import open_bytes, open_source
+from tokenmill._read.stdin import STDIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
 
 _MAX_ROWS = 1 << 16
 _PIECE_ROWS = 1000  # of a dataset
+_ARROW_FILE = b"ARROW1"
+_ARROW_HEAD = 8  # with its padding
 DELIMITERS = {"csv": ",", "tsv": "\t"}
-_MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
 
 
 class Opened:
@@ -107,6 +109,7 @@ class ArrowTable(Opened):
 
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
+        self._given = 0  # batches
         self._source, self._reader = open_arrow(input_file)
         with _closing_on_error(self._source):
             self._column = find_column(self._reader.schema, field, input_file.path)
@@ -115,10 +118,20 @@ class ArrowTable(Opened):
         """Yield the text column of each batch."""
         if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
             for i in range(self._reader.num_record_batches):
+                self._given = i + 1
                 yield 0, column_of(self._reader.get_batch(i), self._column)
         else:
             for batch in self._reader:
                 yield 0, column_of(batch, self._column)
+
+    def consumed(self, rows: int, *, is_done: bool) -> int:
+        """Return what was read of the file: of one that is mapped, the share of its batches."""
+        if is_done:
+            return super().consumed(rows, is_done=True)
+        if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
+            return int(self._input.size * self._given // max(self._reader.num_record_batches, 1))
+        is_mapped = isinstance(self._source, pa.MemoryMappedFile)
+        return int(self._source.tell() if is_mapped else self._source.consumed)
 
     def close(self) -> None:
         """Close the file."""
@@ -143,11 +156,13 @@ class CsvTable(Opened):
         values: list[Any] = []
         size = 0
         for row in self._rows:
-            if len(row) == len(self._head):
+            if isinstance(row, OddRow):
+                values.append(BadRow(row, row.reason))
+            elif len(row) == len(self._head):
                 values.append(row[self._number].encode("utf-8", "surrogateescape"))
                 size += len(values[-1])
             else:
-                values.append(BadRow(len(self._head), row))
+                values.append(BadRow(row))
             if size >= self._rules.block_bytes or len(values) == _MAX_ROWS:
                 yield 0, values
                 values, size = [], 0
@@ -219,10 +234,11 @@ def _closing_on_error(opened: Any) -> Iterator[None]:  # noqa: ANN401 -- whateve
 
 
 class SourceFile(io.RawIOBase):
-    """A source as the file object that other libraries want."""
+    """A source as the file object that other libraries want; `head` was read from it before."""
 
-    def __init__(self, source: Any) -> None:  # noqa: ANN401 -- a PlainSource or CompressedSource
+    def __init__(self, source: Any, head: bytes = b"") -> None:  # noqa: ANN401 -- a PlainSource or CompressedSource
         self._source = source
+        self._head = head
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -230,7 +246,8 @@ class SourceFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:  # noqa: ANN401 -- a buffer
         """Fill a buffer."""
-        data = self._source.read(len(buffer))
+        data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        data = data or self._source.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
@@ -239,35 +256,44 @@ def open_parquet(input_file: InputFile) -> Any:  # noqa: ANN401 -- pyarrow has n
     """Open a Parquet file that is still the one that was listed."""
     import pyarrow.parquet  # noqa: PLC0415 -- not part of `import pyarrow`
 
-    _refuse_compressed(input_file)
+    _refuse_stream(input_file)
     open_bytes(input_file).close()
     remote = is_remote(input_file.path)
     file = open_remote(input_file.path) if remote else input_file.path
+    with asking(input_file.path):
+        try:
+            return pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
+        except (pa.ArrowException, OSError) as error:
+            raise damaged(input_file, error) from error
+
+
+def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
+    """Open an Arrow file or stream: what to close, and its reader.
+
+    What cannot be mapped is read front to back: an Arrow file is a stream behind eight bytes.
+    """
+    in_place = input_file.compression is None and not is_remote(input_file.path)
     try:
-        return pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
+        if in_place and input_file.path != STDIN:
+            open_bytes(input_file).close()
+            mapped: Any = pa.memory_map(input_file.path)
+            is_file = mapped.read(len(_ARROW_FILE)) == _ARROW_FILE
+            mapped.seek(0)
+            return mapped, pa.ipc.open_file(mapped) if is_file else pa.ipc.open_stream(mapped)
+        source = open_source(input_file, look=look)
+        head = source.read(_ARROW_HEAD)
+        file = SourceFile(source, b"" if head.startswith(_ARROW_FILE) else head)
+        return source, pa.ipc.open_stream(pa.PythonFile(file, mode="r"))
     except (pa.ArrowException, OSError) as error:
         raise damaged(input_file, error) from error
 
 
-def open_arrow(input_file: InputFile) -> tuple[Any, Any]:
-    """Open an Arrow file or stream: what to close, and its reader."""
-    open_bytes(input_file).close()
-    if input_file.compression is not None or is_remote(input_file.path):
-        source: Any = open_source(input_file)
-        return source, pa.ipc.open_stream(pa.PythonFile(SourceFile(source), mode="r"))
-    source = pa.memory_map(input_file.path)
-    is_file = source.read(6) == b"ARROW1"
-    source.seek(0)
-    return source, pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
-
-
 def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:  # noqa: ANN401
     """Yield the rows of a CSV file; bytes that are no UTF-8 survive as lone surrogates."""
-    csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))
     file = io.BufferedReader(SourceFile(source), 1 << 20)
     text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
     delimiter = rules.delimiter or DELIMITERS[input_file.format]
-    return (row for row in csv.reader(text, delimiter=delimiter) if row)
+    return iter(CsvRows(text, delimiter, rules.max_line_bytes))
 
 
 def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyarrow has no types
@@ -278,7 +304,13 @@ def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyar
     return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column
 
 
-def _refuse_compressed(input_file: InputFile) -> None:
+def _refuse_stream(input_file: InputFile) -> None:
+    if input_file.path == STDIN:
+        raise InputError(
+            "a Parquet file cannot be read from a pipe: its table of contents is its end",
+            path=input_file.path,
+            hint="name the file",
+        )
     if input_file.compression is not None:
         raise InputError(
             "a Parquet file inside a compressed one cannot be read in parts",

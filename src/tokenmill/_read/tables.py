@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tokenmill._read.blocks import BadRecord, Place, RawPart
 from tokenmill._read.columns import is_text
+from tokenmill._read.remote import asking
 from tokenmill._read.sources import open_source
 from tokenmill._read.table_files import (
     DELIMITERS,
@@ -55,13 +56,14 @@ class TableReader:
     def read(self, size: int) -> RawPart | None:
         """Return rows of about `size` bytes."""
         while self._piece is None or not len(self._piece):
-            try:
-                self._group, self._piece = next(self._pieces)
-            except StopIteration:
+            with asking(self._input.path):
+                try:
+                    self._group, self._piece = next(self._pieces, (self._group, None))
+                except (pa.ArrowException, csv.Error, OSError) as error:
+                    raise damaged(self._input, error) from error
+            if self._piece is None:
                 self.is_done = True
                 return None
-            except (pa.ArrowException, csv.Error, OSError) as error:
-                raise damaged(self._input, error) from error
             skipped = min(self._skip, len(self._piece))
             self._piece = self._piece[skipped:]
             self._skip -= skipped
@@ -129,7 +131,7 @@ def table_fields(input_file: InputFile, rules: ReadRules) -> dict[str, bool]:
     if input_file.format == "dataset":
         return _object_fields(input_file.data)
     if input_file.format in DELIMITERS:
-        source = open_source(input_file)
+        source = open_source(input_file, look=True)
         try:
             return dict.fromkeys(next(csv_rows(source, input_file, rules), []), True)
         finally:
@@ -139,7 +141,7 @@ def table_fields(input_file: InputFile, rules: ReadRules) -> dict[str, bool]:
         schema = parquet.schema_arrow
         parquet.close()
     else:
-        source, reader = open_arrow(input_file)
+        source, reader = open_arrow(input_file, look=True)
         schema = reader.schema
         source.close()
     return {column.name: is_text(column.type) for column in schema}
@@ -157,7 +159,7 @@ def _object_fields(data: Any) -> dict[str, bool]:  # noqa: ANN401
         if isinstance(row, (str, bytes)):
             fields["text"] = True
             continue
-        for name in row:
+        for name in row if isinstance(row, Mapping) else ():
             fields[name] = fields.get(name, False) or isinstance(row[name], (str, bytes))
     # A generator would lose the rows that were looked at.
     return fields if hasattr(data, "__getitem__") else {"text": True}

@@ -8,7 +8,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard
 from tokenmill._write.body import file_size
-from tokenmill._write.format import Extras, Format, check_signed, check_size, stem
+from tokenmill._write.format import Extras, Format, Runs, check_signed, check_size, stem
 from tokenmill._write.stream import Stream
 from tokenmill._write.writer import ShardWriter, cast
 
@@ -55,11 +55,7 @@ class _TableFormat(Format):
         file_size(path)
         try:
             for column in self.columns(path):
-                if column.type != pa.list_(pa.int32()):
-                    raise ValueError(f"input_ids is {column.type}")
-                column.validate(full=True)  # pyarrow ends the process at offsets that are wrong
-                ids = column.flatten().to_numpy(zero_copy_only=False)
-                yield from cast(ids, np.dtype(dtype))
+                yield from cast(_ids_of(column), np.dtype(dtype))
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             raise CorruptShard(f"no table of rows: {error}", path=path) from error
 
@@ -107,6 +103,11 @@ class Arrow(_TableFormat):
 
     name = "arrow"
 
+    def id_bytes(self, dtype: str) -> int:
+        """Return how many bytes an id takes."""
+        del dtype
+        return INT32.itemsize
+
     def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401
         """Return a writer of record batches."""
         import pyarrow as pa  # noqa: PLC0415
@@ -120,6 +121,32 @@ class Arrow(_TableFormat):
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             for batch in range(reader.num_record_batches):
                 yield reader.get_batch(batch)["input_ids"]
+
+    def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
+        """Map the ids of each batch."""
+        del dtype
+        import pyarrow as pa  # noqa: PLC0415
+
+        path = folder / self.file_names(number, split)[0]
+        file_size(path)
+        try:
+            columns = list(self.columns(path))
+            runs = [_ids_of(column) for column in columns]
+        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+            raise CorruptShard(f"no table of rows: {error}", path=path) from error
+        rows = np.array([len(column) for column in columns], np.int64)
+        return Runs(np.cumsum(rows) - rows, runs)
+
+
+def _ids_of(column: Any) -> NDArray[Any]:  # noqa: ANN401 -- pyarrow's
+    """Return the ids of a column of rows, without a copy."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if column.type != pa.list_(pa.int32()):
+        raise ValueError(f"input_ids is {column.type}")
+    column.validate(full=True)  # pyarrow ends the process at offsets that are wrong
+    ids: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=True)
+    return ids
 
 
 class _TableWriter(ShardWriter):

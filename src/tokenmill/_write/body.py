@@ -42,6 +42,10 @@ class BodyFormat(Format):
         """Return the number type in the file for ids of a type."""
         return np.dtype("<u2" if dtype == "uint16" else "<u4")
 
+    def id_bytes(self, dtype: str) -> int:
+        """Return how many bytes an id takes."""
+        return self.stored_dtype(dtype).itemsize
+
     def head(self, shape: ShardShape) -> bytes:
         """Return what stands before the first id."""
         del shape

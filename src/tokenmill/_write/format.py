@@ -43,11 +43,13 @@ class ShardFacts:
     files: tuple[FileRecord, ...]
     digest: str = ""  # xxh64 of the first file, in formats that publish it
 
-    @classmethod
-    def from_dict(cls, facts: dict[str, Any]) -> ShardFacts:
-        """Undo `dataclasses.asdict`, as a record in JSON gives it back."""
-        files = tuple(FileRecord(**file) for file in facts["files"])
-        return cls(**{**facts, "files": files})
+
+@dataclass(frozen=True)
+class Runs:
+    """A shard's ids, mapped: runs of whole rows, and the number of each run's first row."""
+
+    first_rows: NDArray[np.int64]
+    ids: Sequence[NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -106,6 +108,17 @@ class Format(ABC):
         del folder, number, dtype, split
         return None
 
+    def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
+        """Map a shard's ids where they lie in several runs, for rows to be read by number."""
+        ids = self.map_ids(folder, number, dtype=dtype, split=split)
+        if ids is None:
+            raise OptionError(
+                "its shards cannot be mapped into memory",
+                where=self.name,
+                hint="pack another format beside it, or run `tokenmill convert`",
+            )
+        return Runs(np.zeros(1, np.int64), (ids,))
+
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
         """Write the files that speak of all shards; may be repeated."""
         del folder, shards
@@ -128,6 +141,10 @@ class Format(ABC):
                 where=self.name,
                 hint="give a pad id, or drop the tail",
             )
+
+    def id_bytes(self, dtype: str) -> int:
+        """Return about how many bytes an id takes."""
+        return 2 if dtype == "uint16" else 4
 
     def stored_length(self, shape: ShardShape) -> int | None:
         """Return the length that every stored row has, None where rows differ."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,11 +12,11 @@ import xxhash
 
 from tokenmill._errors import CorruptShard
 from tokenmill._write.body import BodyFormat, BodyWriter, Run, file_size, read_head, table
-from tokenmill._write.format import Extras, check_size, in_split, write_indices
+from tokenmill._write.format import Extras, Runs, check_size, in_split, write_indices
 from tokenmill._write.writer import ShardWriter, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -85,9 +86,18 @@ class Mds(BodyFormat):
         """Give the ids back, some at a time."""
         path = folder / self.file_names(number, split)[0]
         if _read_description(path, dtype)["column_sizes"] == [None]:
-            yield from _read_samples(path, self.stored_dtype(dtype))
+            samples = _Samples(path, self.stored_dtype(dtype))
+            yield from (samples[number] for number in range(len(samples)))
         else:
             yield from super().read_shard(folder, number, dtype=dtype, split=split)
+
+    def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
+        """Map the ids; rows of their own lengths are runs of their own."""
+        path = folder / self.file_names(number, split)[0]
+        if _read_description(path, dtype)["column_sizes"] != [None]:
+            return super().map_runs(folder, number, dtype=dtype, split=split)
+        samples = _Samples(path, self.stored_dtype(dtype))
+        return Runs(np.arange(len(samples)), samples)
 
     def _offsets(self, shape: ShardShape) -> NDArray[np.int64]:
         lengths = self.stored_lengths(shape)
@@ -195,12 +205,21 @@ def _read_description(path: Path, dtype: str) -> dict[str, Any]:
     return dict(found)
 
 
-def _read_samples(path: Path, dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    offsets = _read_offsets(path)
-    data = table(path, "u1", 0, file_size(path))
-    for begin, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
-        code = int(data[begin + 4]) & 3
-        values = data[begin + 5 + (1 << code) : end]
-        if len(values) % dtype.itemsize:
-            raise CorruptShard(f"the sample at byte {begin} has no whole ids", path=path)
-        yield np.frombuffer(values, dtype)
+class _Samples(Sequence["NDArray[Any]"]):
+    """The ids of each sample of a shard with rows of their own lengths, mapped."""
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        self._path, self._dtype = path, dtype
+        self._offsets = _read_offsets(path)
+        self._data = table(path, "u1", 0, file_size(path))
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, number: Any) -> Any:  # noqa: ANN401 -- an int, as nobody asks for slices
+        begin, end = self._offsets[number : number + 2].tolist()
+        code = int(self._data[begin + 4]) & 3
+        values = self._data[begin + 5 + (1 << code) : end]
+        if len(values) % self._dtype.itemsize:
+            raise CorruptShard(f"the sample at byte {begin} has no whole ids", path=self._path)
+        return np.frombuffer(values, self._dtype)

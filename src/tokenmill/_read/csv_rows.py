@@ -1,0 +1,87 @@
+"""Rows of CSV: what is too long for a row is read past and not held."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from tokenmill._read.blocks import RAW_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+_MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
+_SKIP = 1 << 20  # characters that are read past at once
+# Behind the last line; no bytes are read as this, whether they are UTF-8 or not.
+_END = "\ud800"
+
+
+class OddRow(list[str]):
+    """A row that is none; by default one that begins a quote which nothing closes."""
+
+    reason = "bad_row"
+
+
+class LongRow(OddRow):
+    """The beginning of a row that is too long."""
+
+    reason = "too_long"
+
+
+class _TooLong(Exception):  # noqa: N818 -- what the lines tell the rows, and nobody else
+    pass
+
+
+class CsvRows:
+    """Iterates over the rows of a text; none has more than `longest` characters."""
+
+    def __init__(self, text: TextIO, delimiter: str, longest: int) -> None:
+        csv.field_size_limit(max(csv.field_size_limit(), _MAX_FIELD))
+        self._text = text
+        self._delimiter = delimiter
+        self._longest = longest
+        self._begin = ""
+        self._line = ""
+        self._size = self._quotes = 0  # of the row that is being read
+
+    def __iter__(self) -> Iterator[list[str]]:
+        is_over = False
+        while not is_over:
+            try:
+                yield from self._rows()
+                is_over = True
+            except _TooLong:
+                is_over = not self._read_past()
+                yield (OddRow if is_over else LongRow)((self._begin,))
+                self._size = self._quotes = 0
+
+    def _rows(self) -> Iterator[list[str]]:
+        for row in csv.reader(self._lines(), delimiter=self._delimiter):
+            self._size = self._quotes = 0
+            if row and row[-1].endswith(_END):
+                if row != [_END]:
+                    yield OddRow((*row[:-1], row[-1].removesuffix(_END)))
+            elif row:
+                yield row
+
+    def _lines(self) -> Iterator[str]:
+        while line := self._text.readline(self._longest + 1):
+            if not self._size:
+                self._begin = line[:RAW_BYTES]
+            self._size += len(line)
+            self._quotes += line.count('"')
+            if self._size > self._longest:
+                self._line = line
+                raise _TooLong
+            yield line
+        yield _END
+
+    def _read_past(self) -> bool:
+        """Go to the end of the row, a line behind which every quote is closed; False: none is."""
+        while self._quotes % 2 or not self._line.endswith(("\n", "\r")):
+            self._line = self._text.readline(_SKIP)
+            if not self._line:
+                return self._quotes % 2 == 0
+            self._quotes += self._line.count('"')
+        return True
