@@ -10,6 +10,7 @@ import random
 import re
 import sys
 import unicodedata
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -35,7 +36,6 @@ from tokenmill.cuda import REASONS, GpuTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.cuda.conftest import Bench
 
@@ -124,6 +124,11 @@ def test_every_reason_has_words_and_a_way_out() -> None:
         assert words.way_out
     assert set(REASONS) == {*WHOLE, *DOCUMENT}
     assert set(FLAGS) < set(DOCUMENT)
+
+
+def test_the_guide_names_every_reason() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "gpu.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE) == [*WHOLE, *DOCUMENT]
 
 
 def test_flags_are_those_of_the_kernels() -> None:
