@@ -178,7 +178,7 @@ def make(folder: Path) -> ModuleType:
 
     cupy = ModuleType("cupy")
     runtime = SimpleNamespace(
-        CUDARuntimeError=CudaError, getDeviceCount=lambda: 1, memGetInfo=lambda: (1 << 30, 1 << 31),
+        CUDARuntimeError=CudaError, getDeviceCount=lambda: 1,
         memcpyAsync=copy_memory, memcpyHostToDevice=HOST_TO_DEVICE, memoryTypeHost=1,
         memcpyDeviceToHost=DEVICE_TO_HOST, memcpyDeviceToDevice=DEVICE_TO_DEVICE,
         pointerGetAttributes=attributes_of,
@@ -186,6 +186,7 @@ def make(folder: Path) -> ModuleType:
     members = {
         "cuda": SimpleNamespace(
             runtime=runtime, compiler=SimpleNamespace(CompileException=CompileError),
+            nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)),
             Device=Device, Stream=Stream, Event=Event, alloc_pinned_memory=alloc_pinned,
             get_current_stream=lambda: Stream.now[-1],
         ),
@@ -193,7 +194,6 @@ def make(folder: Path) -> ModuleType:
         "zeros": empty,
         "empty": empty,
         "asarray": lambda array: array,
-        "get_default_memory_pool": lambda: SimpleNamespace(free_bytes=lambda: 5),
     }  # fmt: skip
     for name, value in members.items():
         setattr(cupy, name, value)

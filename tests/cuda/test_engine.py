@@ -10,21 +10,24 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.conftest import alphabet, small_definition
+from tests.cuda.conftest import Bench
 from tests.cuda.devices import HostDevice, Stream
 from tests.cuda.shim import build
-from tests.cuda.tokenizers_small import random_texts
+from tests.cuda.tokenizers_small import random_texts, write
 
-from tokenmill import DtypeError, EncodeError, InvalidUtf8, OptionError, TokenBatch
+from tokenmill import DtypeError, EncodeError, InvalidUtf8, OptionError, TokenBatch, Tokenizer
 from tokenmill._cuda.engine import Job
+from tokenmill._cuda.ring import SLOTS
 from tokenmill._cuda.texts import Part, slice_of
 from tokenmill._errors import DeviceError
 from tokenmill.cuda import FlatTexts, GpuTokenBatch, GpuTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
-    from tests.cuda.conftest import Bench
 
 TEXTS = random_texts(60)
 MISS_COUNT, BIN_COUNT, ID_COUNT = 0, 2, 12  # Counter in batch.h
@@ -293,6 +296,7 @@ def test_a_slice_of_a_part_keeps_its_texts() -> None:
         ([*TEXTS, "\udc80"], {}),
         (["hello", "no <s> here"], {"special_in_text": "raise"}),
         (["hello", 7], {}),
+        (["hello", memoryview(b"world")[::2]], {}),
         ([None], {}),
         (pa.array(["hello", None]), {}),
         (pa.array([1, 2]), {}),
@@ -323,10 +327,117 @@ def test_wrong_options_are_refused(gpu: GpuTokenizer, plain: Bench) -> None:
         gpu.encode_batch(FlatTexts(b"abc", [0, 4]))
     with pytest.raises(OptionError, match="rise"):
         gpu.encode_batch(FlatTexts(b"abc", [0, 2, 1]))
-    with pytest.raises(OptionError, match="batch_bytes"):
-        plain.gpu(batch_bytes=0)
+    for name, wrong in (
+        ("batch_bytes", 0), ("table_bits", 9), ("table_bits", 27), ("table_bits", 12.0),
+        ("max_memory", "1G"), ("max_memory", -1), ("device", "cuda:0"), ("device", None),
+    ):  # fmt: skip
+        with pytest.raises(OptionError, match=name):
+            GpuTokenizer(plain.tokenizer, **cast("Any", {name: wrong}))
     with pytest.raises(OptionError, match="at least one"):
         plain.several(0)
+    with pytest.raises(OptionError, match=r"tokenmill\.Tokenizer, got str"):
+        GpuTokenizer("tokenizer.json")
+
+
+def test_dtypes_are_given_as_numpy_takes_them(gpu: GpuTokenizer) -> None:
+    for dtype in (np.uint16, np.dtype("uint16"), "u2"):
+        assert gpu.encode_batch(["hello"], dtype=cast("Any", dtype)).ids.dtype == np.uint16
+    with pytest.raises(DtypeError, match="'uint32', 'uint16', got 'int32'"):
+        gpu.encode_host(b"hello", [0, 5], dtype=cast("Any", "int32"))
+
+
+@pytest.mark.parametrize(
+    ("data", "offsets", "problem"),
+    [
+        (np.array([104, 101]), [0, 2], "items of 8 bytes"),
+        (np.zeros(8, np.uint8)[::2], [0, 2], "with gaps"),
+        ("hello", [0, 5], "got str"),
+        (b"hello", [0, 2.5], "whole numbers"),
+        (b"hello", None, "whole numbers"),
+        (b"hello", [[0, 5]], "whole numbers"),
+        (b"hello", [], "whole numbers"),
+        (b"hello", [-1, 5], "rise up to 5"),
+    ],
+)
+def test_flat_texts_are_bytes_and_whole_numbers(
+    gpu: GpuTokenizer, data: Any, offsets: Any, problem: str
+) -> None:
+    with pytest.raises(OptionError, match=problem):
+        gpu.encode_batch(FlatTexts(data, offsets))
+
+
+def test_memory_for_ids_must_be_a_row_to_write_to(gpu: GpuTokenizer) -> None:
+    room = np.zeros((4, 9), np.uint32)
+    for out in ([0] * 9, np.zeros(9, np.int32), room, room[:, 0], np.frombuffer(bytes(36), "u4")):
+        with pytest.raises(DtypeError, match="out"):
+            gpu.encode_host(b"hello", [0, 5], out=cast("Any", out))
+    assert not room.any()
+
+
+@pytest.mark.parametrize("output", ["device", "host"])
+def test_after_a_batch_too_large_for_the_memory_smaller_ones_work(
+    plain: Bench, output: Any
+) -> None:
+    gpu = plain.gpu()
+    device = device_of(gpu)
+    wanted = plain.tokenizer.encode_batch(TEXTS)
+    assert gpu.encode_batch(TEXTS, output=output).to_host() == wanted
+    room, device.memory = device.memory, 30 << 20  # enough for some of the buffers, not for all
+    with pytest.raises(DeviceError, match="no room") as caught:
+        gpu.encode_batch(["hello world " * 200_000], output=output)
+    assert caught.value.reason == "out_of_memory"
+    device.memory = room
+    for _ in range(2):
+        assert gpu.encode_batch(TEXTS, output=output).to_host() == wanted
+        assert gpu.encode_batch(TEXTS).to_host() == wanted
+
+
+def test_all_slots_together_stay_within_the_memory(plain: Bench) -> None:
+    most = plain.gpu()._engine.memory_for(1 << 20, 1 + SLOTS)
+    gpu = plain.gpu(max_memory=most)
+    texts = ["hello world " * 80_000] * (SLOTS + 1)
+    assert gpu.encode_batch(texts[:1]).to_host() == plain.tokenizer.encode_batch(texts[:1])
+    found = gpu.encode_batch(texts, output="host")
+    assert not found.fallbacks
+    assert found.to_host() == plain.tokenizer.encode_batch(texts)
+    assert gpu._ring is not None
+    slots = [gpu._slot, *(lane.slot for lane in gpu._ring._lanes if lane is not None)]
+    assert len(slots) == 1 + SLOTS
+    held = sum(array.nbytes for array in gpu._engine._work.values())
+    held += sum(slot.text.nbytes + slot.ids.nbytes for slot in slots if slot is not None)
+    assert 0.9 * most < held <= most
+
+
+def test_documents_with_bytes_that_are_no_tokens_leave_the_others_alone(
+    tmp_path: Path, kernel_folder: Path
+) -> None:
+    definition = small_definition()
+    vocab = definition["model"]["vocab"]
+    missing = alphabet()[0xAD]  # the last byte of the character below
+    definition["model"]["vocab"] = {t: i for t, i in vocab.items() if t != missing}
+    bench = Bench(Tokenizer.load(write(tmp_path, definition)), kernel_folder)
+    gpu = bench.gpu(table_bits=16)
+    texts = ["hello", "\u4e2d", "hello world " * 900, "\u4e2d\u6587 \u4e2d", "1234", ""] * 3
+    wanted = bench.tokenizer.encode_batch(texts)  # the long ones go on from tile to tile
+    for _ in range(3):  # the table has learnt such words by then
+        found = gpu.encode_batch(texts)
+        assert found.fallbacks == {"added_token": 6}
+        assert found.to_host() == wanted
+
+
+def test_what_stands_around_texts_is_found_without_common_letters(
+    tmp_path: Path, kernel_folder: Path
+) -> None:
+    definition = small_definition()
+    vocab = definition["model"]["vocab"]
+    definition["model"]["merges"] = []
+    missing = {*"abcdefghij", *(token for token in vocab if len(token) > 1)}
+    definition["model"]["vocab"] = {t: i for t, i in vocab.items() if t not in missing}
+    bench = Bench(Tokenizer.load(write(tmp_path, definition)), kernel_folder)
+    gpu = bench.gpu()
+    for texts in (["", "k", "lm"], TEXTS):
+        wanted = bench.tokenizer.encode_batch(texts, add_special_tokens=True)
+        assert gpu.encode_batch(texts, add_special_tokens=True).to_host() == wanted
 
 
 class Faulty(HostDevice):

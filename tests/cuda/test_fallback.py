@@ -10,8 +10,9 @@ import random
 import re
 import sys
 import unicodedata
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from tokenmill import DeviceError, OptionError, Tokenizer, _core
 from tokenmill._cuda import choose
 from tokenmill._cuda.backend import CupyBackend, connect_cupy
 from tokenmill._cuda.reasons import DOCUMENT, FLAGS, WHOLE, device_error, reason_of
+from tokenmill._cuda.ring import SLOTS
 from tokenmill._cuda.source import KERNELS, header_folder, kernel_text
 from tokenmill._cuda.support import (
     added_prefixes,
@@ -34,7 +36,6 @@ from tokenmill.cuda import REASONS, GpuTokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tests.cuda.conftest import Bench
 
@@ -66,7 +67,11 @@ class CudaError(RuntimeError):
 
 
 def fake_cupy(
-    devices: int = 1, capability: str = "90", status: int = 0, compile_error: str = ""
+    devices: int = 1,
+    capability: str = "90",
+    status: int = 0,
+    compile_error: str = "",
+    compiler: int = 13,
 ) -> ModuleType:
     """Make a module that answers the questions that are asked before any work is done."""
 
@@ -97,10 +102,18 @@ def fake_cupy(
 
         return SimpleNamespace(compile=refuse if compile_error else lambda: None)
 
+    def version() -> tuple[int, int]:
+        if not compiler:
+            raise RuntimeError("No such file: libnvrtc.so.13")
+        return compiler, 0
+
     cupy = ModuleType("cupy")
-    runtime = SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CudaError)
-    compiler = SimpleNamespace(CompileException=CompileError)
-    cupy.cuda = SimpleNamespace(runtime=runtime, compiler=compiler, Device=Device)  # type: ignore[attr-defined]
+    cupy.cuda = SimpleNamespace(  # type: ignore[attr-defined]
+        runtime=SimpleNamespace(getDeviceCount=count, CUDARuntimeError=CudaError),
+        compiler=SimpleNamespace(CompileException=CompileError),
+        nvrtc=SimpleNamespace(getVersion=version),
+        Device=Device,
+    )
     cupy.RawModule = compile_it  # type: ignore[attr-defined]
     return cupy
 
@@ -111,6 +124,11 @@ def test_every_reason_has_words_and_a_way_out() -> None:
         assert words.way_out
     assert set(REASONS) == {*WHOLE, *DOCUMENT}
     assert set(FLAGS) < set(DOCUMENT)
+
+
+def test_the_guide_names_every_reason() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "gpu.md").read_text()
+    assert re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE) == [*WHOLE, *DOCUMENT]
 
 
 def test_flags_are_those_of_the_kernels() -> None:
@@ -194,7 +212,9 @@ def test_a_device_that_is_none_is_refused(tokenizer: Tokenizer, device: Any) -> 
         (fake_cupy(status=100), 0, "no_device"),
         (fake_cupy(devices=0), 0, "no_device"),
         (fake_cupy(devices=2), 2, "no_device"),
-        (fake_cupy(capability="61"), 0, "cc_too_old"),
+        (fake_cupy(compiler=0), 0, "no_compiler"),
+        (fake_cupy(capability="61", compiler=12), 0, "cc_too_old"),
+        (fake_cupy(capability="70"), 0, "cc_too_old"),
         (fake_cupy(compile_error="line 7: no"), 0, "compile_failed"),
     ],
 )
@@ -214,11 +234,20 @@ def test_what_cupy_says_becomes_a_reason(
         assert batch == tokenizer.encode_batch(MUCH)
 
 
-def test_a_device_that_will_do_is_given_the_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(capability="100"))
+@pytest.mark.parametrize(("capability", "compiler"), [("100", 13), ("75", 13), ("70", 12)])
+def test_a_device_that_will_do_is_given_the_kernels(
+    monkeypatch: pytest.MonkeyPatch, capability: str, compiler: int
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(capability=capability, compiler=compiler))
     backend = connect_cupy(0)({"TM_FAMILY": 1})
     assert isinstance(backend, CupyBackend)
     assert (backend.name, backend.processors) == ("cuda:0", 7)
+
+
+def test_a_device_that_is_too_old_is_told_from_when_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(capability="72"))
+    with pytest.raises(DeviceError, match=r"it has 7\.2, and CUDA 13 begins with 7\.5.*cuda12"):
+        connect_cupy(0)
 
 
 def test_the_text_of_the_kernels_stands_alone() -> None:
@@ -235,12 +264,13 @@ def test_too_little_memory_is_a_reason(plain: Bench) -> None:
         plain.gpu(max_memory=1000)
     assert caught.value.reason == "out_of_memory"
     # With room for small batches alone, long documents go to the CPU.
-    enough = plain.gpu()._engine.memory_for(1 << 20)
+    enough = plain.gpu()._engine.memory_for(1 << 20, 1 + SLOTS)
     gpu = plain.gpu(max_memory=enough)
     texts = ["hello", "hello world " * 100_000]
-    found = gpu.encode_batch(texts)
-    assert found.fallbacks == {"long_document": 1}
-    assert found.to_host() == plain.tokenizer.encode_batch(texts)
+    for output in ("device", "host"):
+        found = gpu.encode_batch(texts, output=cast("Any", output))
+        assert found.fallbacks == {"long_document": 1}
+        assert found.to_host() == plain.tokenizer.encode_batch(texts)
 
 
 def definition(**changes: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Connect = Callable[[Mapping[str, int]], "Backend"]
 
-OLDEST = 70  # compute capability 7.0
+OLDEST = {12: "70", 13: "75"}  # compute capability, by the major version of the compiler
 _NO_MEMORY, _NO_DEVICE = 2, 100  # cudaErrorMemoryAllocation, cudaErrorNoDevice
 
 
@@ -145,9 +145,20 @@ def _check_device(cupy: Any, device: int) -> None:  # noqa: ANN401
         raise device_error(reason, str(error)) from error
     if not 0 <= device < count:
         raise device_error("no_device", f"asked for number {device} of {count}")
+    major = _compiler_major(cupy)
+    oldest = OLDEST.get(major, OLDEST[max(OLDEST)])
     capability = cupy.cuda.Device(device).compute_capability
-    if int(capability) < OLDEST:
-        raise device_error("cc_too_old", f"it has {capability[:-1]}.{capability[-1]}")
+    if int(capability) < int(oldest):
+        has, wanted = (f"{number[:-1]}.{number[-1]}" for number in (capability, oldest))
+        raise device_error("cc_too_old", f"it has {has}, and CUDA {major} begins with {wanted}")
+
+
+def _compiler_major(cupy: Any) -> int:  # noqa: ANN401
+    """Return the major version of NVRTC, which no wheel of CuPy brings along by itself."""
+    try:
+        return int(cupy.cuda.nvrtc.getVersion()[0])
+    except (ImportError, OSError, RuntimeError) as error:
+        raise device_error("no_compiler", str(error)) from error
 
 
 class CupyBackend:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.layout import BATCH, SPLICE, TABLES, fill, places
-from tokenmill._cuda.reasons import FLAGS, device_error
+from tokenmill._cuda.reasons import FLAGS
 from tokenmill._cuda.seeds import ROOM_FOR_CHARACTERS, seed_words
 from tokenmill._cuda.steps import (
     Capacity,
@@ -54,6 +54,7 @@ _PER_SLOT = ("doc_flags", "counters")
 _IN_BATCH, _IN_SPLICE = places(BATCH), places(SPLICE)
 _NUMBER = 8  # bytes of a field
 _DOCUMENTS = 1024  # a slot has room for that many at least
+_SLOT_BYTES = 5  # for each byte of text: itself, and an id
 
 
 def power_of_two(count: int, least: int = 1) -> int:
@@ -185,11 +186,9 @@ class Engine:
         *,
         words: WordCapacity | None = None,
         learn: bool = True,
-        max_memory: int | None = None,
         tile: int = 8192,
     ) -> None:
         self.backend = backend
-        self.max_memory = max_memory
         self._learn = learn
         self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
         self._base = Capacity(0, 0, backend.processors, tile)
@@ -206,27 +205,33 @@ class Engine:
         """Forget the words that were learnt; the ids are the same with them and without."""
         self._tables.forget()
 
-    def memory_for(self, size: int) -> int:
-        """Return the bytes that batches of that size take on the device, in one slot."""
+    def memory_for(self, size: int, slots: int) -> int:
+        """Return the bytes that batches of that size take on the device, in so many slots."""
         room = buffers(self._capacity(power_of_two(size, SMALLEST), _DOCUMENTS))
         work = sum(count * np.dtype(kind).itemsize for count, kind in room.values())
-        return work + 5 * power_of_two(size, SMALLEST)
+        return work + slots * _SLOT_BYTES * power_of_two(size, SMALLEST)
 
     def slot(self, size: int, documents: int) -> Slot:
         """Make a slot, and room for its work."""
         size, documents = power_of_two(size, SMALLEST), power_of_two(documents, _DOCUMENTS)
-        if self.max_memory is not None and self.memory_for(size) > self.max_memory:
-            needed = f"{self.memory_for(size) >> 20} MiB, and max_memory is less"
-            raise device_error("out_of_memory", needed)
-        if size > self._room.size:
-            self._work.clear()  # before the new ones are made: there may be no room for both
-            self._room = self._capacity(size, 0)
-            self._work = {
-                name: self.backend.zeros(*room)
-                for name, room in buffers(self._room).items()
-                if name not in _PER_SLOT
-            }
+        self._make_room(size)
         return Slot(self.backend, size, documents)
+
+    def _make_room(self, size: int) -> None:
+        """Make the buffers that batches of that size need, unless there are such."""
+        if size <= self._room.size:
+            return
+        # Before the new ones are made: there may be no memory for both. And if there is too little
+        # for the new ones, there are none, which the next batch must find like this.
+        self._work = {}
+        self._room = self._capacity(0, 0)
+        room = self._capacity(size, 0)
+        self._work = {
+            name: self.backend.zeros(*shape)
+            for name, shape in buffers(room).items()
+            if name not in _PER_SLOT
+        }
+        self._room = room
 
     def load(self, slot: Slot, part: Part, begin: int, end: int) -> None:
         """Bring documents of a part into a slot, or leave them where they are if that will do."""
@@ -306,6 +311,7 @@ class Engine:
 
     def _fill(self, slot: Slot, job: Job, place: Place | None) -> None:
         """Write both structs of a slot: what stays as it is once, the rest for every batch."""
+        self._make_room(slot.size)
         address = self.backend.address
         batch, splice = slot.host_struct[: len(BATCH)], slot.host_struct[len(BATCH) :]
         if slot.room is not self._room:

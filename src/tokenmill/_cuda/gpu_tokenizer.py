@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -12,7 +13,7 @@ from tokenmill._batch import TokenBatch
 from tokenmill._cuda.backend import connect_cupy
 from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Place, Slot
 from tokenmill._cuda.reasons import device_error
-from tokenmill._cuda.ring import Ring
+from tokenmill._cuda.ring import SLOTS, Ring
 from tokenmill._cuda.selftest import sample_texts
 from tokenmill._cuda.splice import (
     NO_FRAME,
@@ -104,8 +105,9 @@ class GpuTokenizer:
 
     `batch_bytes` is how much text is encoded at a time, `table_bits` the size of the word table
     (2 ** table_bits entries of 32 bytes), which learns words as they come if `learn` is true; what
-    it holds changes the speed alone. `max_memory` bounds the memory of buffers; documents that do
-    not fit are encoded by the CPU engine. DeviceError says why a device cannot be used.
+    it holds changes the speed alone. `max_memory` bounds the memory in which text is encoded,
+    tables and results left out; documents that do not fit are encoded by the CPU engine.
+    DeviceError says why a device cannot be used.
     """
 
     def __init__(
@@ -120,20 +122,23 @@ class GpuTokenizer:
         _connect: Connect | None = None,
         _tile: int = 8192,
     ) -> None:
-        ready = tokenizer._ready  # noqa: SLF001 -- the engine behind the face
+        ready = getattr(tokenizer, "_ready", None)  # the engine behind the face
+        if ready is None:
+            problem = f"expected a tokenmill.Tokenizer, got {type(tokenizer).__name__}"
+            raise OptionError(f"tokenizer: {problem}", hint="Tokenizer.load makes one")
+        _check_numbers(device, batch_bytes, table_bits, max_memory)
         if ready.payload is None:
             raise device_error("unsupported_model", "its own library runs it", ready.meta["name"])
         self._model = ready.model
         facts = ready.model.device_tables()
         check_support(facts, ready.meta["name"])
-        _check_numbers(batch_bytes=batch_bytes, table_bits=table_bits)
         connect = _connect or connect_cupy(device)
         self._backend = connect(defines(facts, _tile))
         self._lock = threading.Lock()
         with self._backend.using(None):
             self._engine = Engine(
                 self._backend, facts, ready.meta, words=WordCapacity(entries=1 << table_bits),
-                learn=learn, max_memory=max_memory, tile=_tile,
+                learn=learn, tile=_tile,
             )  # fmt: skip
             self._longest = _longest(self._engine, max_memory)
             self.batch_bytes = min(batch_bytes, self._longest)
@@ -193,7 +198,8 @@ class GpuTokenizer:
         stream: Any = None,  # noqa: ANN401
     ) -> GpuTokenBatch:
         """Return the ids of texts that lie back to back, as `parts` gives them."""
-        call = self._call(dtype, add_special_tokens, special_in_text, errors)
+        kind = _dtype_of(dtype, DTYPES)
+        call = self._call(kind, add_special_tokens, special_in_text, errors)
         if output not in OUTPUTS:
             raise OptionError(f"output: expected one of {OUTPUTS}, got {output!r}")
         backend = self._backend
@@ -205,7 +211,7 @@ class GpuTokenizer:
         if stream is not None:
             with backend.using(None):
                 backend.wait(made)
-        wanted = ids.view(np.int32) if dtype == "int32" else ids
+        wanted = ids.view(np.int32) if kind == "int32" else ids
         return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks, made)
 
     def parts(self, texts: Any) -> list[Part]:  # noqa: ANN401
@@ -235,11 +241,13 @@ class GpuTokenizer:
         OutputTooSmall if they do not fit. Memory that is pinned, of either, is not copied once
         more on the host: `pinned` makes such memory. Returns the ids and their offsets.
         """
-        call = self._call(dtype, False, special_in_text, errors)
+        wanted = _dtype_of(dtype, DTYPES[1:])
+        call = self._call(wanted, False, special_in_text, errors)
+        _check_out(out, wanted)
         with self._lock, self._backend.using(None):
             self._take_turn()
             parts = self.parts(FlatTexts(data, offsets))
-            found = self._ring_of().encode(parts, call.job, call.cpu, _checked_out(out, dtype))
+            found = self._ring_of().encode(parts, call.job, call.cpu, out)
             self._last = self._backend.mark()
         return found
 
@@ -270,8 +278,6 @@ class GpuTokenizer:
         self, dtype: str, add_special_tokens: bool, special_in_text: str, errors: str
     ) -> _Call:
         special, policy = modes(special_in_text, errors)
-        if dtype not in DTYPES:
-            raise DtypeError(f"dtype: expected one of {DTYPES}, got {dtype!r}")
         bits = bits_of("uint32" if dtype == "int32" else dtype, self._model.max_id)
         return _Call(
             Job(special != _AS_TEXT, bits),
@@ -348,25 +354,46 @@ class GpuTokenizer:
             raise device_error("selftest_failed", where=self.device)
 
 
-def _checked_out(out: NDArray[Any] | None, dtype: str) -> NDArray[Any] | None:
-    if out is not None and (out.dtype != dtype or out.ndim != 1 or not out.flags.c_contiguous):
-        raise DtypeError(f"out: expected a row of {dtype} without gaps, got {out.dtype}")
-    return out
+def _dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # noqa: ANN401 -- whatever numpy takes
+    with suppress(TypeError):
+        name = str(np.dtype(dtype))
+        if name in choices:
+            return name
+    raise DtypeError(f"dtype: expected one of {', '.join(map(repr, choices))}, got {dtype!r}")
 
 
-def _check_numbers(**numbers: int) -> None:
-    least = {"batch_bytes": 1, "table_bits": 10}
-    for name, number in numbers.items():
-        if not isinstance(number, int) or number < least[name]:
-            raise OptionError(f"{name}: expected at least {least[name]}, got {number!r}")
+def _check_out(out: Any, dtype: str) -> None:  # noqa: ANN401
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        got = getattr(out, "dtype", type(out).__name__)
+        raise DtypeError(f"out: expected a row of {dtype}, got {got}")
+    if out.ndim != 1 or not out.flags.c_contiguous or not out.flags.writeable:
+        raise DtypeError(f"out: expected a row of {dtype} without gaps that can be written to")
+
+
+def _check_numbers(device: Any, batch_bytes: Any, table_bits: Any, max_memory: Any) -> None:  # noqa: ANN401
+    for name, number, least, most in (
+        ("device", device, 0, None),
+        ("batch_bytes", batch_bytes, 1, None),
+        ("table_bits", table_bits, 10, 26),
+        ("max_memory", 0 if max_memory is None else max_memory, 0, None),
+    ):
+        is_number = isinstance(number, int) and not isinstance(number, bool)
+        if not is_number or number < least or (most is not None and number > most):
+            limit = "" if most is None else f" to {most}"
+            raise OptionError(
+                f"{name}: expected a whole number from {least}{limit}, got {number!r}"
+            )
 
 
 def _longest(engine: Engine, max_memory: int | None) -> int:
     """Return the longest document that the device may take."""
     size = LONGEST
-    while max_memory is not None and engine.memory_for(size) > max_memory:
+    slots = 1 + SLOTS  # that of a call, and those of a ring
+    while max_memory is not None and engine.memory_for(size, slots) > max_memory:
         if size <= SMALLEST:
-            needed = f"at least {engine.memory_for(SMALLEST) >> 20} MiB are needed"
-            raise device_error("out_of_memory", needed)
+            needed = -(-engine.memory_for(SMALLEST, slots) >> 20)
+            raise device_error("out_of_memory", f"max_memory: at least {needed} MiB are needed")
         size >>= 1
     return size

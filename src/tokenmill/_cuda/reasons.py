@@ -32,8 +32,13 @@ WHOLE = {
     "no_device": Words(
         "no CUDA device of that number", "look at nvidia-smi and CUDA_VISIBLE_DEVICES"
     ),
+    "no_compiler": Words(
+        "the device compiler NVRTC is not installed",
+        "pip install 'tokenmill[cuda13]', or [cuda12] for a CUDA 12 driver, brings it",
+    ),
     "cc_too_old": Words(
-        "the device is older than compute capability 7.0", "use a device from 2017 or later"
+        "the device is older than compute capability 7.0, or 7.5 with CUDA 13",
+        "use a device from 2018 or later; one of 2017 with tokenmill[cuda12]",
     ),
     "compile_failed": Words(
         "the device compiler refused the kernels", "report it with the text of the error"

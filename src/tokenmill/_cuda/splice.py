@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.layout import SPLICE, fill
-from tokenmill._cuda.reasons import FLAGS, reason_of
+from tokenmill._cuda.reasons import FLAGS, device_error, reason_of
 from tokenmill._errors import EncodeError
 from tokenmill._options import thread_count
 
@@ -45,10 +45,25 @@ NO_FRAME = Frame(np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 def frame_of(model: Any) -> Frame:  # noqa: ANN401 -- the core's model
     """Return what a model puts around a text: what is common to two texts that differ at once."""
-    first, second = (model.encode(text, True, 1, 0) for text in ("a", "b"))
+    text, other = _two_texts(model)
+    first, second = (model.encode(some, True, 1, 0) for some in (text, other))
     before = int(np.argmin(first[: second.size] == second[: first.size]))
-    text = model.encode("a", False, 1, 0).size
-    return Frame(first[:before], first[before + text :])
+    return Frame(first[:before], first[before + model.encode(text, False, 1, 0).size :])
+
+
+def _two_texts(model: Any) -> tuple[str, str]:  # noqa: ANN401
+    """Return characters that the vocabulary has and whose first ids differ."""
+    firsts: dict[int, str] = {}
+    for character in map(chr, range(0x80)):
+        ids = model.encode(character, False, 1, 0)
+        if ids.size:
+            firsts.setdefault(int(ids[0]), character)
+        if len(firsts) > 1:
+            break
+    if len(firsts) < 2:  # noqa: PLR2004
+        raise device_error("unsupported_model", "its vocabulary has hardly any character")
+    text, other = firsts.values()
+    return text, other
 
 
 @dataclass(frozen=True)

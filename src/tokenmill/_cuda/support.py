@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tokenmill._cuda.reasons import device_error
+from tokenmill._cuda.tables import NOT_A_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +23,6 @@ _FAMILIES = (0, 1, 2, 3)  # split::Family: 0 has no rule, an automaton finds the
 _PREFIX_BYTES = 8
 _FIRST_BYTES = 7  # that fit into a number beside their count
 _MOST_PREFIXES = 64
-_NOT_A_TOKEN = 0xFFFF_FFFF
 _UNICODE = 0x110000
 _JAMO = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels and finals of Hangul, which compose
 
@@ -92,7 +92,7 @@ def _missing_bytes(facts: Mapping[str, Any]) -> set[bytes]:
     """Return the bytes that drop out of a word, so that its other bytes meet."""
     if not facts["drops_bytes"]:
         return set()
-    return {bytes([byte]) for byte in np.flatnonzero(facts["external"][:256] == _NOT_A_TOKEN)}
+    return {bytes([byte]) for byte in np.flatnonzero(facts["external"][:256] == NOT_A_TOKEN)}
 
 
 def added_texts(

@@ -27,12 +27,17 @@ RULE = (
 )  # fmt: skip
 CHARACTER = 3  # bytes of those between which words are cut
 ID_BITS = 20
+NOT_A_TOKEN = 0xFFFF_FFFF  # in "external"
 
 
 def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the arrays of the struct Tables by field, those of the word tables left out."""
     tables = {name: device_tables[name] for name in PLAIN if name in device_tables}
     tables["token_bytes"] = np.pad(tables["token_bytes"], (0, 64))  # read in words
+    # A byte that is no token: the CPU has its documents, but what the kernels make of them must not
+    # be wider than an id, or it would spill into what stands beside it.
+    external = tables["external"]
+    tables["external"] = np.where(external == NOT_A_TOKEN, np.uint32(0), external)
     tables["exact_slots"] = _exact_slots(device_tables)
     tables["early_parts"] = early_parts(device_tables)
     return tables

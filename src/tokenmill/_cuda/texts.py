@@ -99,20 +99,44 @@ def parts_of(texts: Any, backend: Backend) -> list[Part]:  # noqa: ANN401
 
 
 def _of_flat(texts: FlatTexts, backend: Backend) -> Part:
+    on_device = backend.is_own(texts.data)
+    data = backend.adopt(texts.data) if on_device else _bytes_of(texts.data)
+    if data.dtype != np.uint8:  # another library's array, taken as it is
+        raise _not_flat(f"bytes, got {data.dtype}")
     offsets = texts.offsets
     if backend.is_own(offsets):
         offsets = backend.to_host(backend.adopt(offsets))
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-    on_device = backend.is_own(texts.data)
-    data = backend.adopt(texts.data) if on_device else np.frombuffer(texts.data, np.uint8)
-    rises = offsets.ndim == 1 and offsets.size and offsets[0] >= 0 and offsets[-1] <= data.size
-    if data.dtype != np.uint8 or not rises or (np.diff(offsets) < 0).any():
-        raise OptionError(
-            f"texts: expected bytes and offsets that rise up to {data.size}, got {data.dtype} and "
-            f"offsets {offsets[:3]}...",
-            hint="FlatTexts(data, offsets): document i is data[offsets[i]:offsets[i + 1]]",
-        )
-    return Part(0, data, offsets, on_device)
+    return Part(0, data, _offsets_of(offsets, data.size), on_device)
+
+
+def _bytes_of(data: Any) -> NDArray[np.uint8]:  # noqa: ANN401
+    """Return memory of the host as bytes; an array of anything wider is a mistake."""
+    try:
+        view = memoryview(data)
+    except (TypeError, ValueError) as error:
+        raise _not_flat(f"bytes or an array of uint8, got {type(data).__name__}") from error
+    if view.itemsize != 1 or not view.c_contiguous:
+        gaps = "" if view.c_contiguous else " with gaps"
+        raise _not_flat(f"bytes without gaps, got items of {view.itemsize} bytes{gaps}")
+    return np.frombuffer(view, np.uint8)
+
+
+def _offsets_of(offsets: Any, size: int) -> NDArray[np.int64]:  # noqa: ANN401
+    """Return where documents begin in `size` bytes."""
+    found = np.asarray(offsets)
+    if found.ndim != 1 or not found.size or found.dtype.kind not in "iu":
+        raise _not_flat(f"a row of whole numbers as offsets, got {offsets!r:.60}")
+    found = np.ascontiguousarray(found, dtype=np.int64)
+    if found[0] < 0 or found[-1] > size or (np.diff(found) < 0).any():
+        raise _not_flat(f"offsets that rise up to {size}, got {found[:3]}...")
+    return found
+
+
+def _not_flat(problem: str) -> OptionError:
+    return OptionError(
+        f"texts: expected {problem}",
+        hint="FlatTexts(data, offsets): document i is data[offsets[i]:offsets[i + 1]]",
+    )
 
 
 def _of_sequence(texts: Sequence[object]) -> Part:
@@ -130,7 +154,7 @@ def _of_sequence(texts: Sequence[object]) -> Part:
     np.cumsum([memoryview(piece).nbytes for piece in pieces], out=offsets[1:])
     try:
         data = b"".join(pieces)
-    except BufferError as error:  # not contiguous
+    except (BufferError, TypeError) as error:  # not contiguous
         raise NotTexts from error
     return Part(0, np.frombuffer(data, np.uint8), offsets, originals=originals)
 
