@@ -196,7 +196,7 @@ def test_a_repository_of_the_hub_is_asked_for_its_files(
 
     beside(tmp_path, tokenizer_config={"eos_token": "<mine>"})
 
-    def download(_repository: str, name: str) -> str:
+    def download(_repository: str, name: str, **_: object) -> str:
         if not (tmp_path / name).exists():
             raise MissingError
         return str(tmp_path / name)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from typing import TYPE_CHECKING
 
+import huggingface_hub
 import pytest
 from huggingface_hub import constants
 from tests.load.sources import added, tokenizer_json, write_json
@@ -119,13 +121,39 @@ def test_a_repository_without_a_tokenizer_is_not_found(
         def __init__(self) -> None:
             Exception.__init__(self, "404")
 
-    def download(repository: str, name: str) -> str:
+    def download(repository: str, name: str, **_: object) -> str:
         raise MissingError
 
     assert cache.is_dir()
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
     with pytest.raises(SourceNotFound, match=r"tokenizer.json.*got none"):
         load_source("owner/name")
+
+
+@pytest.mark.parametrize("proxy", ["", "http://proxy:80"])
+def test_without_a_network_nobody_waits(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, proxy: str
+) -> None:
+    asked = []
+
+    def download(_repository: str, name: str, *, local_files_only: bool) -> str:
+        asked.append((name, local_files_only))
+        raise FileNotFoundError("what the library says")
+
+    def look_up(*_: object) -> None:
+        raise OSError
+
+    assert cache.is_dir()
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    monkeypatch.setenv("https_proxy", proxy)
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(SourceNotFound, match="what the library" if proxy else "no network"):
+        load_source("a-model")
+    assert asked == [("tokenizer.json", not proxy)]
 
 
 def test_without_the_hub_package_the_way_out_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,7 @@ def is_repository_name(source: str) -> bool:
 def fetch_from_hub(repository: str) -> Path:
     """Return the tokenizer file of a repository, from the local cache or else downloaded."""
     try:
-        import huggingface_hub  # noqa: PLC0415
-        from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+        from huggingface_hub import errors  # noqa: PLC0415
     except ImportError as error:
         problem = f"is not installed, but {repository!r} is neither a file nor a directory"
         hint = "pip install tokenmill[hf], or give the path of a tokenizer.json"
@@ -35,8 +34,8 @@ def fetch_from_hub(repository: str) -> Path:
         return cached
     for name in (*HUB_FILES, *VOCABULARIES):
         try:
-            path = Path(huggingface_hub.hf_hub_download(repository, name))
-        except EntryNotFoundError as error:
+            path = _download(repository, name)
+        except errors.EntryNotFoundError as error:
             # Also raised when nothing is cached and the hub cannot be asked at all.
             if isinstance(error, FileNotFoundError):
                 if (cached := _cached(repository, VOCABULARIES)) is not None:
@@ -59,18 +58,45 @@ def _cached(repository: str, names: tuple[str, ...]) -> Path | None:
     return next((Path(path) for path in found if isinstance(path, str)), None)
 
 
+def _download(repository: str, name: str) -> Path:
+    import huggingface_hub  # noqa: PLC0415
+
+    offline = _why_not_asked() is not None
+    return Path(huggingface_hub.hf_hub_download(repository, name, local_files_only=offline))
+
+
+def _why_not_asked() -> str | None:
+    """Say why the hub cannot be asked: without a network, its library tries for half a minute."""
+    import socket  # noqa: PLC0415 -- only where a name is looked up
+    from urllib.parse import urlsplit  # noqa: PLC0415
+    from urllib.request import getproxies  # noqa: PLC0415
+
+    from huggingface_hub import constants  # noqa: PLC0415
+
+    if constants.HF_HUB_OFFLINE:
+        return "HF_HUB_OFFLINE is set"
+    if getproxies():
+        return None  # somebody else looks names up
+    try:
+        socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
+    except OSError:
+        return "there is no network"
+    return None
+
+
 def _fetch_companions(repository: str, path: Path) -> None:
     """Fetch what lies beside a vocabulary; a repository need not have any of it."""
-    import huggingface_hub  # noqa: PLC0415
-    from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+    from huggingface_hub import errors  # noqa: PLC0415
 
     for file in companions(path):
-        with suppress(EntryNotFoundError):
-            huggingface_hub.hf_hub_download(repository, file.name)
+        with suppress(errors.EntryNotFoundError):
+            _download(repository, file.name)
 
 
 def _unreachable(repository: str, error: Exception) -> SourceNotFound:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if (why := _why_not_asked()) is not None:
+        reason = f"none of that name, and the hub cannot be asked: {why}"
     problem = f"expected a file, a directory or a hub repository, got: {reason}"
     hint = "check the spelling, the network and, for a gated repository, `hf auth login`"
     return SourceNotFound(problem, source=repository, hint=hint)
@@ -79,12 +105,11 @@ def _unreachable(repository: str, error: Exception) -> SourceNotFound:
 def fetch_beside(repository: str, names: tuple[str, ...]) -> Path | None:
     """Fetch what a repository has of these files; return the folder that they lie in, or None."""
     try:
-        import huggingface_hub  # noqa: PLC0415
-        from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+        from huggingface_hub import errors  # noqa: PLC0415
     except ImportError:
         return None
     folder = None
     for name in names:
-        with suppress(EntryNotFoundError, OSError, ValueError):
-            folder = Path(huggingface_hub.hf_hub_download(repository, name)).parent
+        with suppress(errors.EntryNotFoundError, OSError, ValueError):
+            folder = _download(repository, name).parent
     return folder
