@@ -19,8 +19,9 @@ struct LoneWriter {
           stored(worker.encoder.side.count()),
           out(room) {}
 
-    void write(const std::uint8_t* character) noexcept {
-        const std::uint64_t value = char_values[decode3(character)];
+    void write(const std::uint8_t* character) noexcept { write(decode3(character)); }
+    void write(std::uint32_t code) noexcept {
+        const std::uint64_t value = char_values[code];
         store_inline_ids(out, value);
         out += vocab::value_tag(value);
     }
@@ -75,4 +76,28 @@ struct LoneWriter {
     e.side.take(ids.stored - before);
     unit = begin;
     cut_start = started;
+}
+
+// The open unit up to `at`, with these cuts, and all characters of the run but the last, which is
+// the open unit from now on: what is behind it decides whether it ends in a cut.
+[[gnu::noinline]] inline void append_lone_run(pipeline::Worker& worker, const std::uint8_t* at,
+                                              const LoneRun& run, const std::uint8_t* unit,
+                                              std::uint64_t cuts) {
+    constexpr std::size_t kMostIds = std::size_t{vocab::kInlineIds} * 23;
+    encode::WordEncoder& e = worker.encoder;
+    const std::size_t before = e.side.count();
+    LoneWriter ids(worker, e.side.room(kMostIds));
+    UnitWriter to(e);
+    std::uint32_t* const first = ids.out;
+    if (unit == at - 3 && (*unit & 0xF0) == 0xE0) {
+        ids.write(unit);
+    } else if (unit != at) {
+        to.append(unit, static_cast<std::uint64_t>(at - unit), cuts, load<std::uint64_t>(unit));
+    }
+    for (unsigned k = 0; k + 1 < run.count; ++k) {
+        ids.write(run.codes[k]);
+    }
+    ids.end_run(first, to.n);
+    to.append_known();
+    e.side.take(ids.stored - before);
 }

@@ -48,14 +48,15 @@ public:
           longest_cut_(e_.vocab.is_merged() ? ~std::size_t{0} : vocab::kLongestCutWord),
           knows_lone_(!worker.encoder.vocab.char_values.empty() &&
                       !worker.encoder.vocab.has_ends() &&
-                      worker.spans.unit == pipeline::SpanUnit::None) {}
+                      worker.spans.unit == pipeline::SpanUnit::None),
+          has_sides_(!worker.encoder.vocab.char_sides.empty()) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
     // Words that are looked up whole are never cut.
     [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.can_cut(); }
     // Do the facts say which neighbours a token holds a character with?
-    [[nodiscard]] bool has_sides() const noexcept { return !e_.vocab.char_sides.empty(); }
+    [[nodiscard]] bool has_sides() const noexcept { return has_sides_; }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
         word_ = at;
@@ -115,7 +116,59 @@ public:
         end_block(at, starts);
     }
 
+    // Does add_lone_run know where characters stand alone under this split, whose words begin where
+    // classes are not joined?
+    [[nodiscard]] bool knows_lone_runs(const split::SplitView& split) const noexcept {
+        if (!knows_lone_) {
+            return false;
+        }
+        bool is_known = has_sides() || split.rule.wide_classes != 0;
+        constexpr auto kOther = static_cast<std::size_t>(ByteClass::Other);
+        for (std::size_t k = 0; !has_sides() && k < kByteClasses; ++k) {
+            is_known &= (split.joins.of[kOther][k] | split.joins.of[k][kOther]) == 0;
+        }
+        for (std::uint32_t i = 0; i < split.adjacency.exception_count; ++i) {
+            const std::uint8_t* const pair = split.adjacency.exceptions[i];
+            is_known &= pair[0] < 0x80 && pair[1] < 0x80;
+        }
+        return is_known;
+    }
+
+    // Is it worth a try? Two characters of three bytes must stand alone.
+    [[nodiscard]] bool may_begin_lone_run(const std::uint8_t* at) const noexcept {
+        return (at[0] & 0xF0) == 0xE0 && (at[3] & 0xF0) == 0xE0 && stands_alone(decode3(at)) &&
+               stands_alone(decode3(at + 3));
+    }
+
+    // Characters that stand alone at the beginning of a block, `leads` of which begin characters of
+    // three bytes; returns how many, 0 if they are too few to be done here. Is the first one joined
+    // by its class to what is before it, and each to the next?
+    [[nodiscard]] unsigned add_lone_run(const std::uint8_t* at, std::uint64_t leads, bool joined,
+                                        bool joined_inside) {
+        if (is_careful(at, false)) {
+            return 0;
+        }
+        LoneRun run;
+        run.read(at, leads, [&](std::uint32_t code) { return stands_alone(code); });
+        if (run.count < LoneRun::kFew) {
+            return 0;
+        }
+        append_lone_run(worker_, at, run, unit_,
+                        cut_start_ | std::uint64_t{joined} * encode::kCutEnd);
+        unit_ = at + std::size_t{3} * (run.count - 1);
+        cut_start_ = std::uint64_t{joined_inside} * encode::kCutStart;
+        end_block(at, std::uint64_t{!joined_inside} << 3 * (run.count - 1));
+        return run.count;
+    }
+
 private:
+    // Whatever is beside it: no token holds it with anything, or its class is joined to none.
+    [[nodiscard]] bool stands_alone(std::uint32_t code) const noexcept {
+        constexpr unsigned kClass = split::kFactLetter | split::kFactUnusual;
+        const unsigned fact = worker_.facts[code];
+        return has_sides_ ? fact == 0 : (fact & kClass) == split::kFactLetter;
+    }
+
     [[nodiscard]] bool is_careful(const std::uint8_t* at, bool has_nul) const noexcept {
         return has_nul || had_nul_ || readable_ - at < 64 + 8 ||
                at - unit_ > std::ptrdiff_t{encode::kLongestUnit} - 64;
@@ -197,9 +250,10 @@ private:
     encode::WordEncoder& e_;
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
-    const std::uint64_t cuts_;            // which cuts inside words count: all, or none
-    const std::size_t longest_cut_;       // words are not cut behind this
-    const bool knows_lone_;               // characters alone need no look-up
+    const std::uint64_t cuts_;       // which cuts inside words count: all, or none
+    const std::size_t longest_cut_;  // words are not cut behind this
+    const bool knows_lone_;          // characters alone need no look-up
+    const bool has_sides_;
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
     std::uint64_t cut_start_ = 0;         // kCutStart when that start is a cut

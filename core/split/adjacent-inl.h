@@ -118,6 +118,27 @@ inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* a
     return held;
 }
 
+// Characters of three bytes that stand alone, if `at` begins with some: their bytes, or 0.
+template <typename Sink>
+inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const std::uint8_t* at,
+                              NeighbourMasks& carry, Carry& wide_carry) {
+    const auto own = sink.has_sides() ? ByteClass::Wide : ByteClass::Other;
+    const std::uint64_t (&lefts)[kByteClasses] = split.joins.of[static_cast<std::size_t>(own)];
+    std::uint64_t joined = 0;
+    for (std::size_t k = 0; k < kByteClasses; ++k) {
+        joined |= carry.of[k] & lefts[k];
+    }
+    const bool joined_inside = (lefts[static_cast<std::size_t>(own)] & 1) != 0;
+    const unsigned count =
+        sink.add_lone_run(at, wide_masks(at).lead3, (joined & 1) != 0, joined_inside);
+    if (count != 0) {
+        carry = {};
+        mask_of(carry, own) = 1;
+        wide_carry.previous3 = sink.has_sides() ? decode3(at + std::size_t{3} * (count - 1)) : 0;
+    }
+    return 3 * count;
+}
+
 // Words of [begin, stop), of which both ends are cut.
 template <typename Sink>
 inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
@@ -126,8 +147,16 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
     constexpr split::Family kFamily = split::Family::Adjacent;
     NeighbourMasks carry{};
     Carry wide_carry;
+    const bool knows_lone_runs = sink.knows_lone_runs(split);
     sink.open(begin);
     for (const std::uint8_t* at = begin; at < stop;) {
+        if (knows_lone_runs && stop - at >= 64 && readable - at >= kReadableBlock &&
+            sink.may_begin_lone_run(at)) {
+            if (const unsigned size = scan_lone_run(split, sink, at, carry, wide_carry)) {
+                at += size;
+                continue;
+            }
+        }
         std::uint8_t copy[kReadableBlock];
         Block block = block_at(at, stop, end, readable, copy);
         const ByteMasks m = byte_masks(block.bytes);

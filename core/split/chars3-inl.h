@@ -16,3 +16,27 @@ struct Chars3 {
 inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
     return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
 }
+
+// Characters of three bytes side by side that stand alone, whatever is beside them: in a script
+// that the vocabulary hardly knows most of a text are such, and need no masks.
+struct LoneRun {
+    static constexpr unsigned kMost = 21;
+    static constexpr unsigned kFew = 8;                          // fewer do not pay
+    static constexpr std::uint64_t kLeads = 0x1249249249249249;  // bits 0, 3 ... 60
+
+    // The run at the beginning of a block, `leads` of which begin characters of three bytes.
+    template <typename StandsAlone>
+    void read(const std::uint8_t* at, std::uint64_t leads, StandsAlone stands_alone) noexcept {
+        const std::uint64_t others = kLeads & ~leads;
+        const unsigned most = others == 0 ? kMost : trailing_zeros(others) / 3;
+        for (count = 0; count < most; ++count) {
+            codes[count] = static_cast<std::uint16_t>(decode3(at + std::size_t{3} * count));
+            if (!stands_alone(codes[count])) {
+                return;
+            }
+        }
+    }
+
+    unsigned count;
+    std::uint16_t codes[kMost];
+};
