@@ -122,8 +122,7 @@ encode::TableBits tables_of(int shrink) {
                 less(bits.words32),
                 less(bits.long_words),
                 std::max(15U, less(bits.ring)),
-                less(bits.store),
-                less(bits.spilled)};
+                less(bits.store)};
     }
     return bits;
 }

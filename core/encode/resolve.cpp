@@ -75,13 +75,6 @@ bool WordEncoder::start_known(Unit what) {
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
     const std::uint32_t size = unit_size(what);
     const Bytes word(unit_begin(what), size);
-    if (size <= 16 && word[size - 1] != 0) {
-        const std::uint64_t low = load_short(word.data(), size < 8 ? size : 8);
-        answer = tables.find_spilled(low, size > 8 ? load_upper(word.data(), size) : 0);
-        if (answer != 0) {
-            return true;
-        }
-    }
     // Short words are in the ring only when the store was full or their key is ambiguous.
     if (size <= WordTables::kLongest &&
         (size > 16 || word[size - 1] == 0 || tables.is_store_full())) {

@@ -22,7 +22,6 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
       memory32((2 * sizeof(Line32)) << wanted.words32),
       memory_long((4 * sizeof(LongEntry)) << wanted.long_words),
       memory_ring((std::size_t{1} << wanted.ring) + kRingSlack),
-      memory_spilled(sizeof(Line16) << wanted.spilled),
       memory_stored((vocab.seed_ids.size() + (std::size_t{1} << wanted.store)) *
                     sizeof(std::uint32_t)),
       stored_room(vocab.seed_ids.size() + (std::size_t{1} << wanted.store)),
@@ -31,7 +30,6 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
       lines8(memory8.as<Line8>()),
       lines16(memory16.as<Line16>()),
       lines32(memory32.as<Line32>()),
-      spilled(memory_spilled.as<Line16>()),
       entries(memory_long.as<LongEntry>()) {
     std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored);
     for (const vocab::Seed8& seed : vocab.seeds8) {
@@ -44,8 +42,7 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
 
 std::size_t WordTables::size_bytes() const noexcept {
     return memory8.size_bytes() + memory16.size_bytes() + memory32.size_bytes() +
-           memory_long.size_bytes() + memory_ring.size_bytes() + memory_spilled.size_bytes() +
-           memory_stored.size_bytes();
+           memory_long.size_bytes() + memory_ring.size_bytes() + memory_stored.size_bytes();
 }
 
 bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
@@ -69,7 +66,6 @@ void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
     }
     if (slot == 4) {
         slot = (turn++ & 3) | first;
-        spill(line.key[slot], 0, line.value[slot]);
     }
     line.key[slot] = key;
     line.value[slot] = value;
@@ -84,42 +80,10 @@ void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t valu
     }
     if (slot == 2) {
         slot = turn++ & 1;
-        spill(line.key[2 * slot], line.key[2 * slot + 1], line.value[slot]);
     }
     line.key[2 * slot] = low;
     line.key[2 * slot + 1] = high;
     line.value[slot] = value;
-}
-
-Line16& WordTables::spilled_line(std::uint64_t low, std::uint64_t high) const noexcept {
-    // Words of one line lie apart here: the bits that chose it are left out.
-    return spilled[(hash_pair(low, high) << bits.words16) >> (64 - bits.spilled)];
-}
-
-void WordTables::spill(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
-    Line16& line = spilled_line(low, high);
-    const std::size_t slot = line.value[0] == 0 ? 0 : line.value[1] == 0 ? 1 : turn & 1;
-    line.key[2 * slot] = low;
-    line.key[2 * slot + 1] = high;
-    line.value[slot] = value;
-}
-
-std::uint64_t WordTables::find_spilled(std::uint64_t low, std::uint64_t high) const noexcept {
-    // Slots are taken in order, and only a line without a free one spills. It was looked at a
-    // moment ago, so that asking it costs less than a look elsewhere.
-    const bool has_room = high == 0
-                              ? lines8[hash_word(low) >> (64 - bits.words8)].key[3] == 0
-                              : lines16[hash_pair(low, high) >> (64 - bits.words16)].value[1] == 0;
-    if (has_room) {
-        return 0;
-    }
-    const Line16& line = spilled_line(low, high);
-    for (std::size_t slot = 0; slot < 2; ++slot) {
-        if (line.key[2 * slot] == low && line.key[2 * slot + 1] == high) {
-            return line.value[slot];
-        }
-    }
-    return 0;
 }
 
 void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,

@@ -38,9 +38,8 @@ struct TableBits {
     unsigned words16 = 18;  // 16 MiB: what English keeps of words of 9 to 16 bytes
     unsigned words32 = 15;  // 2^15 sets of 128 bytes
     unsigned long_words = 14;
-    unsigned ring = 22;     // 4 MiB
-    unsigned store = 20;    // ids of values that do not fit inline
-    unsigned spilled = 15;  // 2 MiB: words of up to 16 bytes that had to give way
+    unsigned ring = 22;   // 4 MiB
+    unsigned store = 20;  // ids of values that do not fit inline
 };
 
 struct WordTables {
@@ -55,10 +54,6 @@ struct WordTables {
 
     // A guess that errs towards true: words whose ids found no place may be in the ring.
     [[nodiscard]] bool is_store_full() const noexcept { return stored_room - stored_count < 64; }
-
-    // The value of a word of up to 16 bytes that had to give way, or 0. One word in twenty has its
-    // place in a line with more words than slots: each pass over a text would merge it anew.
-    [[nodiscard]] std::uint64_t find_spilled(std::uint64_t low, std::uint64_t high) const noexcept;
 
     void put8(std::uint64_t key, std::uint64_t value) noexcept;
     void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
@@ -76,7 +71,6 @@ struct WordTables {
     PageBuffer memory32;
     PageBuffer memory_long;
     PageBuffer memory_ring;
-    PageBuffer memory_spilled;
     PageBuffer memory_stored;
     std::size_t stored_room = 0;
     std::size_t stored_count = 0;
@@ -84,15 +78,9 @@ struct WordTables {
     Line8* lines8 = nullptr;
     Line16* lines16 = nullptr;
     Line32* lines32 = nullptr;  // sets of two lines
-    Line16* spilled = nullptr;
     LongEntry* entries = nullptr;
     std::uint64_t ring_head = 64;
     std::uint32_t turn = 0;  // whose turn it is to give way
-
-private:
-    // `high` is 0 for words of up to 8 bytes, and for no other.
-    [[nodiscard]] Line16& spilled_line(std::uint64_t low, std::uint64_t high) const noexcept;
-    void spill(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
 };
 
 // Key of a word of 17..32 bytes: unique together with the size.

@@ -19,8 +19,8 @@
 namespace tokenmill {
 namespace {
 
-constexpr encode::TableBits kSmallTables = {10, 10, 8, 8, 18, 12, 8};
-constexpr encode::TableBits kTinyTables = {3, 3, 2, 1, 15, 7, 2};
+constexpr encode::TableBits kSmallTables = {10, 10, 8, 8, 18, 12};
+constexpr encode::TableBits kTinyTables = {3, 3, 2, 1, 15, 7};
 
 // A compiled model on every target and with two sizes of tables; the first one is the plainest.
 struct Family {
