@@ -199,7 +199,8 @@ def test_a_wrong_command_is_status_2(arguments: tuple[str, ...]) -> None:
 def test_a_missing_file_is_status_1(arguments: tuple[str, ...]) -> None:
     result = tokenmill(*arguments, data=b"x")
     assert (result.returncode, result.stdout) == (1, b"")
-    assert b"no-such-file" in result.stderr
+    assert b"no-such-file: " in result.stderr
+    assert b"; hint: " in result.stderr
     assert b"Traceback" not in result.stderr
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokenmill._errors import EncodeError
+from tokenmill._errors import EncodeError, InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,13 @@ def read(name: str) -> Input:
     """Return the bytes of a file, mapped where that is possible, or of stdin."""
     if name == STDIN:
         return sys.stdin.buffer.read()
-    with Path(name).open("rb") as file:
+    try:
+        file = Path(name).open("rb")  # noqa: SIM115 -- closed below
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        hint = "text is read from files, or from stdin if none is named"
+        raise InputError(problem, path=name, hint=hint) from error
+    with file:
         try:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (ValueError, OSError):  # empty, or a pipe

@@ -43,7 +43,7 @@ def opening(task: Task, output: object) -> str:
     """Say what was found and chosen."""
     plan, settings = task.plan, task.plan.settings
     size = _size(plan.total_bytes) if plan.total_bytes else "size not known"
-    files = f"{'inputs':<{_LABEL}}{_count(len(plan.files), 'file')}, {size}: "
+    files = f"{'inputs':<{_LABEL}}{counted(len(plan.files), 'file')}, {size}: "
     rows = "documents as they are"
     if settings.context_length is not None:
         rows = f"{settings.pack}, rows of {settings.context_length:,}"
@@ -62,8 +62,10 @@ def closing(result: PackResult, seconds: float) -> str:
     manifest = result.manifest
     if result.was_finished:
         return (
-            f"\n{manifest.folder} is finished already: {manifest.documents['out']:,} documents, "
-            f"{manifest.tokens['out']:,} tokens, {_count(len(manifest.shards), 'shard')}; "
+            f"\n{manifest.folder} is finished already: "
+            f"{counted(manifest.documents['out'], 'document')}, "
+            f"{counted(manifest.tokens['out'], 'token')}, "
+            f"{counted(len(manifest.shards), 'shard')}; "
             "nothing to do"
         )
     lines = [
@@ -182,7 +184,7 @@ def _shards(manifest: Manifest) -> list[str]:
         size = sum(file["bytes"] for shard in shards for file in shard["files"])
         rows, tokens = (sum(shard[key] for shard in shards) for key in ("rows", "tokens"))
         where = manifest.folder / shards[0]["format"]
-        what = f"{_count(rows, 'row')}, {tokens:,} tokens, {_size(size)} in {where}"
+        what = f"{counted(rows, 'row')}, {tokens:,} tokens, {_size(size)} in {where}"
         label = "" if lines else "shards"
         lines.append(_line(label, f"{len(shards):,}", name.ljust(width), what))
     return lines or [_line("shards", "0", "no document gave a row")]
@@ -221,7 +223,7 @@ def estimate(guess: Estimate) -> str:
     """Say what a run will come to."""
     need = guess.output_bytes + guess.work_bytes
     enough = "enough" if guess.free_bytes > need else "TOO LITTLE"
-    files, bad = _count(guess.files, "file"), f"{guess.bad_share:.2%}"
+    files, bad = counted(guess.files, "file"), f"{guess.bad_share:.2%}"
     streams = "stream" if guess.streams == 1 else "streams"
     return "\n".join(
         [
@@ -257,12 +259,14 @@ def status(facts: dict[str, Any]) -> str:
     return "\n".join(
         [
             _line(
-                "unfinished", f"{share:.0%}", f"tokenized: {done}, {_count(facts['parts'], 'part')}"
+                "unfinished",
+                f"{share:.0%}",
+                f"tokenized: {done}, {counted(facts['parts'], 'part')}",
             ),
             _line(
                 "documents",
                 f"{facts['documents']:,}",
-                f"so far, {_count(facts['bad'], 'bad record')}",
+                f"so far, {counted(facts['bad'], 'bad record')}",
             ),
             _line("tokens", f"{facts['tokens']:,}", "so far"),
             _line("shards", f"{facts['shards']:,}", "so far"),
@@ -290,7 +294,8 @@ def _words(reason: str) -> str:
     return reason.replace("_", " ").replace("utf8", "UTF-8").replace("json", "JSON")
 
 
-def _count(number: int, name: str) -> str:
+def counted(number: int, name: str) -> str:
+    """Write a number of things: `counted(1, "shard") == "1 shard"`."""
     return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
 
 

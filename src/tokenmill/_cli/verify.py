@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenmill._cli._options import add_tokenizer_source
+from tokenmill._cli._summary import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -48,8 +49,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _text(report: VerifyReport) -> str:
     lines = [
-        f"checked     {report.files:,} files, {report.bytes:,} bytes; {report.shards:,} shards, "
-        f"{report.rows:,} rows, {report.documents:,} documents, {report.tokens:,} tokens",
+        f"checked     {counted(report.files, 'file')}, {report.bytes:,} bytes; "
+        f"{counted(report.shards, 'shard')}, {counted(report.rows, 'row')}, "
+        f"{counted(report.documents, 'document')}, {counted(report.tokens, 'token')}",
         *(f"warning     {warning}" for warning in report.warnings),
         *(f"WRONG       {problem}" for problem in report.problems),
     ]
