@@ -4,6 +4,8 @@
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <memory>
+
 #include "bind.h"
 
 namespace tokenmill::bind {
@@ -22,6 +24,19 @@ nb::object empty_array(Number number, std::size_t count, void*& data) {
     }
     data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(array));
     return nb::steal(array);
+}
+
+nb::capsule owner_of(PageBuffer memory, std::size_t touched_bytes, Spares kind) {
+    struct Owned {
+        PageBuffer memory;
+        std::size_t touched_bytes;
+        Spares kind;
+    };
+    auto owner = std::make_unique<Owned>(Owned{std::move(memory), touched_bytes, kind});
+    return {owner.release(), [](void* gone) noexcept {
+                const std::unique_ptr<Owned> mine(static_cast<Owned*>(gone));
+                give_spare(std::move(mine->memory), mine->touched_bytes, mine->kind);
+            }};
 }
 
 }  // namespace tokenmill::bind

@@ -30,6 +30,9 @@ void register_pairs(nb::module_& m);
 enum class Number { U32, U16, I64 };
 [[nodiscard]] nb::object empty_array(Number number, std::size_t count, void*& data);
 
+// A capsule that owns memory behind an array; its pages are kept to be used again.
+[[nodiscard]] nb::capsule owner_of(PageBuffer memory, std::size_t touched_bytes, Spares kind);
+
 // One text, borrowed: a str or anything with a buffer.
 class OneText {
 public:

@@ -66,13 +66,6 @@ Options options_of(bool add_special_tokens, int special_mode, int errors, int th
     return options;
 }
 
-// The memory behind an array that numpy uses.
-struct Owned {
-    PageBuffer memory;
-    std::size_t touched_bytes;
-    Spares kind;
-};
-
 nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares kind) {
     const std::size_t bytes = count * bits / 8;
     if (count <= kSmallIds) {
@@ -84,17 +77,12 @@ nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares 
         give_spare(std::move(memory), bytes, kind);
         return array;
     }
-    auto* owner = new Owned{std::move(memory), bytes, kind};
-    const nb::capsule capsule(owner, [](void* gone) noexcept {
-        auto* mine = static_cast<Owned*>(gone);
-        give_spare(std::move(mine->memory), mine->touched_bytes, mine->kind);
-        delete mine;
-    });
-    void* data = owner->memory.data();
+    void* data = memory.data();
+    const nb::capsule owner = owner_of(std::move(memory), bytes, kind);
     if (bits == 16) {
-        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(data, {count}, capsule));
+        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(data, {count}, owner));
     }
-    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, capsule));
+    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, owner));
 }
 
 nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {

@@ -59,20 +59,11 @@ nb::object array_of(const std::vector<std::int64_t>& numbers) {
     return array;
 }
 
-// The memory behind an array that numpy uses.
-struct Owned {
-    PageBuffer memory;
-    std::size_t touched_bytes;
-};
-
 nb::object text_array(read::Texts& texts) {
-    auto owner = std::make_unique<Owned>(Owned{texts.take_memory(), texts.used()});
-    void* data = owner->memory.data();
-    const nb::capsule capsule(owner.release(), [](void* gone) noexcept {
-        const std::unique_ptr<Owned> mine(static_cast<Owned*>(gone));
-        give_spare(std::move(mine->memory), mine->touched_bytes, Spares::Texts);
-    });
-    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {texts.used()}, capsule));
+    PageBuffer memory = texts.take_memory();
+    void* data = memory.data();
+    const nb::capsule owner = owner_of(std::move(memory), texts.used(), Spares::Texts);
+    return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {texts.used()}, owner));
 }
 
 // line, begin, length, fault and reason of each bad line, one after the other.
