@@ -139,12 +139,48 @@ inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const s
     return 3 * count;
 }
 
+// What the wide characters of a block come to.
+struct WidePart {
+    std::uint64_t cuts = 0;    // inside words, beside characters of three bytes
+    std::uint64_t inside = 0;  // bytes that begin no character
+    std::uint64_t leads3 = 0;  // first bytes of characters of three bytes
+};
+
+// Sorts them into their classes, and leaves the last one to the next block if it goes on there.
+template <typename Sink>
+TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block, const ByteMasks& m,
+                                   Carry& carry, NeighbourMasks& masks, Sink& sink) noexcept {
+    WidePart part;
+    if ((m.non_ascii & low_bits(block.size)) != 0) {
+        const WideMasks wide = wide_masks(block.bytes);
+        part.inside = wide.continuation;
+        const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
+        part.leads3 = leads & wide.lead3;
+        if (sink.has_sides()) {
+            part.cuts = cuts_at_chars3(block, part.leads3, carry.previous3, sink);
+            carry.previous3 = ends_in_char3(block, part.leads3);
+        } else if (part.leads3 != 0 && sink.may_cut()) {
+            Classes c{};
+            add_chars3<split::Family::Adjacent>(split, block, part.leads3, carry, c, sink);
+            part.cuts = c.cuts;
+        } else {
+            carry.previous3 = 0;
+        }
+        if (split.rule.wide_classes != 0) {
+            sort_wide(split, block, leads, part.leads3, masks, sink);
+        }
+    } else if (carry.previous3 != 0) {
+        part.cuts = sink.has_sides() ? cuts_at_chars3(block, 0, carry.previous3, sink) : 0;
+        carry.previous3 = 0;
+    }
+    return part;
+}
+
 // Words of [begin, stop), of which both ends are cut.
 template <typename Sink>
 inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
                           const std::uint8_t* stop, const std::uint8_t* end,
                           const std::uint8_t* readable) {
-    constexpr split::Family kFamily = split::Family::Adjacent;
     NeighbourMasks carry{};
     Carry wide_carry;
     const bool knows_lone_runs = sink.knows_lone_runs(split);
@@ -161,47 +197,25 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         Block block = block_at(at, stop, end, readable, copy);
         const ByteMasks m = byte_masks(block.bytes);
         NeighbourMasks masks = neighbour_masks(block, m);
-        std::uint64_t cuts = 0;
-        std::uint64_t inside = 0;  // bytes that begin no character
-        std::uint64_t leads3 = 0;
-        if ((m.non_ascii & low_bits(block.size)) != 0) {
-            const WideMasks wide = wide_masks(block.bytes);
-            inside = wide.continuation;
-            const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
-            leads3 = leads & wide.lead3;
-            if (sink.has_sides()) {
-                cuts = cuts_at_chars3(block, leads3, wide_carry.previous3, sink);
-                wide_carry.previous3 = ends_in_char3(block, leads3);
-            } else if (leads3 != 0 && sink.may_cut()) {
-                Classes c{};
-                add_chars3<kFamily>(split, block, leads3, wide_carry, c, sink);
-                cuts = c.cuts;
-            } else {
-                wide_carry.previous3 = 0;
-            }
-            if (split.rule.wide_classes != 0) {
-                sort_wide(split, block, leads, leads3, masks, sink);
-            }
-        } else if (wide_carry.previous3 != 0) {
-            cuts = sink.has_sides() ? cuts_at_chars3(block, 0, wide_carry.previous3, sink) : 0;
-            wide_carry.previous3 = 0;
-        }
+        const WidePart wide = add_wide(split, block, m, wide_carry, masks, sink);
         const std::uint64_t valid = low_bits(block.size);
         std::uint64_t joined = joined_mask(split.joins, masks, carry);
         if (split.adjacency.exception_count != 0) {
             joined |= exceptions_mask(split.adjacency, block, at != begin);
         }
+        std::uint64_t cuts = wide.cuts;
         if (split.cuts_inside) {
-            const std::uint64_t together = joined_mask(split.joins_inside, masks, carry) | inside;
+            const std::uint64_t together =
+                joined_mask(split.joins_inside, masks, carry) | wide.inside;
             cuts |= cuts_inside(split.inside, block.at, ~together & joined & valid);
         }
         for (std::size_t k = 0; k < kByteClasses; ++k) {
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;
         }
-        const std::uint64_t starts = ~(joined | inside) & valid;
+        const std::uint64_t starts = ~(joined | wide.inside) & valid;
         const bool has_nul = (m.nul & valid) != 0;
-        if (leads3 != 0) {
-            sink.add_wide_block(block.at, starts, cuts & ~starts, leads3, has_nul);
+        if (wide.leads3 != 0) {
+            sink.add_wide_block(block.at, starts, cuts & ~starts, wide.leads3, has_nul);
         } else {
             sink.add_block(block.at, starts, cuts & ~starts, has_nul);
         }

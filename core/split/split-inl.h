@@ -169,6 +169,16 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
     return starts & ~c.continuation;
 }
 
+// First bytes of characters -> all of their bytes.
+inline std::uint64_t all_bytes_of(std::uint64_t bytes, std::uint64_t continuation) noexcept {
+    if (continuation != 0) {
+        bytes |= (bytes << 1) & continuation;
+        bytes |= (bytes << 1) & continuation;
+        bytes |= (bytes << 1) & continuation;
+    }
+    return bytes;
+}
+
 // Letters with any one character before them that is no newline, letter or number.
 // False: the block is complex, nothing of it may be used.
 template <split::Family F>
@@ -191,12 +201,7 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
     }
     // First character of punctuation that is not behind a blank: it may lead letters.
     const std::uint64_t other = c.other & ~after_other & ~(c.space << 1 | carry.space);
-    std::uint64_t prefix = other;
-    if (c.continuation != 0) {
-        prefix |= (prefix << 1) & c.continuation;
-        prefix |= (prefix << 1) & c.continuation;
-        prefix |= (prefix << 1) & c.continuation;
-    }
+    const std::uint64_t prefix = all_bytes_of(other, c.continuation);
     std::uint64_t starts =
         other | (c.letter & ~after_letter & ~after_blank & ~(prefix << 1 | carry.prefix));
     starts |= white_starts(split, block, c, absorbed, carry);
