@@ -74,7 +74,8 @@ bool is_blank(Bytes word) noexcept {
 
 WordLookUp::WordLookUp(const VocabView& vocab)
     : vocab_(&vocab),
-      fuses_unknown_(vocab.kind() == vocab::Kind::Unigram && vocab.scalars().first_byte_id == 0) {
+      fuses_unknown_(vocab.kind() == vocab::Kind::Unigram && vocab.scalars().first_byte_id == 0 &&
+                     vocab.unk_id() < vocab.token_count()) {
     if (fuses_unknown_) {
         const TokenId unknown = vocab.unk_id();
         unknown_value_ = vocab::pack_ids(&unknown, 1);

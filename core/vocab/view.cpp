@@ -199,7 +199,8 @@ void VocabView::view_words(const BlobReader& blob) {
     }
     if (kind() == Kind::Unigram) {
         view_scores(blob);
-    } else if (kind() == Kind::WordPiece && scalars_.max_characters != 0) {
+    } else if (kind() == Kind::WordPiece && scalars_.max_characters != 0 &&
+               unk_id() < token_count()) {
         list_words_of_one();
     }
 }
