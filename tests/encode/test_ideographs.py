@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.encode.against_library import assert_ids_of_library
 from tests.load.sources import write_json
-from tests.models import compile_payload, make_model, run_batch, ways
-from tokenizers import Tokenizer
+from tests.models import compile_payload
 
 from tokenmill._compile.blanks import spell_blanks
 from tokenmill._compile.split_plan import spell_ideographs
@@ -51,13 +50,7 @@ def tokenizer_of(normalizer: dict[str, Any], *added: dict[str, Any]) -> dict[str
 def assert_equal(tmp_path: Path, data: dict[str, Any], texts: list[str]) -> None:
     file = write_json(tmp_path, data)
     payload = compile_payload(load_source(file))
-    library = Tokenizer.from_file(str(file))
-    right = [found.ids for found in library.encode_batch(texts, add_special_tokens=False)]
-    for way in ways((1, 2)):
-        ids, offsets = run_batch(make_model(payload, way), texts, way.threads)
-        rows = [ids[a:b].tolist() for a, b in pairwise(offsets)]
-        wrong = [n for n, row in enumerate(rows) if row != right[n]]
-        assert not wrong, (way, texts[wrong[0]], rows[wrong[0]], right[wrong[0]])
+    assert_ids_of_library(file, payload, texts)
 
 
 def random_texts(seed: str) -> list[str]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.encode.against_library import assert_ids_of_library
 from tests.encode.test_other_models import tokenizer_of
 from tests.encode.test_reference_models import BAR, BYTE_TOKENS
 from tests.load.sources import write_json
-from tests.models import compile_payload, make_model, run_batch, ways
-from tokenizers import Tokenizer
+from tests.models import compile_payload
 
 from tokenmill._load import load_source
 
@@ -66,10 +65,4 @@ def test_wide_text_in_every_way(tmp_path: Path, setting: str, unknown: str, n_me
     file = write_json(tmp_path, data)
     payload = compile_payload(load_source(file))
     cases = rows_of(generator)
-    library = Tokenizer.from_file(str(file))
-    right = [found.ids for found in library.encode_batch(cases, add_special_tokens=False)]
-    for way in ways((1, 2)):
-        ids, offsets = run_batch(make_model(payload, way), cases, way.threads)
-        rows = [ids[a:b].tolist() for a, b in pairwise(offsets)]
-        wrong = [n for n, row in enumerate(rows) if row != right[n]]
-        assert not wrong, (way, cases[wrong[0]], rows[wrong[0]], right[wrong[0]], data["model"])
+    assert_ids_of_library(file, payload, cases)

@@ -7,6 +7,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.encode.against_library import assert_ids_of_library
 from tests.encode.test_reference_models import (
     BAR,
     BYTE_TOKENS,
@@ -99,13 +100,7 @@ def check(path: Path, data: dict[str, Any], generator: random.Random) -> bool:
         return False
     cases = texts(generator, FRAGMENTS, 40)
     cases += [text[:700] for text in hostile_texts(700).values()]
-    library = Tokenizer.from_file(str(file))
-    right = [found.ids for found in library.encode_batch(cases, add_special_tokens=False)]
-    for way in ways((1, 2)):
-        ids, offsets = run_batch(make_model(payload, way), cases, way.threads)
-        rows = [ids[a:b].tolist() for a, b in pairwise(offsets)]
-        wrong = [n for n, row in enumerate(rows) if row != right[n]]
-        assert not wrong, (way, cases[wrong[0]], rows[wrong[0]], right[wrong[0]], data["model"])
+    assert_ids_of_library(file, payload, cases)
     return True
 
 
