@@ -224,10 +224,9 @@ def estimate(guess: Estimate) -> str:
     need = guess.output_bytes + guess.work_bytes
     enough = "enough" if guess.free_bytes > need else "TOO LITTLE"
     files, bad = counted(guess.files, "file"), f"{guess.bad_share:.2%}"
-    streams = "stream" if guess.streams == 1 else "streams"
     return "\n".join(
         [
-            _line("spans", f"{guess.streams:,}", f"{streams} of {files}"),
+            _line("spans", f"{guess.streams:,}", f"{_named(guess.streams, 'stream')} of {files}"),
             _line("documents", f"{guess.documents:,}", f"about; {bad} of the records are bad"),
             _line("tokens", f"{guess.tokens:,}", "about"),
             _line("disk", _size(guess.output_bytes), "in the end"),
@@ -245,11 +244,7 @@ def status(facts: dict[str, Any]) -> str:
         books, tokens = facts["documents"], facts["tokens"]
         return "\n".join(
             [
-                _line(
-                    "finished",
-                    f"{facts['shards']:,}",
-                    "shard" if facts["shards"] == 1 else "shards",
-                ),
+                _line("finished", f"{facts['shards']:,}", _named(facts["shards"], "shard")),
                 _line("documents", f"{books['out']:,}", f"packed, of {books['in']:,} read"),
                 _line("tokens", f"{tokens['out']:,}", "stored"),
             ]
@@ -296,7 +291,11 @@ def _words(reason: str) -> str:
 
 def counted(number: int, name: str) -> str:
     """Write a number of things: `counted(1, "shard") == "1 shard"`."""
-    return f"{number:,} {name}" if number == 1 else f"{number:,} {name}s"
+    return f"{number:,} {_named(number, name)}"
+
+
+def _named(number: int, name: str) -> str:
+    return name if number == 1 else f"{name}s"
 
 
 def _rate(value: float) -> str:
