@@ -7,9 +7,9 @@
 
 namespace tokenmill {
 
-// Large pages, asked for before first touch, are for what is read all over, or given back soon. The
-// first touch of one that the system never gave out before may take milliseconds on a virtual
-// machine: what is written once, or hardly used, is better off with small ones (log 2026-11-15).
+// Large pages, asked for before first touch, are for what is read all over. The first touch of one
+// that the system never gave out before may take milliseconds on a virtual machine: what is written
+// once, or hardly used, is better off with small ones (log 2026-11-15).
 enum class Pages : std::uint8_t { Small, Large };
 
 // Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory

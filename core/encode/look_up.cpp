@@ -140,7 +140,7 @@ std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t siz
         return vocab_->char_nodes[c[0]];
     }
     if (size == 3) {
-        return vocab_->char_nodes[(c[0] & 15U) << 12 | (c[1] & 63U) << 6 | (c[2] & 63U)];
+        return vocab_->char_nodes[decode3(c)];
     }
     if (size == 2) {
         return vocab_->char_nodes[(c[0] & 31U) << 6 | (c[1] & 63U)];

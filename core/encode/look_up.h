@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/characters.h"
 #include "base/types.h"
 #include "vocab/vocab.h"
 
@@ -70,9 +71,7 @@ inline bool WordLookUp::is_unknown(Bytes word) const noexcept {
     }
     for (std::size_t at = 0; at < word.size(); at += 3) {
         const std::uint8_t* const c = word.data() + at;
-        if ((c[0] & 0xF0) != 0xE0 ||
-            vocab_->char_nodes[(c[0] & 15U) << 12 | (c[1] & 63U) << 6 | (c[2] & 63U)] !=
-                vocab::Trie::kNoNode) {
+        if ((c[0] & 0xF0) != 0xE0 || vocab_->char_nodes[decode3(c)] != vocab::Trie::kNoNode) {
             return false;
         }
     }

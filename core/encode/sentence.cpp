@@ -196,7 +196,7 @@ std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
         case 2:
             return vocab_->char_nodes[(at[0] & 31U) << 6 | (at[1] & 63U)];
         case 3:
-            return vocab_->char_nodes[(at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U)];
+            return vocab_->char_nodes[decode3(at)];
         default:
             break;
     }

@@ -43,8 +43,7 @@ std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character, bool is_
         return is_known ? character[0] : vocab::kNoMerge;
     }
     if (character[0] >= 0xE0 && character[0] < 0xF0 && character.size() == 3) {
-        return vocab.char_symbols[(character[0] & 15U) << 12 | (character[1] & 63U) << 6 |
-                                  (character[2] & 63U)];
+        return vocab.char_symbols[decode3(character.data())];
     }
     if (character[0] >= 0xC0 && character[0] < 0xE0 && character.size() == 2) {
         return vocab.char_symbols[(character[0] & 31U) << 6 | (character[1] & 63U)];

@@ -13,6 +13,8 @@ struct LoneBlock {
 
 // The ids of lone characters on their way into the batch.
 struct LoneWriter {
+    static constexpr std::size_t kMostIds = std::size_t{vocab::kInlineIds} * 23;  // of a block
+
     LoneWriter(pipeline::Worker& worker, std::uint32_t* room) noexcept
         : fixed(worker.fixed),
           char_values(worker.encoder.vocab.char_values.data()),
@@ -43,10 +45,9 @@ struct LoneWriter {
 [[gnu::noinline]] inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
                                           LoneBlock block, const std::uint8_t*& unit,
                                           std::uint64_t& cut_start) {
-    constexpr std::size_t kMostIds = std::size_t{vocab::kInlineIds} * 23;
     encode::WordEncoder& e = worker.encoder;
     const std::size_t before = e.side.count();
-    LoneWriter ids(worker, e.side.room(kMostIds));
+    LoneWriter ids(worker, e.side.room(LoneWriter::kMostIds));
     UnitWriter to(e);
     const std::uint8_t* begin = unit;
     std::uint64_t started = cut_start;
@@ -83,10 +84,9 @@ struct LoneWriter {
 [[gnu::noinline]] inline void append_lone_run(pipeline::Worker& worker, const std::uint8_t* at,
                                               const LoneRun& run, const std::uint8_t* unit,
                                               std::uint64_t cuts) {
-    constexpr std::size_t kMostIds = std::size_t{vocab::kInlineIds} * 23;
     encode::WordEncoder& e = worker.encoder;
     const std::size_t before = e.side.count();
-    LoneWriter ids(worker, e.side.room(kMostIds));
+    LoneWriter ids(worker, e.side.room(LoneWriter::kMostIds));
     UnitWriter to(e);
     std::uint32_t* const first = ids.out;
     if (unit == at - 3 && (*unit & 0xF0) == 0xE0) {

@@ -12,16 +12,11 @@ struct Chars3 {
     std::uint32_t last = 0;      // code point of the last one
 };
 
-// 1110aaaa 10bbbbbb 10cccccc -> aaaabbbbbbcccccc
-inline std::uint32_t decode3(const std::uint8_t* at) noexcept {
-    return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
-}
-
 // Characters of three bytes side by side that stand alone, whatever is beside them: in a script
 // that the vocabulary hardly knows most of a text are such, and need no masks.
 struct LoneRun {
     static constexpr unsigned kMost = 21;
-    static constexpr unsigned kFew = 8;                          // fewer do not pay
+    static constexpr unsigned kFew = 8;                          // 4 and 12 are no different
     static constexpr std::uint64_t kLeads = 0x1249249249249249;  // bits 0, 3 ... 60
 
     // The run at the beginning of a block, `leads` of which begin characters of three bytes.

@@ -144,7 +144,7 @@ private:
         if (size == 1 && text[0] < 0x80) {
             flags_[text[0]] = value;
         } else if (size == 3 && text.size() >= 3) {
-            flags_[(text[0] & 15U) << 12 | (text[1] & 63U) << 6 | (text[2] & 63U)] = value;
+            flags_[decode3(text.data())] = value;
         }
     }
 

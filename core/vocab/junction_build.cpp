@@ -1,5 +1,6 @@
 #include "vocab/junction_build.h"
 
+#include "base/characters.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::vocab {
@@ -21,10 +22,6 @@ std::uint32_t number_of(Bytes bytes) {
     return value;
 }
 
-std::uint32_t decode3(Bytes bytes) {
-    return (bytes[0] & 15U) << 12 | (bytes[1] & 63U) << 6 | (bytes[2] & 63U);
-}
-
 }  // namespace
 
 void JunctionBuilder::add_token(Bytes token) {
@@ -42,7 +39,7 @@ void JunctionBuilder::add_token(Bytes token) {
         const bool left_whole = left.size() == 3 && is_lead3(left[0]);
         const bool left_suffix = is_continuation(left[0]) && left.size() <= 2;
         if (left_whole && right.size() == 3) {
-            pairs_.insert(decode3(left) << 16 | decode3(right));
+            pairs_.insert(decode3(left.data()) << 16 | decode3(right.data()));
         } else if (left_whole || left_suffix) {
             add_part(left, right);
         }
@@ -54,7 +51,7 @@ void JunctionBuilder::add_sides(Bytes token) {
         if (!is_lead3(token[at])) {
             continue;
         }
-        std::uint8_t& sides = sides_[decode3(token.subspan(at, 3))];
+        std::uint8_t& sides = sides_[decode3(token.data() + at)];
         if (at != 0) {
             const bool is_char3 = at >= 3 && is_lead3(token[at - 3]);
             sides = static_cast<std::uint8_t>(sides | (is_char3 ? kBehindChar3 : kBehindOther));
