@@ -149,26 +149,26 @@ public:
     std::pair<nb::object, nb::object> encode_batch(nb::handle texts, int threads, int bits,
                                                    bool add_special_tokens, int special_mode,
                                                    int errors) {
-        pipeline::Target target;
-        target.bits = static_cast<unsigned>(bits);
+        pipeline::Output output;
+        output.bits = static_cast<unsigned>(bits);
         pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
+            run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
         nb::object offsets = array_of(encoded.offsets);
-        return {ids_of(encoded, target.bits), offsets};
+        return {ids_of(encoded, output.bits), offsets};
     }
 
     std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int threads,
                                                                 int bits, bool add_special_tokens,
                                                                 int special_mode, int errors,
                                                                 bool in_characters) {
-        pipeline::Target target;
-        target.bits = static_cast<unsigned>(bits);
+        pipeline::Output output;
+        output.bits = static_cast<unsigned>(bits);
         Options options = options_of(add_special_tokens, special_mode, errors, threads);
         options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
-        pipeline::Encoded encoded = run(texts, options, target);
+        pipeline::Encoded encoded = run(texts, options, output);
         nb::object offsets = array_of(encoded.offsets);
         nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
-        return {ids_of(encoded, target.bits), offsets, spans};
+        return {ids_of(encoded, output.bits), offsets, spans};
     }
 
     // Spans in characters, and the number of the word that each id is of.
@@ -187,12 +187,12 @@ public:
 
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
                            bool add_special_tokens, int special_mode, int errors) {
-        pipeline::Target target;
-        target.data = out.data();
-        target.capacity = out.size();
-        target.bits = static_cast<unsigned>(out.itemsize() * 8);
+        pipeline::Output output;
+        output.data = out.data();
+        output.capacity = out.size();
+        output.bits = static_cast<unsigned>(out.itemsize() * 8);
         const pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
+            run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
         return array_of(encoded.offsets);
     }
 
@@ -208,9 +208,9 @@ public:
                 const auto most = static_cast<std::size_t>(limit);
                 counts[0] = static_cast<std::int64_t>(model_.count(held.view()[0], options, most));
             } else {
-                pipeline::Target target;
-                target.count_only = true;
-                const pipeline::Encoded encoded = model_.encode_batch(held.view(), options, target);
+                pipeline::Output output;
+                output.count_only = true;
+                const pipeline::Encoded encoded = model_.encode_batch(held.view(), options, output);
                 for (std::size_t i = 0; i < counts.size(); ++i) {
                     counts[i] = encoded.offsets[i + 1] - encoded.offsets[i];
                 }
@@ -283,11 +283,11 @@ private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
 
     pipeline::Encoded run(nb::handle texts, const Options& options,
-                          const pipeline::Target& target) {
+                          const pipeline::Output& output) {
         Texts held;
         held.add_all(texts);
         const nb::gil_scoped_release unlocked;
-        return model_.encode_batch(held.view(), options, target);
+        return model_.encode_batch(held.view(), options, output);
     }
 
     ModelMemory memory_;

@@ -30,11 +30,11 @@ struct Finished {
 class BatchRun {
 public:
     BatchRun(const Model& model, std::span<const Text> texts, const Options& options,
-             const Target& target)
+             const Output& output)
         : model_(model),
           texts_(texts),
           options_(options),
-          target_(target),
+          output_(output),
           plan_(model, texts, options),
           tasks_(plan_.tasks()) {}
 
@@ -44,8 +44,8 @@ public:
         pending_.resize(tasks_.size());
         const auto threads =
             static_cast<unsigned>(std::min<std::size_t>(options_.threads, tasks_.size()));
-        const bool own_memory = !target_.count_only && target_.data == nullptr;
-        if (own_memory && threads == 1 && target_.bits == 32) {
+        const bool own_memory = !output_.count_only && output_.data == nullptr;
+        if (own_memory && threads == 1 && output_.bits == 32) {
             run_in_place();
             return std::move(result_);
         }
@@ -74,7 +74,7 @@ public:
     }
 
 private:
-    [[nodiscard]] std::size_t bytes_per_id() const noexcept { return target_.bits / 8; }
+    [[nodiscard]] std::size_t bytes_per_id() const noexcept { return output_.bits / 8; }
 
     [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
 
@@ -175,7 +175,7 @@ private:
         Finished finished;
         finished.count = worker.written();
         finished.doc_ends = worker.doc_ends;
-        if (!target_.count_only) {
+        if (!output_.count_only) {
             finished.ids = std::move(worker.output);
             worker.output = take_output(outputs_);
         }
@@ -272,11 +272,11 @@ private:
             result_.offsets.push_back(static_cast<std::int64_t>(result_.count + end));
         }
         const std::size_t end = result_.count + finished.count;
-        if (!target_.count_only) {
-            if (target_.data == nullptr) {
+        if (!output_.count_only) {
+            if (output_.data == nullptr) {
                 make_room(result_.memory, end, bytes_per_id());
             }
-            if (target_.data == nullptr || end <= target_.capacity) {
+            if (output_.data == nullptr || end <= output_.capacity) {
                 copy(finished);
             }
         }
@@ -294,9 +294,9 @@ private:
     }
 
     void copy(const Finished& finished) {
-        void* base = target_.data != nullptr ? target_.data : result_.memory.data();
+        void* base = output_.data != nullptr ? output_.data : result_.memory.data();
         const auto* ids = finished.ids.as<std::uint32_t>();
-        if (target_.bits == 32) {
+        if (output_.bits == 32) {
             std::memcpy(static_cast<std::uint32_t*>(base) + result_.count, ids,
                         finished.count * sizeof(std::uint32_t));
             return;
@@ -316,7 +316,7 @@ private:
     }
 
     void check_room() const {
-        if (target_.data != nullptr && result_.count > target_.capacity) {
+        if (output_.data != nullptr && result_.count > output_.capacity) {
             throw Error(ErrorCode::OutputTooSmall, std::to_string(result_.count));
         }
     }
@@ -324,7 +324,7 @@ private:
     const Model& model_;
     std::span<const Text> texts_;
     const Options& options_;
-    const Target& target_;
+    const Output& output_;
     const Plan plan_;
     const std::vector<Task>& tasks_;
     Encoded result_;
@@ -342,11 +342,11 @@ private:
 };
 
 Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
-                            const Target& target) const {
-    if (!target.count_only && target.bits == 16 && max_id_ > 0xFFFF) {
+                            const Output& output) const {
+    if (!output.count_only && output.bits == 16 && max_id_ > 0xFFFF) {
         throw Error(ErrorCode::IdTooLargeForU16, std::to_string(max_id_));
     }
-    return BatchRun(*this, texts, options, target).run();
+    return BatchRun(*this, texts, options, output).run();
 }
 
 std::size_t Model::count(const Text& text, const Options& options, std::size_t limit) const {

@@ -56,7 +56,7 @@ struct Options {
 };
 
 // Where the ids of a batch go: memory of the caller, or our own when `data` is null.
-struct Target {
+struct Output {
     void* data = nullptr;
     std::size_t capacity = 0;  // ids
     unsigned bits = 32;        // 32 or 16
@@ -102,7 +102,7 @@ public:
     };
 
     [[nodiscard]] Encoded encode_batch(std::span<const Text> texts, const Options& options,
-                                       const Target& target) const;
+                                       const Output& output) const;
     // Ids in `text`; a result above `limit` only says that there are more than that.
     [[nodiscard]] std::size_t count(const Text& text, const Options& options,
                                     std::size_t limit) const;
