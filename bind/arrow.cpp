@@ -30,7 +30,7 @@ void append_offsets(const ArrowArray& array, std::vector<Text>& out) {
     const auto* bytes = static_cast<const std::uint8_t*>(array.buffers[2]);
     for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
         const auto size = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
-        out.push_back({bytes + offsets[i], size, Text::Kind::Utf8});
+        out.push_back({bytes + offsets[i], size, Text::Encoding::Utf8});
     }
 }
 
@@ -46,7 +46,7 @@ void append_views(const ArrowArray& array, std::vector<Text>& out) {
         if (size > 12) {
             data = static_cast<const std::uint8_t*>(array.buffers[2 + fields[2]]) + fields[3];
         }
-        out.push_back({data, size, Text::Kind::Utf8});
+        out.push_back({data, size, Text::Encoding::Utf8});
     }
 }
 

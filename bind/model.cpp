@@ -86,7 +86,7 @@ nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares 
 }
 
 nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
-    return array_of(std::move(encoded.memory), encoded.count, bits, Spares::Ids);
+    return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
 }
 
 nb::object array_of(const std::vector<std::int64_t>& numbers) {
@@ -167,7 +167,8 @@ public:
         options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
         pipeline::Encoded encoded = run(texts, options, output);
         nb::object offsets = array_of(encoded.offsets);
-        nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
+        nb::object spans =
+            array_of(std::move(encoded.memory.spans), 2 * encoded.count, 32, Spares::Spans);
         return {ids_of(encoded, output.bits), offsets, spans};
     }
 
@@ -180,8 +181,10 @@ public:
         options.words = true;
         pipeline::Encoded encoded = run(texts, options, {});
         nb::object offsets = array_of(encoded.offsets);
-        nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
-        nb::object words = array_of(std::move(encoded.words), encoded.count, 32, Spares::Words);
+        nb::object spans =
+            array_of(std::move(encoded.memory.spans), 2 * encoded.count, 32, Spares::Spans);
+        nb::object words =
+            array_of(std::move(encoded.memory.words), encoded.count, 32, Spares::Words);
         return {ids_of(encoded, 32), offsets, spans, words};
     }
 

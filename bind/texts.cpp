@@ -12,15 +12,15 @@ Text text_of_str(PyObject* object) {
     const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(object));
     const void* data = PyUnicode_DATA(object);
     if (PyUnicode_IS_ASCII(object)) {
-        return {data, size, Text::Kind::Trusted};
+        return {data, size, Text::Encoding::Trusted};
     }
     switch (PyUnicode_KIND(object)) {
         case PyUnicode_1BYTE_KIND:
-            return {data, size, Text::Kind::Latin1};
+            return {data, size, Text::Encoding::Latin1};
         case PyUnicode_2BYTE_KIND:
-            return {data, size, Text::Kind::Ucs2};
+            return {data, size, Text::Encoding::Ucs2};
         default:
-            return {data, size, Text::Kind::Ucs4};
+            return {data, size, Text::Encoding::Ucs4};
     }
 }
 
@@ -41,10 +41,10 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
         text_ = text_of_str(object);
     } else if (PyBytes_Check(object)) {
         text_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object)),
-                 Text::Kind::Utf8};
+                 Text::Encoding::Utf8};
     } else if (PyObject_GetBuffer(object, &buffer_, PyBUF_SIMPLE) == 0) {
         has_buffer_ = true;
-        text_ = {buffer_.buf, static_cast<std::size_t>(buffer_.len), Text::Kind::Utf8};
+        text_ = {buffer_.buf, static_cast<std::size_t>(buffer_.len), Text::Encoding::Utf8};
     } else {
         PyErr_Clear();
         const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
@@ -75,7 +75,7 @@ FlatTexts::FlatTexts(Data data, Offsets offsets)
 
 pipeline::Text FlatTexts::at(std::size_t i) const noexcept {
     const std::int64_t* at = offsets_.data() + i;
-    return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Kind::Utf8};
+    return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Encoding::Utf8};
 }
 
 void Texts::add_all(nb::handle texts) {

@@ -74,8 +74,11 @@ struct WordEncoder {
     [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
     // The same for units of the batch, where words are looked up and not merged.
     void look_up_missing(std::span<const std::uint16_t> missing);
-    // All units of the batch are answered and written.
+    // All units of the batch are answered and written: forgets them, and remembers where the word
+    // started that the next batch may continue.
     void end_batch() noexcept;
+    // Forgets the batch, answered or not.
+    void drop_batch() noexcept;
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.

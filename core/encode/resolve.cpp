@@ -215,6 +215,13 @@ void WordEncoder::end_batch() noexcept {
     if (!vocab.is_merged() && count != 0) {
         open_word = (unit[count - 1] & kCutEnd) != 0 ? word_begin(count - 1) : nullptr;
     }
+    drop_batch();
+}
+
+void WordEncoder::drop_batch() noexcept {
+    side.clear();
+    count = 0;
+    longer_count = 0;
 }
 
 void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {

@@ -2,12 +2,13 @@
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/transcode.h"
 
 namespace tokenmill::pipeline {
 
 namespace {
 
-const Kernel& kernel_of(simd::Target target) {
+const EncodeKernel& kernel_of(simd::Target target) {
     switch (target) {
         case simd::Target::Scalar:
             return kScalarKernel;
@@ -134,6 +135,10 @@ void Model::set_spans(Worker& worker, const Options& options) const {
     worker.spans.words.skips_empty = vocab_.scalars().drop_white != 0;
 }
 
+std::size_t Model::most_ids(const Text& text) const noexcept {
+    return utf8_bound(text) + prefix_.size() + suffix_.size() + 1;
+}
+
 Worker* Model::take_worker() const {
     for (auto& slot : idle_) {
         if (slot.load(std::memory_order_relaxed) != nullptr) {
@@ -148,14 +153,7 @@ Worker* Model::take_worker() const {
 }
 
 void Model::give_back(Worker* worker) const noexcept {
-    worker->clear();
-    worker->spans.begin(SpanUnit::None, Trim::Never, nullptr, false);
-    worker->spans.words.kind = Words::None;
-    worker->encoder.count = 0;
-    worker->encoder.longer_count = 0;
-    worker->encoder.side.clear();
-    worker->fixed.clear();
-    worker->marks.clear();
+    worker->reset();
     for (auto& slot : idle_) {
         Worker* expected = nullptr;
         if (slot.compare_exchange_strong(expected, worker, std::memory_order_release)) {
@@ -169,8 +167,10 @@ void Model::give_back(Worker* worker) const noexcept {
 std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& options) {
     worker_->reserve(0);
     worker_->clear();
-    DocumentReader(model_, *worker_, options).encode(text, Error::kNowhere);
-    worker_->kernel.flush(*worker_);
+    BatchSink sink(*worker_);
+    DocumentReader(model_, *worker_, options, sink).read(text, Error::kNowhere);
+    worker_->end_document();
+    worker_->flush();
     return {worker_->first(), worker_->written()};
 }
 
@@ -179,7 +179,7 @@ MemoryUse Model::memory() const noexcept {
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
             use.tables += worker->encoder.tables.size_bytes();
-            use.buffers += worker->output.size_bytes() + worker->scratch_bytes();
+            use.buffers += worker->buffer_bytes();
             slot.store(worker, std::memory_order_release);
         }
     }

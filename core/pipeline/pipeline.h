@@ -29,7 +29,7 @@ enum Section : std::uint32_t {
 
 // One document as the caller has it.
 struct Text {
-    enum class Kind : std::uint8_t {
+    enum class Encoding : std::uint8_t {
         Utf8,     // bytes to be checked
         Trusted,  // bytes known to be UTF-8
         Latin1,   // code points in one byte each
@@ -37,8 +37,8 @@ struct Text {
         Ucs4,
     };
     const void* data = nullptr;
-    std::size_t size = 0;  // units of the kind
-    Kind kind = Kind::Utf8;
+    std::size_t size = 0;  // units of the encoding
+    Encoding encoding = Encoding::Utf8;
 };
 
 // Which ranges of text get a blank in front unless they begin with one.
@@ -64,11 +64,9 @@ struct Output {
 };
 
 struct Encoded {
-    PageBuffer memory;  // the ids, unless the caller brought memory
+    ResultMemory memory;  // ids unless the caller brought memory; spans and words if asked for
     std::size_t count = 0;
     std::vector<std::int64_t> offsets;  // one more than documents
-    PageBuffer spans;                   // a Place for every id, if asked for
-    PageBuffer words;                   // a number for every id, if asked for
 };
 
 struct MemoryUse {
@@ -117,11 +115,14 @@ public:
     [[nodiscard]] bool has_plain_ranges() const noexcept {
         return prefix_space_ == PrefixSpace::Never && !whole_ranges_ && respeller_.steps.empty();
     }
+    // The most ids that `text` can become, unless a normalizer lengthens it.
+    [[nodiscard]] std::size_t most_ids(const Text& text) const noexcept;
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
     [[nodiscard]] simd::Target target() const noexcept { return target_; }
 
 private:
+    template <typename Sink>
     friend class DocumentReader;
     friend class BatchRun;
     [[nodiscard]] Worker* take_worker() const;
@@ -148,7 +149,7 @@ private:
     Bytes meta_;
     TokenId max_id_ = 0;
     simd::Target target_;
-    const Kernel* kernel_;
+    const EncodeKernel* kernel_;
     encode::TableBits bits_;
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};

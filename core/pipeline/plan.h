@@ -11,9 +11,7 @@ namespace tokenmill::pipeline {
 
 // A document prepared for several workers.
 struct BigDocument {
-    std::vector<std::vector<std::uint8_t>> own;
-    std::vector<Item> items;
-    SpanSource source;
+    ItemList list;
     std::exception_ptr failure;  // what reading it threw; told when its turn comes
 };
 
@@ -24,8 +22,8 @@ struct Task {
     bool ends_document = true;  // of the big one
 };
 
-// Cuts long ranges where a scan may start, so that several workers can share them.
-void cut_items(const split::SplitView& split, std::vector<Item>& items);
+// Bytes of text that are worth a task.
+constexpr std::size_t kTaskBytes = std::size_t{1} << 19;
 
 class Plan {
 public:

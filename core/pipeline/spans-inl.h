@@ -122,7 +122,7 @@ public:
           source_(*range.source),
           place_of_(range),
           ids_(ids),
-          out_(worker.spans.output.as<pipeline::Place>() + (ids - worker.first())),
+          out_(worker.memory.spans.as<pipeline::Place>() + (ids - worker.first())),
           first_out_(worker.spans.text_ids == 0 ? out_ : nullptr) {}
 
     void add_units(std::uint32_t begin, std::uint32_t end) {
@@ -262,7 +262,7 @@ inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) 
         }
         ++spans.text_ids;
     }
-    spans.output.as<pipeline::Place>()[id - worker.first()] = place;
+    worker.memory.spans.as<pipeline::Place>()[id - worker.first()] = place;
 }
 
 // Spans of the units [begin, end), whose ids begin at `ids`.
@@ -320,7 +320,7 @@ inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint
     if (words.kind == pipeline::Words::None) {
         return;
     }
-    std::uint32_t* out = words.output.as<std::uint32_t>() + (ids - worker.first());
+    std::uint32_t* out = worker.memory.words.as<std::uint32_t>() + (ids - worker.first());
     std::size_t fixed = spans.next_fixed;
     std::size_t range = spans.next_range;
     for (std::uint32_t i = begin; i < end; ++i) {
@@ -344,7 +344,7 @@ inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint
 inline void write_giant_spans(pipeline::Worker& worker, Bytes word, std::size_t count) {
     pipeline::WordNumbers& words = worker.spans.words;
     if (words.kind != pipeline::Words::None) {
-        std::uint32_t* const out = words.output.as<std::uint32_t>() + worker.written();
+        std::uint32_t* const out = worker.memory.words.as<std::uint32_t>() + worker.written();
         const std::uint32_t number = number_word(words, worker.spans.ranges.back(), count);
         for (std::size_t k = 0; k < count; ++k) {
             out[k] = number;

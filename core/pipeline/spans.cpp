@@ -106,6 +106,11 @@ void SpanState::begin(SpanUnit wanted, Trim trimmed_how, const std::uint8_t* tok
     clear();
 }
 
+void SpanState::end() {
+    begin(SpanUnit::None, Trim::Never, nullptr, false);
+    words.kind = Words::None;
+}
+
 void SpanState::clear() {
     ranges.clear();
     fixed.clear();

@@ -73,13 +73,14 @@ struct WordNumbers {
 
     Words kind = Words::None;
     bool skips_empty = false;  // a unit without ids is white space, and no word
-    PageBuffer output;         // a number for every id
     std::uint32_t count = 0;   // words of the open document so far
 };
 
 // One worker's state for spans; idle while `unit` is None.
 struct SpanState {
     void begin(SpanUnit wanted, Trim trimmed, const std::uint8_t* token_sizes, bool drops);
+    // Spans are no longer wanted.
+    void end();
     void clear();
     [[nodiscard]] SpanSource& open_source();
     // The batch was written; what is open stays.
@@ -93,7 +94,6 @@ struct SpanState {
     Trim trim = Trim::Never;
     bool has_drops = false;  // words may hold bytes that no id stands for: they must not be cut
     const std::uint8_t* sizes = nullptr;  // by id: bytes of text it stands for, 0 if that varies
-    PageBuffer output;                    // two numbers for every id
     WordNumbers words;
     std::vector<SpanRange> ranges;
     std::vector<FixedSpan> fixed;

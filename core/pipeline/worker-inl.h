@@ -9,7 +9,7 @@ inline void flush_batch(pipeline::Worker& worker) {
     }
     std::uint32_t done = 0;
     std::uint32_t* out = worker.cursor;
-    const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
+    const bool has_spans = worker.has_spans();
     for (const std::uint32_t mark : worker.marks) {
         std::uint32_t* const from = out;
         out = write_ids(e, done, mark, out);
@@ -26,14 +26,8 @@ inline void flush_batch(pipeline::Worker& worker) {
     if (has_spans) {
         write_words(worker, done, e.count, out);
         write_spans(worker, done, e.count, out);
-        worker.spans.end_batch();
     }
-    worker.fixed.clear();
-    worker.marks.clear();
-    e.end_batch();
-    e.side.clear();
-    e.count = 0;
-    e.longer_count = 0;
+    worker.end_batch();
 }
 
 // Takes words from a scanner, cuts them where no token reaches over, and gathers the units.
@@ -47,8 +41,7 @@ public:
           cuts_(may_cut(worker) ? ~std::uint64_t{0} : 0),
           longest_cut_(e_.vocab.is_merged() ? ~std::size_t{0} : vocab::kLongestCutWord),
           knows_lone_(!worker.encoder.vocab.char_values.empty() &&
-                      !worker.encoder.vocab.has_ends() &&
-                      worker.spans.unit == pipeline::SpanUnit::None),
+                      !worker.encoder.vocab.has_ends() && !worker.has_spans()),
           has_sides_(!worker.encoder.vocab.char_sides.empty()) {}
 
     // What the scanner needs to cut words: see vocab/junction.h.
@@ -186,7 +179,7 @@ private:
 
     // Not where parts are found again word by word, for spans.
     static bool may_cut(const pipeline::Worker& worker) noexcept {
-        const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
+        const bool has_spans = worker.has_spans();
         return !worker.spans.keeps_whole() && (worker.encoder.vocab.is_merged() || !has_spans);
     }
 
@@ -229,7 +222,7 @@ private:
             e_.encode_giant({begin, size}, cuts);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
             const std::size_t count = e_.long_ids.size();
-            if (worker_.spans.unit != pipeline::SpanUnit::None) {
+            if (worker_.has_spans()) {
                 write_giant_spans(worker_, {begin, size}, count);
             }
             worker_.cursor += count;
@@ -260,9 +253,8 @@ private:
     bool had_nul_ = false;
 };
 
-inline void encode_range(pipeline::Worker& worker, const std::uint8_t* begin,
-                         const std::uint8_t* stop, const std::uint8_t* end,
-                         const std::uint8_t* readable) {
+inline void encode_range(pipeline::Worker& worker, const pipeline::TextRange& range) {
+    const auto [begin, stop, end, readable] = range;
     WordSink sink(worker, readable);
     const split::SplitView& view = worker.split;
     switch (view.rule.family) {

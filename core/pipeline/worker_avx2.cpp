@@ -37,7 +37,7 @@ namespace {
 
 namespace tokenmill::pipeline {
 
-const Kernel kAvx2Kernel = {avx2::encode_range, avx2::flush_batch, avx2::is_utf8,
-                            avx2::find_candidate};
+const EncodeKernel kAvx2Kernel = {avx2::encode_range, avx2::flush_batch, avx2::is_utf8,
+                                  avx2::find_candidate};
 
 }  // namespace tokenmill::pipeline

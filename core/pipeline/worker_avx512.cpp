@@ -37,7 +37,7 @@ namespace {
 
 namespace tokenmill::pipeline {
 
-const Kernel kAvx512Kernel = {avx512::encode_range, avx512::flush_batch, avx512::is_utf8,
-                              avx512::find_candidate};
+const EncodeKernel kAvx512Kernel = {avx512::encode_range, avx512::flush_batch, avx512::is_utf8,
+                                    avx512::find_candidate};
 
 }  // namespace tokenmill::pipeline

@@ -32,7 +32,7 @@ namespace {
 
 namespace tokenmill::pipeline {
 
-const Kernel kScalarKernel = {scalar::encode_range, scalar::flush_batch, scalar::is_utf8,
-                              scalar::find_candidate};
+const EncodeKernel kScalarKernel = {scalar::encode_range, scalar::flush_batch, scalar::is_utf8,
+                                    scalar::find_candidate};
 
 }  // namespace tokenmill::pipeline
