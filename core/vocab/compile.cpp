@@ -88,10 +88,20 @@ LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out) {
     Walk walk;
     walk.flags.assign(input.token_offsets.size() - 1, 0);
     LearntCuts learnt;
-    if (input.kind <= Kind::Characters) {
-        learnt.adjacency = compile_merges(input, deriver, walk, out);
-    } else {
-        learnt.inside = compile_words(input, deriver, walk, out);
+    switch (input.kind) {
+        case Kind::Bytes:
+        case Kind::Characters:
+            learnt.adjacency = compile_merges(input, deriver, walk, out);
+            break;
+        case Kind::Unigram:
+            learnt.inside = compile_unigram(input, deriver, walk, out);
+            break;
+        case Kind::WordPiece:
+            compile_wordpiece(input, deriver, walk, out);
+            break;
+        case Kind::WordLevel:
+            compile_wordlevel(input, deriver, walk, out);
+            break;
     }
     write_seeds(walk, out);
     write_texts(input, out);

@@ -164,13 +164,8 @@ bool can_cut_words(const VocabInput& input, const Deriver& deriver) {
 
 Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& walk,
                          BlobWriter& out) {
-    for (TokenId id = 0; id < walk.flags.size(); ++id) {
-        const std::uint64_t begin = input.token_offsets[id];
-        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
-        if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
-            visit_token(id, token, deriver, input, walk);
-        }
-    }
+    for_each_token(input, deriver,
+                   [&](TokenId id, Bytes token) { visit_token(id, token, deriver, input, walk); });
     std::sort(walk.kept.begin(), walk.kept.end(),
               [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
     const Numbering numbers = number_tokens(input, deriver, walk);

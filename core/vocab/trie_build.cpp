@@ -6,11 +6,9 @@ namespace tokenmill::vocab {
 
 namespace {
 
-using Keys = std::vector<std::pair<std::string, TmU32>>;
-
 class Builder {
 public:
-    explicit Builder(const Keys& keys) : keys_(keys) {
+    explicit Builder(const TrieKeys& keys) : keys_(keys) {
         nodes_.resize(1024, TrieNode{0, Trie::kNoNode, 0});
         nodes_[Trie::kRoot].parent = Trie::kNoNode - 1;  // taken, and nobody's child
     }
@@ -110,7 +108,7 @@ private:
 
     static constexpr std::size_t kPatience = 64;
 
-    const Keys& keys_;
+    const TrieKeys& keys_;
     std::vector<TrieNode> nodes_;
     std::vector<bool> taken_bases_;  // no two nodes have the same one
     std::size_t used_ = 1;
@@ -120,7 +118,7 @@ private:
 
 }  // namespace
 
-std::vector<TrieNode> build_trie(Keys keys) {
+std::vector<TrieNode> build_trie(TrieKeys keys) {
     std::stable_sort(keys.begin(), keys.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     return Builder(keys).build();
