@@ -184,6 +184,7 @@ InsideCuts compile_unigram(const VocabInput& input, const Deriver& deriver, Walk
     UnigramTokens found = visit_tokens(input, deriver, can_cut, walk);
     const std::vector<TrieNode> nodes = build_trie(std::move(found.keys));
     if (!can_cut) {
+        join_everything(walk);
         write_words(input, walk, nodes, false, out);
         return {};
     }

@@ -27,6 +27,12 @@ void add_whole_word(const VocabInput& input, TokenId id, Bytes token, Walk& walk
 
 }  // namespace
 
+void join_everything(Walk& walk) {
+    for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
+        walk.junctions.add_unknown(code);
+    }
+}
+
 // There is no merging, so internal ids only number the tokens of bytes: 256 that are never used,
 // then what the bytes of unknown characters become.
 double write_words(const VocabInput& input, const Walk& walk, const std::vector<TrieNode>& nodes,
@@ -59,6 +65,7 @@ void compile_wordpiece(const VocabInput& input, const Deriver& deriver, Walk& wa
         }
         add_whole_word(input, id, token, walk);
     });
+    join_everything(walk);
     write_words(input, walk, build_trie(std::move(keys)), false, out);
 }
 
@@ -69,6 +76,7 @@ void compile_wordlevel(const VocabInput& input, const Deriver& deriver, Walk& wa
         keys.emplace_back(std::string(token.begin(), token.end()), id);
         add_whole_word(input, id, token, walk);
     });
+    join_everything(walk);
     write_words(input, walk, build_trie(std::move(keys)), false, out);
 }
 

@@ -78,6 +78,9 @@ void compile_wordpiece(const VocabInput& input, const Deriver& deriver, Walk& wa
 void compile_wordlevel(const VocabInput& input, const Deriver& deriver, Walk& walk,
                        BlobWriter& out);
 
+// For words that are never cut: makes the junction filter join all characters of three bytes.
+void join_everything(Walk& walk);
+
 // The sections that these three share; `can_cut`: words may be cut at junctions. Returns the score
 // of a character that no token covers.
 double write_words(const VocabInput& input, const Walk& walk, const std::vector<TrieNode>& nodes,
