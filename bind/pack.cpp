@@ -1,3 +1,4 @@
+// pack: lengths of documents -> rows, ids -> rows of ids.
 #include "pack/pack.h"
 
 #include <nanobind/stl/vector.h>
@@ -5,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "bind.h"
+#include "arrays.h"
 
 namespace tokenmill::bind {
 
@@ -13,7 +14,7 @@ namespace {
 
 template <typename T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = Array<const std::int64_t>;
+using Lengths = Array<const std::int64_t>;
 
 template <typename T>
 std::span<const T> view_of(const Array<const T>& array) {
@@ -24,16 +25,6 @@ template <typename Array>
 pack::Ids ids_of(const Array& array) {
     return {reinterpret_cast<const std::uint8_t*>(array.data()),
             static_cast<std::int64_t>(array.shape(0))};
-}
-
-// A numpy array that owns the numbers, without a copy.
-nb::object array_of(std::vector<std::int64_t>&& numbers) {
-    auto owned = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
-    auto* vector = owned.release();
-    const nb::capsule owner(
-        vector, [](void* data) noexcept { delete static_cast<std::vector<std::int64_t>*>(data); });
-    return nb::cast(
-        nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(vector->data(), {vector->size()}, owner));
 }
 
 // (documents, begins, lengths, row_pieces, dropped, repeated)
@@ -49,7 +40,7 @@ nb::tuple pieces_by(Pack pack) {
 }
 
 template <typename Id>
-nb::tuple frame(const Array<const Id>& ids, const Numbers& offsets, const std::vector<Id>& prefix,
+nb::tuple frame(const Array<const Id>& ids, const Lengths& offsets, const std::vector<Id>& prefix,
                 const std::vector<Id>& suffix, Number number) {
     const pack::Ids before{reinterpret_cast<const std::uint8_t*>(prefix.data()),
                            static_cast<std::int64_t>(prefix.size())};
@@ -70,8 +61,8 @@ nb::tuple frame(const Array<const Id>& ids, const Numbers& offsets, const std::v
 
 template <typename Id>
 std::int64_t gather(const std::vector<Array<const Id>>& sources,
-                    const Array<const std::int32_t>& source, const Numbers& begin,
-                    const Numbers& length, const Array<Id>& out) {
+                    const Array<const std::int32_t>& source, const Lengths& begin,
+                    const Lengths& length, const Array<Id>& out) {
     std::vector<pack::Ids> ids;
     ids.reserve(sources.size());
     for (const auto& array : sources) {
@@ -86,7 +77,7 @@ std::int64_t gather(const std::vector<Array<const Id>>& sources,
 void register_rows(nb::module_& m) {
     m.def(
         "pack_concat",
-        [](const Numbers& lengths, std::int64_t context_length, std::int64_t overlap,
+        [](const Lengths& lengths, std::int64_t context_length, std::int64_t overlap,
            bool drop_tail) {
             const auto tail = drop_tail ? pack::Tail::Drop : pack::Tail::Keep;
             return pieces_by(
@@ -96,7 +87,7 @@ void register_rows(nb::module_& m) {
         "Cut the stream of all documents into rows.");
     m.def(
         "pack_concat_rows",
-        [](const Numbers& lengths, std::int64_t stream_begin, std::int64_t row_begin,
+        [](const Lengths& lengths, std::int64_t stream_begin, std::int64_t row_begin,
            std::int64_t row_end, std::int64_t context_length, std::int64_t overlap) {
             return pieces_by([&] {
                 return pack::concat_rows(view_of(lengths), stream_begin, row_begin, row_end,
@@ -110,7 +101,7 @@ void register_rows(nb::module_& m) {
 void register_fits(nb::module_& m) {
     m.def(
         "pack_best_fit",
-        [](const Numbers& lengths, std::int64_t context_length, int longer) {
+        [](const Lengths& lengths, std::int64_t context_length, int longer) {
             return pieces_by([&] {
                 return pack::best_fit(view_of(lengths), context_length,
                                       static_cast<pack::LongDocuments>(longer));
@@ -120,7 +111,7 @@ void register_fits(nb::module_& m) {
         "Best-fit decreasing; longer: 0 splits, 1 truncates, 2 drops.");
     m.def(
         "pack_best_fit_crop",
-        [](const Numbers& lengths, std::int64_t context_length, bool drop_tail) {
+        [](const Lengths& lengths, std::int64_t context_length, bool drop_tail) {
             const auto tail = drop_tail ? pack::Tail::Drop : pack::Tail::Keep;
             return pieces_by(
                 [&] { return pack::best_fit_crop(view_of(lengths), context_length, tail); });
@@ -129,7 +120,7 @@ void register_fits(nb::module_& m) {
         "Fill each row with the longest documents that fit and crop one where none does.");
     m.def(
         "pack_one_per_row",
-        [](const Numbers& lengths, std::int64_t context_length, int longer) {
+        [](const Lengths& lengths, std::int64_t context_length, int longer) {
             return pieces_by([&] {
                 return pack::one_per_row(view_of(lengths), context_length,
                                          static_cast<pack::LongDocuments>(longer));
@@ -138,7 +129,7 @@ void register_fits(nb::module_& m) {
         nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"), "One document a row.");
     m.def(
         "pack_documents",
-        [](const Numbers& lengths) {
+        [](const Lengths& lengths) {
             return pieces_by([&] { return pack::documents_as_rows(view_of(lengths)); });
         },
         nb::arg("lengths"), "One document a row, whatever its length.");
@@ -148,7 +139,7 @@ template <typename Id>
 void register_copies(nb::module_& m, Number number) {
     m.def(
         "frame",
-        [number](const Array<const Id>& ids, const Numbers& offsets, const std::vector<Id>& prefix,
+        [number](const Array<const Id>& ids, const Lengths& offsets, const std::vector<Id>& prefix,
                  const std::vector<Id>& suffix) {
             return frame<Id>(ids, offsets, prefix, suffix, number);
         },

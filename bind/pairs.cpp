@@ -10,7 +10,7 @@ namespace {
 using PairArray = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
 // Numbers as objects; small ones are used again, for every text begins with them.
-class Numbers {
+class NumberObjects {
 public:
     [[nodiscard]] nb::object of(std::int64_t value) {
         const auto place = static_cast<std::uint64_t>(value);
@@ -37,7 +37,7 @@ nb::object list_pairs(const PairArray& pairs) {
     if (!list.is_valid()) {
         nb::raise_python_error();
     }
-    Numbers numbers;
+    NumberObjects numbers;
     for (Py_ssize_t i = 0; i < count; ++i) {
         const auto row = static_cast<std::size_t>(i);
         nb::object pair = nb::steal(PyTuple_New(2));

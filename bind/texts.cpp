@@ -26,12 +26,10 @@ Text text_of_str(PyObject* object) {
 
 }  // namespace
 
-Texts::~Texts() {
-    for (Py_buffer& buffer : buffers_) {
-        PyBuffer_Release(&buffer);
-    }
-    for (std::size_t i = 0; i < releases_.size(); ++i) {
-        releases_[i](released_[i]);
+BorrowedTexts::~BorrowedTexts() {
+    for (ArrowArray* array : arrays_) {
+        array->release(array);
+        delete array;
     }
 }
 
@@ -42,9 +40,8 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     } else if (PyBytes_Check(object)) {
         text_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object)),
                  Text::Encoding::Utf8};
-    } else if (PyObject_GetBuffer(object, &buffer_, PyBUF_SIMPLE) == 0) {
-        has_buffer_ = true;
-        text_ = {buffer_.buf, static_cast<std::size_t>(buffer_.len), Text::Encoding::Utf8};
+    } else if (buffer_.try_hold(text)) {
+        text_ = {buffer_.bytes().data(), buffer_.bytes().size(), Text::Encoding::Utf8};
     } else {
         PyErr_Clear();
         const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
@@ -53,13 +50,13 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     }
 }
 
-void Texts::add(nb::handle text) {
+void BorrowedTexts::add(nb::handle text) {
     OneText one(text, static_cast<std::ptrdiff_t>(texts_.size()));
     texts_.push_back(one.view());
     one.move_to(buffers_);
 }
 
-FlatTexts::FlatTexts(Data data, Offsets offsets)
+TextBuffer::TextBuffer(Data data, Offsets offsets)
     : data_(std::move(data)), offsets_(std::move(offsets)) {
     const std::int64_t* at = offsets_.data();
     const std::size_t count = offsets_.size();
@@ -73,14 +70,14 @@ FlatTexts::FlatTexts(Data data, Offsets offsets)
     }
 }
 
-pipeline::Text FlatTexts::at(std::size_t i) const noexcept {
+pipeline::Text TextBuffer::at(std::size_t i) const noexcept {
     const std::int64_t* at = offsets_.data() + i;
     return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Encoding::Utf8};
 }
 
-void Texts::add_all(nb::handle texts) {
-    if (nb::isinstance<FlatTexts>(texts)) {
-        const auto& flat = *nb::inst_ptr<FlatTexts>(texts);
+void BorrowedTexts::add_all(nb::handle texts) {
+    if (nb::isinstance<TextBuffer>(texts)) {
+        const auto& flat = *nb::inst_ptr<TextBuffer>(texts);
         texts_.reserve(flat.size());
         for (std::size_t i = 0; i < flat.size(); ++i) {
             texts_.push_back(flat.at(i));
@@ -109,7 +106,7 @@ void Texts::add_all(nb::handle texts) {
     owners_.push_back(std::move(items));
 }
 
-void Texts::add_arrow_array(nb::handle texts) {
+void BorrowedTexts::add_arrow_array(nb::handle texts) {
     const nb::tuple pair = nb::cast<nb::tuple>(texts.attr("__arrow_c_array__")());
     auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(pair[0].ptr(), "arrow_schema"));
     auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(pair[1].ptr(), "arrow_array"));
@@ -120,7 +117,7 @@ void Texts::add_arrow_array(nb::handle texts) {
     owners_.push_back(pair);  // the capsules release the array when they go
 }
 
-void Texts::add_arrow_stream(nb::handle texts) {
+void BorrowedTexts::add_arrow_stream(nb::handle texts) {
     const nb::object capsule = texts.attr("__arrow_c_stream__")();
     auto* stream =
         static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
@@ -143,22 +140,17 @@ void Texts::add_arrow_stream(nb::handle texts) {
             break;
         }
         ArrowArray* kept = array.release();
-        releases_.push_back([](void* gone) {
-            auto* mine = static_cast<ArrowArray*>(gone);
-            mine->release(mine);
-            delete mine;
-        });
-        released_.push_back(kept);
+        arrays_.push_back(kept);
         append_arrow(schema, *kept, texts_);
     }
 }
 
 void register_texts(nb::module_& m) {
-    nb::class_<FlatTexts>(m, "FlatTexts",
-                          "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
-        .def(nb::init<FlatTexts::Data, FlatTexts::Offsets>(), nb::arg("data"), nb::arg("offsets"))
-        .def("__len__", &FlatTexts::size)
-        .def("__getitem__", [](const FlatTexts& self, std::int64_t i) {
+    nb::class_<TextBuffer>(m, "TextBuffer",
+                           "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
+        .def(nb::init<TextBuffer::Data, TextBuffer::Offsets>(), nb::arg("data"), nb::arg("offsets"))
+        .def("__len__", &TextBuffer::size)
+        .def("__getitem__", [](const TextBuffer& self, std::int64_t i) {
             if (i < 0 || static_cast<std::size_t>(i) >= self.size()) {
                 throw nb::index_error("no such text");
             }

@@ -119,6 +119,13 @@ struct Seed16 {
     std::uint64_t value;
 };
 
+// Tokens that text can produce, back to back by id; the others have no bytes here.
+struct TokenTable {
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint64_t> offsets;
+    std::vector<std::uint8_t> is_reachable;  // by id: 1 if merging its bytes makes the token
+};
+
 class VocabView {
 public:
     VocabView() = default;
@@ -146,6 +153,9 @@ public:
     // Only under ignore_merges: may `word` be a token that merging cannot build?
     [[nodiscard]] bool maybe_unreachable(Bytes word) const noexcept;
     [[nodiscard]] bool is_reachable(TokenId id) const noexcept { return (flags_[id] & 2) != 0; }
+
+    // A copy of all tokens, for a device that has no such view.
+    [[nodiscard]] TokenTable list_tokens() const;
 
     // Does the vocabulary lack tokens for bytes that text can hold? Such bytes vanish from words.
     [[nodiscard]] bool drops_bytes() const noexcept { return drops_bytes_; }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._batch import TokenBatch
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 from tokenmill._errors import (
     DtypeError,
     OptionError,
@@ -38,6 +38,16 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
         _choice("special_in_text", SPECIAL_MODES, special_in_text),
         _choice("errors", ERROR_MODES, errors),
     )
+
+
+def core_options(add_special_tokens: bool, special_in_text: str, errors: str) -> dict[str, int]:
+    """Return the options that all calls of the core share, under the core's names."""
+    special, policy = modes(special_in_text, errors)
+    return {
+        "add_special_tokens": add_special_tokens,
+        "special_mode": special,
+        "errors": policy,
+    }
 
 
 def span_unit(offsets: object, reasons: Sequence[str]) -> bool | None:
@@ -114,7 +124,7 @@ def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:  # noqa: AN
 
 def texts_of(texts: Any, name: str = "texts") -> Any:  # noqa: ANN401 -- anything the core takes
     """Pass on lists and Arrow arrays, list other iterables, refuse a single text."""
-    if isinstance(texts, (list, tuple, FlatTexts)):
+    if isinstance(texts, (list, tuple, TextBuffer)):
         return texts
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
         return texts

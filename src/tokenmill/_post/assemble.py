@@ -22,13 +22,17 @@ if TYPE_CHECKING:
 
 def encode_side(
     model: Any,  # noqa: ANN401 -- the core's model or its look-alike
-    given: tuple[Any, ...],
+    texts: Any,  # noqa: ANN401 -- whatever the core takes
     in_characters: bool | None,
+    **options: int,
 ) -> Encoded:
-    """Encode the texts of one side, with spans unless `in_characters` is None."""
+    """Encode the texts of one side, with spans unless `in_characters` is None.
+
+    `options` are those of the core's `encode_batch`.
+    """
     if in_characters is None:
-        return Encoded(*model.encode_batch(*given))
-    ids, offsets, spans = model.encode_spans(*given, in_characters)
+        return Encoded(*model.encode_batch(texts, **options))
+    ids, offsets, spans = model.encode_spans(texts, in_characters=in_characters, **options)
     return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
 
 

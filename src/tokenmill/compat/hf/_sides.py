@@ -41,7 +41,7 @@ def encode_column(
         return _encode_words(engine, texts, detail, mode)
     if detail == "words":
         special, _ = modes(mode, "strict")
-        found = engine._model.encode_words(texts, thread_count(None), special)
+        found = engine._model.encode_words(texts, threads=thread_count(None), special_mode=special)
         ids, offsets, spans, words = found
         return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2), "words": words})
     return _encode(engine, texts, detail, mode)
