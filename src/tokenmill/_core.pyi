@@ -7,6 +7,8 @@ import numpy
 from numpy.typing import NDArray
 
 
+REPORTS_LEAKS: bool = False
+
 def raise_error(code: int, text: str) -> None:
     """Raise the exception of an ErrorCode."""
 

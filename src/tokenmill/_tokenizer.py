@@ -21,7 +21,6 @@ from tokenmill._options import (
     core_options,
     ids_of,
     limit_of,
-    modes,
     out_of,
     row_dtype,
     rows_of,
@@ -124,7 +123,7 @@ class Tokenizer:
             # The common case by itself: a call on a short text costs less than a microsecond.
             if special_in_text == "encode" and errors == "strict":
                 return self._encode(text, add_special_tokens)
-            return self._encode(text, add_special_tokens, *modes(special_in_text, errors))
+            return self._encode(text, **core_options(add_special_tokens, special_in_text, errors))
         return self.encode_batch(
             [text],
             threads=1,
@@ -222,10 +221,9 @@ class Tokenizer:
         OutputTooSmall if they do not fit; what `out` holds then is not defined.
         """
         core = core_options(add_special_tokens, special_in_text, errors)
-        checked = out_of(out, self._model.max_id)
-        offsets: NDArray[np.int64] = self._model.encode_into(
-            texts_of(texts), checked, threads=thread_count(threads), **core
-        )
+        core["threads"] = thread_count(threads)
+        texts, out = texts_of(texts), out_of(out, self._model.max_id)
+        offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **core)
         return offsets
 
     def count(
