@@ -205,59 +205,68 @@ void LongMerger::merge_small(Symbols window) {
     ranked.take_ids(window_ids_);
 }
 
+// Merging with a heap, for windows of any length and for ranks that several tokens share. Symbols
+// are a linked list in an array; an entry of the heap whose symbols changed since it was pushed is
+// skipped when it comes up.
 void LongMerger::merge_large(Symbols window) {
-    const auto count = static_cast<std::int32_t>(window.size());
-    const vocab::PairTable& pairs = vocab_->pairs;
-    symbols_.resize(window.size());
-    heap_.clear();
-    for (std::int32_t i = 0; i < count; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        symbols_[at] = {window[at], i - 1, i + 1 < count ? i + 1 : -1};
-        if (i + 1 < count) {
-            const std::uint32_t made = merged_symbols(pairs, window[at], window[at + 1]);
-            if (made != kNoMerge) {
-                heap_.push_back(rank_of(made) << 32 | at);
-            }
-        }
-    }
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    const auto push = [&](std::int32_t left) {
-        const Symbol& a = symbols_[static_cast<std::size_t>(left)];
-        const std::uint32_t made =
-            pairs.merged(a.id, symbols_[static_cast<std::size_t>(a.next)].id);
-        if (made != kNoMerge) {
-            heap_.push_back(rank_of(made) << 32 | static_cast<std::uint32_t>(left));
-            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-        }
-    };
+    start_large(window);
     while (!heap_.empty()) {
         std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
         const std::uint64_t top = heap_.back();
         heap_.pop_back();
-        Symbol& left = symbols_[static_cast<std::uint32_t>(top)];
-        if (left.id == kNoMerge || left.next < 0) {
-            continue;  // merged away since it was pushed
-        }
-        Symbol& right = symbols_[static_cast<std::size_t>(left.next)];
-        const std::uint32_t made = pairs.merged(left.id, right.id);
-        if (made == kNoMerge || rank_of(made) != top >> 32) {
-            continue;  // one of the two has changed
-        }
-        left.id = made;
-        left.next = right.next;
-        right.id = kNoMerge;
-        if (left.next >= 0) {
-            symbols_[static_cast<std::size_t>(left.next)].previous =
-                static_cast<std::int32_t>(static_cast<std::uint32_t>(top));
-            push(static_cast<std::int32_t>(static_cast<std::uint32_t>(top)));
-        }
-        if (left.previous >= 0) {
-            push(left.previous);
-        }
+        merge_pair(static_cast<std::uint32_t>(top), top >> 32);
     }
     window_ids_.clear();
-    for (std::int32_t i = 0; i >= 0; i = symbols_[static_cast<std::size_t>(i)].next) {
-        window_ids_.push_back(symbols_[static_cast<std::size_t>(i)].id);
+    for (std::uint32_t at = 0; at != kNoPlace; at = symbols_[at].next) {
+        window_ids_.push_back(symbols_[at].id);
+    }
+}
+
+void LongMerger::start_large(Symbols window) {
+    const auto count = static_cast<std::uint32_t>(window.size());
+    symbols_.resize(count);
+    heap_.clear();
+    for (std::uint32_t at = 0; at < count; ++at) {
+        const bool is_last = at + 1 == count;
+        symbols_[at] = {window[at], at == 0 ? kNoPlace : at - 1, is_last ? kNoPlace : at + 1};
+        const std::uint32_t made =
+            is_last ? kNoMerge : merged_symbols(vocab_->pairs, window[at], window[at + 1]);
+        if (made != kNoMerge) {
+            heap_.push_back(rank_of(made) << 32 | at);
+        }
+    }
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+// Merges the symbol at `at` with the next one, if the two still make a token of this rank.
+void LongMerger::merge_pair(std::uint32_t at, std::uint64_t rank) {
+    Symbol& left = symbols_[at];
+    if (left.id == kNoMerge || left.next == kNoPlace) {
+        return;  // merged away since it was pushed
+    }
+    Symbol& right = symbols_[left.next];
+    const std::uint32_t made = vocab_->pairs.merged(left.id, right.id);
+    if (made == kNoMerge || rank_of(made) != rank) {
+        return;  // one of the two has changed
+    }
+    left.id = made;
+    left.next = right.next;
+    right.id = kNoMerge;
+    if (left.next != kNoPlace) {
+        symbols_[left.next].previous = at;
+        push_pair(at);
+    }
+    if (left.previous != kNoPlace) {
+        push_pair(left.previous);
+    }
+}
+
+void LongMerger::push_pair(std::uint32_t at) {
+    const Symbol& left = symbols_[at];
+    const std::uint32_t made = vocab_->pairs.merged(left.id, symbols_[left.next].id);
+    if (made != kNoMerge) {
+        heap_.push_back(rank_of(made) << 32 | at);
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
     }
 }
 
