@@ -76,7 +76,7 @@ void read_split(const Fields& definition, split::SplitInput& out) {
 }
 
 void read_vocab(const Fields& vocab, vocab::VocabInput& out) {
-    out.kind = vocab.choice<vocab::Kind>(
+    out.kind = vocab.choice<vocab::ModelKind>(
         "kind", {"bytes", "characters", "wordpiece", "unigram", "wordlevel"});
     out.token_bytes = vocab.bytes("token_bytes");
     out.token_offsets = vocab.array<ConstArray<std::uint64_t>>("token_offsets");

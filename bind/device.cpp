@@ -75,7 +75,7 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["drops_bytes"] = vocab.drops_bytes();
     out["has_ends"] = vocab.has_ends();
     out["has_ties"] = !vocab.tied_ranks.empty();
-    if (vocab.kind() != vocab::Kind::Bytes) {
+    if (vocab.kind() != vocab::ModelKind::Bytes) {
         return;
     }
     const vocab::PairTable& pairs = vocab.pairs;

@@ -92,7 +92,7 @@ struct WordEncoder {
     // batch is empty.
     void encode_giant(Bytes word, std::uint64_t cuts);
     // The parts of a word that its ids, one at least, stand for.
-    void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts);
+    void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<WordPart>& parts);
 
     const vocab::VocabView& vocab;
     WordTables tables;

@@ -71,7 +71,7 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
     StepList<4> up_to_62;
     std::uint16_t wide[encode::WordEncoder::kCapacity];
     std::uint32_t n_wide = 0;
-    const bool has_characters = e.vocab.kind() == vocab::Kind::Characters;
+    const bool has_characters = e.vocab.kind() == vocab::ModelKind::Characters;
     for (std::uint32_t j = 0; j < count; ++j) {
         const std::uint16_t unit = missing[j];
         const std::uint32_t size = encode::unit_size(e.unit[unit]);

@@ -32,7 +32,7 @@ bool WordEncoder::is_plain(Bytes word) const noexcept {
     if (vocab.maybe_tied(word) || vocab.has_ends()) {
         return false;
     }
-    if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {
+    if (vocab.kind() == vocab::ModelKind::Bytes && !vocab.drops_bytes()) {
         return true;
     }
     return vocab.is_merged() && std::none_of(word.begin(), word.end(), [&](std::uint8_t byte) {
@@ -200,10 +200,10 @@ void WordEncoder::answer_unsure() {
 // The ids of a piece out of those of the word that was looked up last.
 std::uint64_t WordEncoder::value_within(Bytes word, Unit piece) {
     const auto begin = static_cast<std::uint32_t>(unit_begin(piece) - word.data());
-    const std::vector<Part>& parts = words.parts();
+    const std::vector<WordPart>& parts = words.parts();
     const auto before = [&](std::uint32_t place) {
         return std::partition_point(parts.begin(), parts.end(),
-                                    [&](const Part& part) { return part.begin < place; }) -
+                                    [&](const WordPart& part) { return part.begin < place; }) -
                parts.begin();
     };
     const std::ptrdiff_t first = before(begin);
@@ -224,7 +224,8 @@ void WordEncoder::drop_batch() noexcept {
     longer_count = 0;
 }
 
-void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {
+void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids,
+                             std::vector<WordPart>& parts) {
     if (vocab.is_merged()) {
         measure_parts(vocab, word, ids, parts);
         return;
@@ -249,7 +250,7 @@ void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
         words.look_up({begin, end}, long_ids);
         const auto before = static_cast<std::uint32_t>(word.data() - begin);
         const auto first = std::find_if(words.parts().begin(), words.parts().end(),
-                                        [&](const Part& part) { return part.begin >= before; });
+                                        [&](const WordPart& part) { return part.begin >= before; });
         long_ids.erase(long_ids.begin(), long_ids.begin() + (first - words.parts().begin()));
         open_word = begin;
         return;

@@ -84,9 +84,10 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
 }
 
 // Ids of the next word behind all others; returns the sum at its end.
-float SentenceLookUp::append_word(const Ahead& ahead, float sum, std::vector<std::uint32_t>& ids) {
+float SentenceLookUp::append_word(const WordAhead& ahead, float sum,
+                                  std::vector<std::uint32_t>& ids) {
     if (ahead.set != nullptr) {
-        const Word word = word_of(ahead);
+        const KnownWord word = word_of(ahead);
         if (std::abs(sum) < word.limit) {
             return append_known(word, sum, ids);
         }
@@ -100,7 +101,7 @@ float SentenceLookUp::append_word(const Ahead& ahead, float sum, std::vector<std
 std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
     std::size_t count = 0;
     while (count < kAhead && at < text.size()) {
-        Ahead& ahead = ahead_[count++];
+        WordAhead& ahead = ahead_[count++];
         const std::size_t end = word_end(text, at);
         ahead.text = text.subspan(at, end - at);
         ahead.set = nullptr;
@@ -117,7 +118,7 @@ std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
     return count;
 }
 
-void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
+void SentenceLookUp::find_parts(Bytes text, std::vector<WordPart>& parts) {
     parts.clear();
     float sum = 0.0F;
     bool was_unknown = false;
@@ -126,7 +127,7 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
         const std::size_t end = word_end(text, at);
         const auto shift = static_cast<std::uint32_t>(at);
         sum = find_best(text.subspan(at, end - at), sum);
-        collect(text.subspan(at, end - at), [&](Part part, TokenId id) {
+        collect(text.subspan(at, end - at), [&](WordPart part, TokenId id) {
             const bool is_unknown = id == vocab_->unk_id();
             for (std::uint32_t i = part.begin; is_unknown && has_bytes && i < part.end; ++i) {
                 parts.push_back({shift + i, shift + i + 1});
@@ -143,7 +144,7 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
 }
 
 // The tables hold a limit and behind it the ids.
-SentenceLookUp::Word SentenceLookUp::word_of(const Ahead& ahead) {
+SentenceLookUp::KnownWord SentenceLookUp::word_of(const WordAhead& ahead) {
     const Bytes text = ahead.text;
     const auto size = static_cast<std::uint32_t>(text.size());
     for (unsigned way = 0; way < 2; ++way) {
@@ -232,7 +233,7 @@ void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t
 // The best way through a word behind a sum; returns the sum with it. Of equal ones that end at the
 // same place, the first one offered stays: its last piece is the longest.
 float SentenceLookUp::find_best(Bytes word, float sum) {
-    steps_.assign(word.size() + 1, Step{sum, 0, kNotReached});
+    steps_.assign(word.size() + 1, SentenceStep{sum, 0, kNotReached});
     std::size_t reach = 0;  // the furthest end of a piece so far
     visit_characters(word, [&](std::uint32_t begin, std::uint32_t first_end) {
         const float too_large = steps_[begin].score;
@@ -241,7 +242,7 @@ float SentenceLookUp::find_best(Bytes word, float sum) {
         }
         const float here = steps_[begin].score;
         visit_pieces(word, begin, first_end, [&](std::size_t end, float score, TokenId id) {
-            Step& step = steps_[end];
+            SentenceStep& step = steps_[end];
             reach = std::max(reach, end);
             const float total = here + score;
             if (step.id == kNotReached || total > step.score) {
@@ -288,11 +289,11 @@ void SentenceLookUp::collect(Bytes word, Put put) {
         ends_.push_back(end);
     }
     for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
-        put(Part{steps_[*end].begin, *end}, steps_[*end].id);
+        put(WordPart{steps_[*end].begin, *end}, steps_[*end].id);
     }
 }
 
-float SentenceLookUp::append_known(const Word& word, float sum,
+float SentenceLookUp::append_known(const KnownWord& word, float sum,
                                    std::vector<std::uint32_t>& ids) const {
     for (std::uint32_t i = 0; i < word.count; ++i) {
         sum += vocab_->text_scores[word.ids[i]];
@@ -305,7 +306,7 @@ float SentenceLookUp::append_known(const Word& word, float sum,
 void SentenceLookUp::append_found(Bytes word, std::vector<std::uint32_t>& ids) {
     const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
     const TokenId unknown = vocab_->unk_id();
-    collect(word, [&](Part part, TokenId id) {
+    collect(word, [&](WordPart part, TokenId id) {
         if (id != unknown) {
             ids.push_back(id);
         } else if (first_byte == 0) {

@@ -87,7 +87,7 @@ std::uint64_t stand_in_size(std::uint8_t byte) noexcept {
 // Bytes that the vocabulary lacks are dropped, and the reference then takes the tokens for what
 // stands at the beginning of the word. It counts bytes of stand-in characters.
 void measure_stand_ins(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
-                       std::vector<Part>& parts) {
+                       std::vector<WordPart>& parts) {
     std::uint32_t at = 0;     // a byte of the word,
     std::uint64_t start = 0;  // where its stand-in begins,
     std::uint64_t place = 0;  // and where the next token does
@@ -140,7 +140,7 @@ void append_bytes(const vocab::VocabView& vocab, Bytes word, bool is_whole,
 
 void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols) {
     symbols.clear();
-    if (vocab.kind() == vocab::Kind::Characters) {
+    if (vocab.kind() == vocab::ModelKind::Characters) {
         append_characters(vocab, word, true, symbols);
     } else {
         append_bytes(vocab, word, true, symbols);
@@ -152,7 +152,7 @@ std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) 
         return 1;
     }
     const Bytes text = vocab.token_text(vocab.external[internal]);
-    if (vocab.kind() == vocab::Kind::Bytes) {
+    if (vocab.kind() == vocab::ModelKind::Bytes) {
         return text.size();
     }
     return count_characters(text);
@@ -167,7 +167,7 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
     const TokenId id = vocab.external[internal];
     const Bytes text = vocab.token_text(id);
     const bool is_whole = text.size() < vocab.token_bytes(id).size();
-    if (vocab.kind() == vocab::Kind::Bytes) {
+    if (vocab.kind() == vocab::ModelKind::Bytes) {
         append_bytes(vocab, text, is_whole, symbols);
     } else {
         append_characters(vocab, text, is_whole, symbols);
@@ -175,9 +175,9 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
 }
 
 void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
-                   std::vector<Part>& parts) {
+                   std::vector<WordPart>& parts) {
     parts.clear();
-    if (vocab.kind() == vocab::Kind::Bytes) {
+    if (vocab.kind() == vocab::ModelKind::Bytes) {
         measure_stand_ins(vocab, word, ids, parts);
         return;
     }

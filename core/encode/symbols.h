@@ -26,7 +26,7 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
 // The parts of a word that its ids stand for, replacing what `parts` held. Needs: one id at least,
 // and a vocabulary over bytes or one that drops nothing.
 void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
-                   std::vector<Part>& parts);
+                   std::vector<WordPart>& parts);
 
 // Internal ids become external ones in place.
 void to_external(const vocab::VocabView& vocab, std::vector<std::uint32_t>& ids) noexcept;

@@ -12,9 +12,9 @@ namespace tokenmill::pack {
 namespace {
 
 // The documents that are left, by length and then by number.
-class Documents {
+class DocumentsByLength {
 public:
-    Documents(Lengths lengths, std::int64_t context_length)
+    DocumentsByLength(Lengths lengths, std::int64_t context_length)
         : lengths_(lengths),
           left_(static_cast<std::size_t>(context_length) + 1),
           next_(static_cast<std::size_t>(context_length) + 2) {
@@ -88,7 +88,7 @@ private:
 };
 
 // The same rows in the order of the documents that they begin with.
-Pieces sort_rows(const Pieces& pieces) {
+RowPieces sort_rows(const RowPieces& pieces) {
     const std::size_t rows = pieces.row_pieces.size() - 1;
     std::vector<std::size_t> order(rows);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -97,7 +97,7 @@ Pieces sort_rows(const Pieces& pieces) {
     };
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return first_document(a) < first_document(b); });
-    Pieces out;
+    RowPieces out;
     out.dropped = pieces.dropped;
     for (const std::size_t row : order) {
         for (auto piece = static_cast<std::size_t>(pieces.row_pieces[row]);
@@ -109,7 +109,7 @@ Pieces sort_rows(const Pieces& pieces) {
     return out;
 }
 
-void remove_last_row(Pieces& pieces) {
+void remove_last_row(RowPieces& pieces) {
     pieces.row_pieces.pop_back();
     const auto count = static_cast<std::size_t>(pieces.row_pieces.back());
     pieces.documents.resize(count);
@@ -119,11 +119,11 @@ void remove_last_row(Pieces& pieces) {
 
 }  // namespace
 
-Pieces best_fit_crop(Lengths lengths, std::int64_t context_length, Tail tail) {
+RowPieces best_fit_crop(Lengths lengths, std::int64_t context_length, LastRow tail) {
     check_fit_length(context_length);
     static_cast<void>(sum_of(lengths));
-    Documents documents(lengths, context_length);
-    Pieces pieces;
+    DocumentsByLength documents(lengths, context_length);
+    RowPieces pieces;
     while (!documents.is_empty()) {
         std::int64_t left = context_length;
         while (left > 0 && !documents.is_empty()) {
@@ -134,7 +134,7 @@ Pieces best_fit_crop(Lengths lengths, std::int64_t context_length, Tail tail) {
             left -= length;
         }
         pieces.end_row();
-        if (left > 0 && tail == Tail::Drop) {  // nothing was cropped in a row that is short
+        if (left > 0 && tail == LastRow::Drop) {  // nothing was cropped in a row that is short
             pieces.dropped += context_length - left;
             remove_last_row(pieces);
         }

@@ -16,7 +16,7 @@ std::uint8_t* copy(std::uint8_t* out, const std::uint8_t* from, std::size_t size
     return out + size_bytes;
 }
 
-void check_piece(std::span<const Ids> sources, const Places& places, std::size_t piece) {
+void check_piece(std::span<const Ids> sources, const SourcePlaces& places, std::size_t piece) {
     const std::int32_t source = places.source[piece];
     const std::int64_t begin = places.begin[piece];
     const std::int64_t length = places.length[piece];
@@ -62,7 +62,7 @@ void frame(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffi
     }
 }
 
-std::int64_t gather(std::span<const Ids> sources, const Places& places, std::size_t id_bytes,
+std::int64_t gather(std::span<const Ids> sources, const SourcePlaces& places, std::size_t id_bytes,
                     std::uint8_t* out, std::int64_t out_count) {
     const std::size_t count = places.source.size();
     if (places.begin.size() != count || places.length.size() != count) {

@@ -9,7 +9,7 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     split::SplitInput split = input.split;
     if (input.cut_by_tokens) {
         split.adjacency = learnt.adjacency;
-    } else if (input.vocab.kind == vocab::Kind::Unigram && !input.vocab.whole_text) {
+    } else if (input.vocab.kind == vocab::ModelKind::Unigram && !input.vocab.whole_text) {
         split.inside = learnt.inside;
         split.cuts_inside = true;
     }

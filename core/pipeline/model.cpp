@@ -128,7 +128,7 @@ void Model::set_spans(Worker& worker, const Options& options) const {
         }
     }
     const bool has_drops =
-        unit != SpanUnit::None && vocab_.kind() == vocab::Kind::Bytes && vocab_.drops_bytes();
+        unit != SpanUnit::None && vocab_.kind() == vocab::ModelKind::Bytes && vocab_.drops_bytes();
     worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data(), has_drops);
     const Words kind = whole_ranges_ ? Words::Ranges : Words::Units;
     worker.spans.words.kind = options.words ? kind : Words::None;

@@ -16,7 +16,7 @@
 
 namespace tokenmill::pipeline {
 
-enum Section : std::uint32_t {
+enum ModelSection : std::uint32_t {
     kMeta = 1,
     kNormalizer = 400,
     kPrefixIds = 401,

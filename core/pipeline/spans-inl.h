@@ -165,7 +165,7 @@ private:
     void add_parts(Bytes word, std::size_t count) {
         e_.find_parts(word, {ids_, count}, spans_.parts);
         for (std::size_t k = 0; k < count; ++k) {
-            const encode::Part part = spans_.parts[k];
+            const encode::WordPart part = spans_.parts[k];
             put(k, word.data() + part.begin, word.data() + part.end, e_.vocab.token_bytes(ids_[k]));
         }
     }

@@ -218,7 +218,7 @@ std::vector<std::uint8_t> token_sizes(const vocab::VocabView& vocab) {
     for (TokenId id = 0; id < sizes.size(); ++id) {
         sizes[id] = static_cast<std::uint8_t>(token_bytes_size(vocab, id));
     }
-    if (vocab.kind() == vocab::Kind::WordPiece) {
+    if (vocab.kind() == vocab::ModelKind::WordPiece) {
         take_sizes_of_trie(vocab.trie, sizes);
     }
     const vocab::Scalars& scalars = vocab.scalars();
@@ -226,7 +226,7 @@ std::vector<std::uint8_t> token_sizes(const vocab::VocabView& vocab) {
         for (std::uint32_t byte = 0; byte < 256; ++byte) {
             const TokenId id = vocab.external[scalars.first_byte_id + byte];
             // Merging starts from bytes; a look-up gives all of them the whole unknown text.
-            sizes[id] = vocab.kind() == vocab::Kind::Characters ? 1 : 0;
+            sizes[id] = vocab.kind() == vocab::ModelKind::Characters ? 1 : 0;
         }
     }
     if (scalars.unk_id < sizes.size()) {

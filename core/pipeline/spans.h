@@ -101,7 +101,7 @@ struct SpanState {
     std::size_t next_fixed = 0;
     std::size_t text_ids = 0;  // of the open document, without those put around it
 
-    std::vector<encode::Part> parts;  // scratch
+    std::vector<encode::WordPart> parts;  // scratch
 
 private:
     std::vector<std::unique_ptr<SpanSource>> sources_;

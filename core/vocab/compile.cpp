@@ -89,17 +89,17 @@ LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out) {
     walk.flags.assign(input.token_offsets.size() - 1, 0);
     LearntCuts learnt;
     switch (input.kind) {
-        case Kind::Bytes:
-        case Kind::Characters:
+        case ModelKind::Bytes:
+        case ModelKind::Characters:
             learnt.adjacency = compile_merges(input, deriver, walk, out);
             break;
-        case Kind::Unigram:
+        case ModelKind::Unigram:
             learnt.inside = compile_unigram(input, deriver, walk, out);
             break;
-        case Kind::WordPiece:
+        case ModelKind::WordPiece:
             compile_wordpiece(input, deriver, walk, out);
             break;
-        case Kind::WordLevel:
+        case ModelKind::WordLevel:
             compile_wordlevel(input, deriver, walk, out);
             break;
     }

@@ -43,7 +43,7 @@ void visit_token(TokenId id, Bytes token, const Deriver& deriver, const VocabInp
 Numbering number_tokens(const VocabInput& input, const Deriver& deriver, const Walk& walk) {
     Numbering numbers;
     numbers.internal.assign(walk.flags.size(), kNoMerge);
-    const bool is_bytes = input.kind == Kind::Bytes;
+    const bool is_bytes = input.kind == ModelKind::Bytes;
     for (unsigned byte = 0; byte < 256; ++byte) {
         const bool is_symbol = is_bytes || byte < 0x80;
         const TokenId id =
@@ -148,7 +148,7 @@ void join_unknown(const Deriver& deriver, AdjacencyBuilder& adjacency) {
 // May two sides of a junction be merged apart? Not where what lies between them can vanish, or
 // where unknown characters on both sides would become one.
 bool can_cut_words(const VocabInput& input, const Deriver& deriver) {
-    if (input.kind == Kind::Characters) {
+    if (input.kind == ModelKind::Characters) {
         return !input.byte_ids.empty() || (input.unk_id != VocabView::kNoToken && !input.fuse_unk);
     }
     bool can_cut = true;
@@ -172,14 +172,14 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
     write_pairs(walk.kept, numbers, out);
     write_ties(input, walk, numbers, out);
     out.add(kExternalIds, numbers.external);
-    if (input.kind == Kind::Characters || input.has_ends) {
+    if (input.kind == ModelKind::Characters || input.has_ends) {
         out.add(kInternalIds, numbers.internal);
         if (input.fuse_unk && input.byte_ids.empty()) {
             join_unknown(deriver, walk.adjacency);
         }
     }
     const bool can_cut = can_cut_words(input, deriver) && !input.has_ends;
-    if (input.kind == Kind::Characters) {
+    if (input.kind == ModelKind::Characters) {
         walk.junctions.write_sides(can_cut, out);
     }
     walk.junctions.write(can_cut, out);

@@ -6,18 +6,18 @@ namespace tokenmill::vocab {
 
 namespace {
 
-class Builder {
+class TrieBuilder {
 public:
-    explicit Builder(const TrieKeys& keys) : keys_(keys) {
+    explicit TrieBuilder(const TrieKeys& keys) : keys_(keys) {
         nodes_.resize(1024, TrieNode{0, Trie::kNoNode, 0});
         nodes_[Trie::kRoot].parent = Trie::kNoNode - 1;  // taken, and nobody's child
     }
 
     std::vector<TrieNode> build() {
         // A list of ranges instead of recursion: keys may be as long as they like.
-        std::vector<Range> open = {{0, keys_.size(), 0, Trie::kRoot}};
+        std::vector<KeyRange> open = {{0, keys_.size(), 0, Trie::kRoot}};
         while (!open.empty()) {
-            const Range range = open.back();
+            const KeyRange range = open.back();
             open.pop_back();
             place_children(range, open);
         }
@@ -26,14 +26,14 @@ public:
     }
 
 private:
-    struct Range {  // keys that share their first `depth` bytes
+    struct KeyRange {  // keys that share their first `depth` bytes
         std::size_t begin;
         std::size_t end;
         std::size_t depth;
         TmU32 node;
     };
 
-    void place_children(const Range& range, std::vector<Range>& open) {
+    void place_children(const KeyRange& range, std::vector<KeyRange>& open) {
         std::size_t begin = range.begin;
         while (begin < range.end && keys_[begin].first.size() == range.depth) {
             if (nodes_[range.node].token == 0) {
@@ -41,7 +41,7 @@ private:
             }
             ++begin;
         }
-        std::vector<Range> children;
+        std::vector<KeyRange> children;
         std::vector<TmU8> bytes;
         while (begin < range.end) {
             const char byte = keys_[begin].first[range.depth];
@@ -121,7 +121,7 @@ private:
 std::vector<TrieNode> build_trie(TrieKeys keys) {
     std::stable_sort(keys.begin(), keys.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    return Builder(keys).build();
+    return TrieBuilder(keys).build();
 }
 
 }  // namespace tokenmill::vocab

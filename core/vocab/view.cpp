@@ -82,7 +82,7 @@ VocabView::VocabView(const BlobReader& blob) {
     external = blob.need<std::uint32_t>(kExternalIds, scalars_.internal_count);
     const auto parts = blob.get<std::uint64_t>(kJunctionParts);
     if (!is_power_of_two(index_.size()) || !is_power_of_two(parts.size()) || n == 0 ||
-        scalars_.internal_count < 256 || scalars_.kind > Kind::WordLevel) {
+        scalars_.internal_count < 256 || scalars_.kind > ModelKind::WordLevel) {
         corrupt("a hash table has an impossible size, or the kind is unknown");
     }
     junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
@@ -122,13 +122,13 @@ void VocabView::view_merges(const BlobReader& blob) {
         check_internal(pairs.byte_pairs[i]);
     }
     view_ties(blob);
-    if (kind() == Kind::Characters || has_ends()) {
+    if (kind() == ModelKind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
         for (const std::uint32_t number : internal) {
             check_internal(number);
         }
     }
-    if (kind() == Kind::Characters) {
+    if (kind() == ModelKind::Characters) {
         list_characters();
         char_sides = blob.get<std::uint8_t>(kCharSides);
         if (char_sides.size() != (char_sides.empty() ? 0U : 65536U)) {
@@ -197,9 +197,9 @@ void VocabView::view_words(const BlobReader& blob) {
     if (nodes.size() < 257) {
         corrupt("the trie is empty");
     }
-    if (kind() == Kind::Unigram) {
+    if (kind() == ModelKind::Unigram) {
         view_scores(blob);
-    } else if (kind() == Kind::WordPiece && scalars_.max_characters != 0 &&
+    } else if (kind() == ModelKind::WordPiece && scalars_.max_characters != 0 &&
                unk_id() < token_count()) {
         list_words_of_one();
     }

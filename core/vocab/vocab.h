@@ -18,7 +18,7 @@
 namespace tokenmill::vocab {
 
 // Section numbers of this room in a compiled model.
-enum Section : std::uint32_t {
+enum VocabSection : std::uint32_t {
     kScalars = 100,
     kTokenBytes,
     kTokenOffsets,
@@ -45,8 +45,8 @@ enum Section : std::uint32_t {
     kDoubt,
 };
 
-// Kind::Characters: how a token holds a character of three bytes. Without any of these bits it is
-// the same wherever it stands.
+// ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
+// is the same wherever it stands.
 enum CharSide : std::uint8_t {
     kBeforeChar3 = 1,
     kBehindChar3 = 2,
@@ -55,7 +55,7 @@ enum CharSide : std::uint8_t {
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
-enum class Kind : std::uint32_t {
+enum class ModelKind : std::uint32_t {
     Bytes = 0,
     Characters = 1,
     WordPiece = 2,
@@ -76,7 +76,7 @@ struct VocabInput {
     std::span<const std::uint32_t> merges;          // left, right, left, right, ... in rank order
     std::span<const std::uint32_t> ranks;           // n, instead of merges: rank of each token
     bool ignore_merges = false;                     // a word that is a token is that token
-    Kind kind = Kind::Bytes;
+    ModelKind kind = ModelKind::Bytes;
     std::span<const std::uint32_t> byte_ids;     // 256, or none: what unknown characters become
     std::uint32_t unk_id = 0xFFFFFFFFU;          // and what they become without byte_ids
     bool fuse_unk = false;                       // neighbouring unknown characters are one
@@ -93,7 +93,7 @@ struct Scalars {
     std::uint32_t internal_count;
     std::uint32_t ignore_merges;
     std::uint32_t unreachable_count;
-    Kind kind;
+    ModelKind kind;
     std::uint32_t unk_id;
     std::uint32_t fuse_unk;
     std::uint32_t max_characters;
@@ -133,9 +133,9 @@ public:
 
     [[nodiscard]] std::uint32_t token_count() const noexcept { return scalars_.token_count; }
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
-    [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
+    [[nodiscard]] ModelKind kind() const noexcept { return scalars_.kind; }
     [[nodiscard]] bool has_ends() const noexcept { return scalars_.has_ends != 0; }
-    [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
+    [[nodiscard]] bool is_merged() const noexcept { return kind() <= ModelKind::Characters; }
     // May a word be cut between characters of three bytes where no token reaches over?
     [[nodiscard]] bool can_cut() const noexcept { return is_merged() || can_cut_wide_; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
@@ -175,8 +175,8 @@ public:
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge
-    // Kind::Characters, by basic code point of two or three bytes: what merging starts from, or
-    // kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
+    // ModelKind::Characters, by basic code point of two or three bytes: what merging starts from,
+    // or kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
     // characters of three bytes.
     std::vector<std::uint32_t> char_symbols;
     std::vector<std::uint64_t> char_values;
@@ -222,7 +222,8 @@ private:
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
-// beyond 2^20). Returns what may be cut: when there is no split, or inside words (Kind::Unigram).
+// beyond 2^20). Returns what may be cut: when there is no split, or inside words
+// (ModelKind::Unigram).
 LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;
