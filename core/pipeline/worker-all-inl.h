@@ -19,6 +19,7 @@
 #include TOKENMILL_UNITS
 
 #include "pipeline/lone-inl.h"
+#include "pipeline/places-inl.h"
 #include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
 
