@@ -31,6 +31,7 @@ nb::object empty_array(Number number, std::size_t count, void*& data) {
     return nb::steal(array);
 }
 
+// Numpy calls the function when the last array over the memory is gone.
 nb::capsule owner_of(PageBuffer memory, std::size_t touched_bytes, Spares kind) {
     struct Owned {
         PageBuffer memory;

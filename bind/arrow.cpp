@@ -1,3 +1,4 @@
+// arrow: string arrays of the Arrow C data interface -> texts.
 #include "arrow.h"
 
 #include <cstring>
@@ -11,6 +12,7 @@ namespace {
 
 using pipeline::Text;
 
+// A null is not an empty text: the caller has to decide what it means.
 void refuse_nulls(const ArrowArray& array, std::size_t first) {
     const auto* valid = static_cast<const std::uint8_t*>(array.buffers[0]);
     if (array.null_count == 0 || valid == nullptr) {
@@ -24,6 +26,7 @@ void refuse_nulls(const ArrowArray& array, std::size_t first) {
     }
 }
 
+// Strings back to back, with offsets of 32 or 64 bits.
 template <typename Offset>
 void append_offsets(const ArrowArray& array, std::vector<Text>& out) {
     const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
@@ -34,7 +37,10 @@ void append_offsets(const ArrowArray& array, std::vector<Text>& out) {
     }
 }
 
-// A view: size, then 12 bytes inline, or prefix, buffer number and offset.
+// Sixteen bytes for each string:
+//
+//   size | up to 12 bytes of text
+//   size | first 4 bytes | buffer number | offset       if it is longer
 void append_views(const ArrowArray& array, std::vector<Text>& out) {
     const auto* views = static_cast<const std::uint8_t*>(array.buffers[1]);
     for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
@@ -59,8 +65,7 @@ void append_arrow(const ArrowSchema& schema, const ArrowArray& array, std::vecto
     if (!is_plain ||
         (format != "u" && format != "U" && format != "z" && format != "Z" && !is_views)) {
         throw Error(ErrorCode::NotText, "expected an Arrow array of strings, got format \"" +
-                                            format + "\"" +
-                                            (is_plain ? "" : " behind a dictionary"));
+                                            format + "\"" + (is_plain ? "" : " with a dictionary"));
     }
     if (array.length == 0) {
         return;

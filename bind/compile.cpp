@@ -20,6 +20,7 @@ split::StageInput stage_of(const Fields& stage) {
     return input;
 }
 
+// The flags of an added token as bits.
 split::AddedText added_of(const Fields& token) {
     const auto flag = [&](const char* name, std::uint32_t bit) {
         return token.get<bool>(name) ? bit : 0U;
@@ -32,11 +33,12 @@ split::AddedText added_of(const Fields& token) {
     return {{content.begin(), content.end()}, {token.get<std::uint32_t>("id"), flags}};
 }
 
+// The words of the parameters are in the order of the enums.
 split::Rule rule_of(const Fields& rule) {
     split::Rule out;
     const auto family =
         rule.choice<std::uint32_t>("family", {"gpt2", "cl100k", "o200k", "adjacent"});
-    out.family = static_cast<split::Family>(family + 1);  // 0 is no rule
+    out.family = static_cast<split::Family>(family + 1);  // 0 means none
     if (out.family == split::Family::Adjacent) {
         out.wide_classes = rule.get<bool>("wide_classes") ? 1 : 0;
         return out;
@@ -75,6 +77,7 @@ void read_split(const Fields& definition, split::SplitInput& out) {
     }
 }
 
+// Field by field, and the checks that need more than one of them.
 void read_vocab(const Fields& vocab, vocab::VocabInput& out) {
     out.kind = vocab.choice<vocab::ModelKind>(
         "kind", {"bytes", "characters", "wordpiece", "unigram", "wordlevel"});

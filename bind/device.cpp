@@ -18,6 +18,7 @@ nb::object array_of(const T* values, std::size_t count) {
     return array_of(std::span<const T>(values, count));
 }
 
+// The pages in use are those that page_of names.
 void add_classes(const split::ClassTable& table, const std::string& name, nb::dict& out) {
     std::size_t pages = 0;
     for (std::size_t i = 0; i < 4096; ++i) {
@@ -28,6 +29,7 @@ void add_classes(const split::ClassTable& table, const std::string& name, nb::di
     out[(name + "_pages").c_str()] = array_of(table.pages, pages * 256);
 }
 
+// Plain numbers: the kernels have the same enums.
 nb::dict rule_of(const split::Rule& rule) {
     nb::dict out;
     out["family"] = static_cast<std::uint32_t>(rule.family);
@@ -41,6 +43,7 @@ nb::dict rule_of(const split::Rule& rule) {
     return out;
 }
 
+// A kernel runs either the rule or a single automaton.
 void add_split(const split::SplitView& split, nb::dict& out) {
     out["rule"] = rule_of(split.rule);
     if (split.rule.family != split::Family::None) {
@@ -68,6 +71,7 @@ void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
     out["token_reachable"] = array_owning(std::move(tokens.is_reachable));
 }
 
+// Kernels only merge over bytes; for other kinds they need to know no more than the kind.
 void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["kind"] = static_cast<std::uint32_t>(vocab.kind());
     out["token_count"] = vocab.token_count();

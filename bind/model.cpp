@@ -79,6 +79,7 @@ nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
 }
 
+// For tests: tables so small that words replace each other all the time.
 encode::TableBits tables_of(int shrink) {
     encode::TableBits bits;
     const auto less = [&](unsigned value) {
@@ -96,11 +97,13 @@ encode::TableBits tables_of(int shrink) {
     return bits;
 }
 
+// The model and the memory that it reads. All methods may be called from several threads at once.
 class BoundModel {
 public:
     BoundModel(nb::handle buffer, int shrink_tables)
         : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
 
+    // The hot call: for a short text no more than a lease, the encoding, and one copy into numpy.
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
         const Options options = options_of(add_special_tokens, special_mode, errors);
         const OneText held(text);
@@ -111,13 +114,13 @@ public:
                 const nb::gil_scoped_release unlocked;
                 try {
                     encoded = model_.encode_batch({&one, 1}, options, {});
-                } catch (const Error& error) {  // there is no batch: it has no number
+                } catch (const Error& error) {  // a single text has no document number
                     throw Error(error.code, error.what(), error.offset);
                 }
             }
             return ids_of(encoded, 32);
         }
-        pipeline::Model::Lease lease(model_);  // too short a time to let go of the GIL
+        pipeline::Model::Lease lease(model_);  // too short to be worth releasing the GIL
         const auto ids = lease.encode(one, options);
         void* data = nullptr;
         nb::object array = empty_array(Number::U32, ids.size(), data);
@@ -127,6 +130,7 @@ public:
         return array;
     }
 
+    // (ids of all texts, offsets of each)
     std::pair<nb::object, nb::object> encode_batch(nb::handle texts, int threads, int bits,
                                                    bool add_special_tokens, int special_mode,
                                                    int errors) {
@@ -138,6 +142,7 @@ public:
         return {ids_of(encoded, output.bits), offsets};
     }
 
+    // (ids, offsets, spans: two numbers for each id)
     std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int threads,
                                                                 int bits, bool add_special_tokens,
                                                                 int special_mode, int errors,
@@ -169,6 +174,7 @@ public:
         return {ids_of(encoded, 32), offsets, spans, words};
     }
 
+    // Into memory of the caller; returns the offsets.
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
                            bool add_special_tokens, int special_mode, int errors) {
         pipeline::Output output;
@@ -180,6 +186,7 @@ public:
         return array_of(std::move(encoded.offsets));
     }
 
+    // A limit stops early only for a single text; the caller clips the counts of many.
     nb::object count_batch(nb::handle texts, int threads, bool add_special_tokens, int special_mode,
                            int errors, std::int64_t limit) {
         const Options options = options_of(add_special_tokens, special_mode, errors, threads);
@@ -265,6 +272,7 @@ public:
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
 
+    // The texts are held for as long as the GIL is released.
     pipeline::Encoded run(nb::handle texts, const Options& options,
                           const pipeline::Output& output) {
         BorrowedTexts held;

@@ -21,6 +21,7 @@ std::span<const T> view_of(const Array<const T>& array) {
     return {array.data(), array.shape(0)};
 }
 
+// Ids of any width as bytes: core/pack moves them without looking.
 template <typename Array>
 pack::Ids ids_of(const Array& array) {
     return {reinterpret_cast<const std::uint8_t*>(array.data()),
@@ -39,6 +40,7 @@ nb::tuple pieces_by(Pack pack) {
                           array_of(std::move(pieces.row_pieces)), pieces.dropped, pieces.repeated);
 }
 
+// The size of the result is known first, so that it is written where it stays.
 template <typename Id>
 nb::tuple frame(const Array<const Id>& ids, const Int64Array& offsets,
                 const std::vector<Id>& prefix, const std::vector<Id>& suffix, Number number) {
@@ -59,6 +61,7 @@ nb::tuple frame(const Array<const Id>& ids, const Int64Array& offsets,
     return nb::make_tuple(std::move(framed_array), std::move(lengths_array));
 }
 
+// The arrays are held by the caller's list while the GIL is released.
 template <typename Id>
 std::int64_t gather(const std::vector<Array<const Id>>& sources,
                     const Array<const std::int32_t>& source, const Int64Array& begin,

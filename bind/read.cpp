@@ -15,6 +15,7 @@ namespace {
 
 using Positions = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+// Tests name a target; everybody else gets the best one.
 simd::Target target_of(const std::optional<std::string>& name) {
     if (!name) {
         static const simd::Target chosen = simd::chosen_target();
@@ -29,6 +30,7 @@ simd::Target target_of(const std::optional<std::string>& name) {
         ("target: expected one that this CPU runs, got \"" + *name + "\"").c_str());
 }
 
+// The pages of the texts go to numpy, without a copy.
 nb::object text_array(read::Texts& texts) {
     PageBuffer memory = texts.take_memory();
     void* data = memory.data();
@@ -49,6 +51,8 @@ nb::object bad_array(const std::vector<read::BadLine>& bad) {
 
 using Jsonl = std::tuple<nb::object, nb::object, nb::object, nb::object, nb::object, nb::object>;
 
+// Text, offsets, lines, begins, bad lines, counts: numpy arrays, because a Python object for each
+// of a million lines would cost more than reading them.
 Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_bytes,
                  std::size_t max_line_bytes, bool replace_bad_utf8, bool replace_lone_surrogate,
                  const std::optional<std::string>& target) {
@@ -70,6 +74,7 @@ Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_
                 {found.line_count, found.blank_lines, found.mended_utf8, found.mended_surrogates})};
 }
 
+// Checks what core/read relies on: ranges that lie inside the buffer.
 read::Ranges ranges_of(Bytes buffer, const Positions& begins, const Positions& ends) {
     if (begins.size() != ends.size()) {
         throw nb::value_error("begins and ends: expected equally many of both");
@@ -147,15 +152,16 @@ void register_read(nb::module_& m) {
           nb::arg("replace_bad_utf8") = false, nb::arg("replace_lone_surrogate") = false,
           nb::arg("target") = nb::none(),
           "Take a field from each line: text, offsets, lines, begins, bad lines (five numbers "
-          "each), and the counts of lines, blank lines and mended documents.");
+          "each), and the counts of lines, blank lines and repaired documents.");
     m.def("check_texts", &check_texts, nb::arg("buffer"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("max_document_bytes"), nb::arg("skip_blank") = false,
           nb::arg("target") = nb::none(),
           "For each text the number of what is wrong with it; 255 for nothing, 254 for a blank.");
     m.def("join_texts", &join_texts, nb::arg("buffer"), nb::arg("begins"), nb::arg("ends"),
-          nb::arg("target") = nb::none(), "Copy texts back to back, mended: text, offsets.");
+          nb::arg("target") = nb::none(),
+          "Copy texts back to back, with bad UTF-8 replaced: text, offsets.");
     m.def("split_text", &split_text, nb::arg("buffer"), nb::arg("separator") = nb::none(),
-          "Begins and ends of the lines, or of what stands between separators.");
+          "Starts and ends of the lines, or of the texts between separators.");
     m.def(
         "last_cut",
         [](nb::handle buffer, const nb::bytes& separator) {

@@ -1,4 +1,4 @@
-// Python texts and Arrow arrays -> views of their memory.
+// texts: Python texts and Arrow arrays -> views of their memory.
 #include "arrow.h"
 #include "bind.h"
 
@@ -8,6 +8,8 @@ namespace {
 
 using pipeline::Text;
 
+// Python's own memory, in the width that the string is stored in. Nothing is copied or encoded
+// here, and only ASCII is known to be UTF-8: other strings may hold lone surrogates.
 Text text_of_str(PyObject* object) {
     const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(object));
     const void* data = PyUnicode_DATA(object);
@@ -33,6 +35,7 @@ BorrowedTexts::~BorrowedTexts() {
     }
 }
 
+// The common types first; anything else is asked for a buffer.
 OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     PyObject* object = text.ptr();
     if (PyUnicode_Check(object)) {
@@ -56,6 +59,7 @@ void BorrowedTexts::add(nb::handle text) {
     one.move_to(buffers_);
 }
 
+// Checked once here, so that at() need not check.
 TextBuffer::TextBuffer(Data data, Offsets offsets)
     : data_(std::move(data)), offsets_(std::move(offsets)) {
     const std::int64_t* at = offsets_.data();
@@ -106,6 +110,7 @@ void BorrowedTexts::add_all(nb::handle texts) {
     owners_.push_back(std::move(items));
 }
 
+// One array. The two capsules own it, so holding them is enough.
 void BorrowedTexts::add_arrow_array(nb::handle texts) {
     const nb::tuple pair = nb::cast<nb::tuple>(texts.attr("__arrow_c_array__")());
     auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(pair[0].ptr(), "arrow_schema"));
@@ -117,6 +122,7 @@ void BorrowedTexts::add_arrow_array(nb::handle texts) {
     owners_.push_back(pair);  // the capsules release the array when they go
 }
 
+// Several arrays, one after the other, such as a pyarrow ChunkedArray. Each one is ours to release.
 void BorrowedTexts::add_arrow_stream(nb::handle texts) {
     const nb::object capsule = texts.attr("__arrow_c_stream__")();
     auto* stream =

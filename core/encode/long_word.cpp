@@ -1,3 +1,4 @@
+// encode: symbols of a word of any length -> ids, in linear time.
 #include "encode/long_word.h"
 
 #include <algorithm>
@@ -10,6 +11,14 @@ namespace tokenmill::encode {
 
 using vocab::kNoMerge;
 
+// Takes window after window. The tokens near the end of a window may still change, so only those
+// before its margin are kept:
+//
+//   word     |---------- window ----------|
+//   kept     |----- settled -----| margin |
+//   next                         |---------- window ----------|
+//
+// If the first token of the next window does not fit to the last one kept, that one is taken back.
 void LongMerger::merge(Symbols word, bool is_tied, std::vector<std::uint32_t>& ids) {
     if (is_tied != is_tied_) {
         is_tied_ = is_tied;
@@ -65,6 +74,7 @@ std::size_t LongMerger::keep_settled(Symbols window, bool is_last,
     return covered;
 }
 
+// Do two tokens, merged alone, come out unchanged? Then no merge crosses their boundary.
 bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
     joint_.clear();
     append_symbols(*vocab_, left, joint_);
@@ -74,7 +84,7 @@ bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
         return merge_short(vocab_->pairs, joint_.data(), size) == 2 && joint_[0] == left &&
                joint_[1] == right;
     }
-    joint_ids_.swap(window_ids_);  // what merges works on window_ids_: put it aside
+    joint_ids_.swap(window_ids_);  // merging writes to window_ids_: put it aside
     if (joint_.size() <= kWindow && !is_tied_) {
         merge_small(joint_);
     } else {
@@ -100,9 +110,12 @@ void LongMerger::merge_window(Symbols window) {
 
 namespace {
 
-// A window of at most kWindow symbols while it is merged. Ranks with their positions in one number,
-// and the least of every sixteen: the next merge is the least of those. No heap: its jumps cost
-// more than looking at 32 numbers (log 2026-11-15).
+// A window of at most kWindow symbols while it is merged. A rank and its position are one number,
+// so the least number names the next merge; the least of every sixteen is kept.
+//
+//   ranked   merged id << 9 | position     kNone: no merge
+//   least    [0..15] [16..31] ...          32 numbers: less work than the jumps of a heap
+//                                          (log 2026-11-15)
 class RankedWindow {
 public:
     RankedWindow(const vocab::PairTable& pairs, LongMerger::Symbols window) noexcept
@@ -156,6 +169,7 @@ private:
         return made == kNoMerge ? kNone : static_cast<std::int32_t>(made << kPositionBits | at);
     }
 
+    // The least of a group, after one of its ranks has changed.
     void refresh(std::uint32_t at) noexcept {
         const std::int32_t* group = ranked_ + std::size_t{at / kGroup} * kGroup;
         std::int32_t lowest = kNone;
@@ -165,6 +179,8 @@ private:
         least_[at / kGroup] = lowest;
     }
 
+    // At most three ranks change: those of the pair, of its left neighbour, and of the symbol that
+    // goes.
     void merge_at(std::uint32_t at, std::uint32_t made) noexcept {
         const std::uint32_t gone = next_[at];
         const std::uint32_t after = next_[gone];
@@ -199,6 +215,7 @@ private:
 
 }  // namespace
 
+// Ranks that tokens share do not fit RankedWindow, which takes ids for ranks.
 void LongMerger::merge_small(Symbols window) {
     RankedWindow ranked(vocab_->pairs, window);
     ranked.merge();

@@ -1,6 +1,7 @@
-// Words of any length in linear time: windows are merged alone and joined where the joint holds.
-// Exact because a token sequence is the encoding if and only if every two neighbours, merged
-// alone, give themselves back: a first merge across a boundary would also happen in that pair.
+// encode: symbols of a word of any length -> ids, in linear time. Windows are merged alone and
+// joined where the joint is valid. Exact, because a token sequence is the encoding if and only if
+// every two neighbours, merged alone, come out unchanged: a first merge across a boundary would
+// also happen in that pair.
 #pragma once
 
 #include <span>

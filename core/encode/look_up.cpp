@@ -1,3 +1,4 @@
+// encode: words -> ids where words are looked up.
 #include "encode/look_up.h"
 
 #include <algorithm>
@@ -13,7 +14,7 @@ using vocab::SmallTrie;
 using vocab::Trie;
 using vocab::VocabView;
 
-constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is no token
+constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is not a token
 constexpr std::uint32_t kClose = 0x80000000U;
 constexpr std::size_t kShort = 32;  // bytes of a word all of whose pieces are found first
 
@@ -34,7 +35,7 @@ struct PieceList {
     }
 };
 
-// Ways through the trie, one for each character that a piece may begin with.
+// Ways through the trie, one for each character that a piece may start with.
 struct Walkers {
     std::uint8_t begin[kShort];
     std::uint8_t end[kShort];
@@ -82,6 +83,7 @@ WordLookUp::WordLookUp(const VocabView& vocab)
     }
 }
 
+// One way for each kind of model.
 void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
     parts_.clear();
@@ -134,7 +136,7 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-// Behind the character at `at`, or kNoNode.
+// The node of the character at `at`, or kNoNode.
 std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t size) const {
     const std::uint8_t* const c = word.data() + at;
     if (size == 1) {
@@ -153,6 +155,12 @@ std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t siz
     return node;
 }
 
+// Offers a way to `end`. A score that is not better by more than rounding could change marks the
+// place as close, whichever way wins:
+//
+//   more = score - best so far    more > doubt       take it
+//                                -doubt..doubt       take the better, and mark it kClose
+//                                 more < -doubt      keep the old
 inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
                               std::uint32_t node) {
     WordStep& step = steps_[end];
@@ -167,8 +175,9 @@ inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
     }
 }
 
-// The same, one character after the other. The trie is larger than the near caches, so that short
-// words find all of their pieces at once first, without waiting and without jumps, and then choose.
+// As best_pieces, for short words. The trie is larger than the near caches, so all pieces are found
+// first, by walkers whose loads do not wait for each other; then they are sorted by where they
+// start (a counting sort) and offered in that order.
 void WordLookUp::best_pieces_short(Bytes word) {
     const std::uint32_t* const cells = vocab_->small_trie.cells;
     std::uint8_t text[kShort + 1];
@@ -243,6 +252,7 @@ void WordLookUp::best_pieces(Bytes word) {
     }
 }
 
+// Only characters of one byte, whose nodes are close together: the second step is what misses.
 void WordLookUp::prefetch(Bytes word) const noexcept {
     if (vocab_->kind() != vocab::ModelKind::Unigram) {
         return;
@@ -289,6 +299,7 @@ void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
+// Unknown text as one token if the vocabulary has it, as tokens of its bytes, or as unknown.
 void WordLookUp::append_unknown(Bytes text, WordPart part, bool may_be_token,
                                 std::vector<std::uint32_t>& ids) {
     const TokenId id = may_be_token ? vocab_->find(text) : VocabView::kNoToken;

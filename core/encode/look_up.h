@@ -1,4 +1,4 @@
-// Words that are not merged but looked up piece by piece: WordPiece, Unigram, WordLevel.
+// encode: words -> ids where words are not merged but looked up: WordPiece, Unigram, WordLevel.
 #pragma once
 
 #include <vector>
@@ -19,18 +19,18 @@ class WordLookUp {
 public:
     explicit WordLookUp(const vocab::VocabView& vocab);
 
-    // Ids of `word`, replacing what `ids` held. White space alone has none where the split leaves
-    // it to us to drop it.
+    // Replaces `ids` by those of `word`. White space has none if the split leaves dropping it to
+    // us.
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
-    // What the ids of the last word stand for.
+    // The parts of the last word that its ids stand for.
     [[nodiscard]] const std::vector<WordPart>& parts() const noexcept { return parts_; }
-    // Asks for what looking a word up begins with.
+    // Asks for the memory that looking up a word reads first.
     void prefetch(Bytes word) const noexcept;
-    // Is every character of three bytes, and one that no token begins with? Then all of the word is
-    // one unknown token. Says no where that may not be so.
+    // Does the word consist of characters of three bytes that no token starts with? Then all of it
+    // is one unknown token. May be false where that is so, never the other way round.
     [[nodiscard]] bool is_unknown(Bytes word) const noexcept;
     [[nodiscard]] std::uint64_t unknown_value() const noexcept { return unknown_value_; }
-    // Would the last word have the same ids behind other text that no token joins with it?
+    // Would the last word have the same ids after other text that no token joins with it?
     [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
 
 private:
@@ -48,12 +48,12 @@ private:
     struct WordStep {
         double score;         // not a number: no way yet
         std::uint32_t begin;  // of its last piece
-        std::uint32_t node;   // where the trie is behind it; the root: unknown; kClose: see doubt_
+        std::uint32_t node;   // of its last piece; the root: unknown; kClose: see doubt_
     };
     struct FoundPiece {
         std::uint32_t begin;
         std::uint32_t end;
-        std::uint32_t node;  // the root, if all of it is unknown
+        std::uint32_t node;  // in the trie; the root if all of it is unknown
         TokenId id;
     };
     const vocab::VocabView* vocab_;

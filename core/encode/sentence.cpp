@@ -1,3 +1,4 @@
+// encode: whole texts -> ids by float sums, word by word where that is exact.
 #include "encode/sentence.h"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables
     build_joints();
 }
 
+// A filter of 65536 bits: between two bytes that no piece joins, a text falls into words.
 void SentenceLookUp::build_joints() {
     joints_.assign(1024, 0);
     for (TokenId id = 0; id < vocab_->token_count(); ++id) {
@@ -59,7 +61,7 @@ void SentenceLookUp::build_joints() {
     }
 }
 
-// The first place behind `begin` that no piece reaches over.
+// The first place after `begin` that no piece reaches over.
 std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexcept {
     for (std::size_t at = begin + 1; at < text.size(); ++at) {
         const unsigned pair = text[at - 1] << 8U | text[at];
@@ -71,6 +73,8 @@ std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexce
     return text.size();
 }
 
+// The sum runs through the whole text, as in the reference, because it decides how scores are
+// rounded. It is taken off when it gets too large, as there.
 void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     ids.clear();
     float sum = 0.0F;
@@ -83,7 +87,7 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     }
 }
 
-// Ids of the next word behind all others; returns the sum at its end.
+// Appends the ids of the next word; returns the sum at its end.
 float SentenceLookUp::append_word(const WordAhead& ahead, float sum,
                                   std::vector<std::uint32_t>& ids) {
     if (ahead.set != nullptr) {
@@ -118,6 +122,7 @@ std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
     return count;
 }
 
+// The same walk without the tables, which do not keep parts.
 void SentenceLookUp::find_parts(Bytes text, std::vector<WordPart>& parts) {
     parts.clear();
     float sum = 0.0F;
@@ -143,7 +148,7 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<WordPart>& parts) {
     }
 }
 
-// The tables hold a limit and behind it the ids.
+// A word in the tables: a limit, followed by the ids.
 SentenceLookUp::KnownWord SentenceLookUp::word_of(const WordAhead& ahead) {
     const Bytes text = ahead.text;
     const auto size = static_cast<std::uint32_t>(text.size());
@@ -165,8 +170,8 @@ SentenceLookUp::KnownWord SentenceLookUp::word_of(const WordAhead& ahead) {
 }
 
 // Rounding moves the sum of a way of n pieces by no more than n halves of the last bit of the
-// largest sum on it. Where the second best way is further behind than what rounding can move the
-// two, the best one wins behind whatever came before. No sum within the word may be too large.
+// largest sum on it. If the second best way is worse by more than rounding can move the two, the
+// best one wins after any text. No sum within the word may be too large.
 float SentenceLookUp::find_limit(Bytes text) {
     constexpr double kHalfBit = 1.01 / (1 << 24);
     constexpr double kInexact = 1e-6;  // sums of a few floats in doubles are far better than this
@@ -188,7 +193,7 @@ void SentenceLookUp::visit_characters(Bytes word, Visit visit) const {
     }
 }
 
-// Where the trie is behind a character.
+// The node of a character in the trie.
 std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
     const std::uint8_t* const at = character.data();
     switch (character.size()) {
@@ -208,7 +213,7 @@ std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
     return node;
 }
 
-// Calls `offer` with end, score and id of every piece that begins there.
+// Calls `offer` with end, score and id of every piece that starts at `begin`.
 template <typename Offer>
 void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end,
                                   Offer offer) const {
@@ -230,8 +235,8 @@ void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t
     }
 }
 
-// The best way through a word behind a sum; returns the sum with it. Of equal ones that end at the
-// same place, the first one offered stays: its last piece is the longest.
+// Finds the best way through a word that follows a sum; returns the new sum. Of equal ways to one
+// place, the first one offered stays: its last piece is the longest.
 float SentenceLookUp::find_best(Bytes word, float sum) {
     steps_.assign(word.size() + 1, SentenceStep{sum, 0, kNotReached});
     std::size_t reach = 0;  // the furthest end of a piece so far

@@ -16,9 +16,9 @@ class SentenceLookUp {
 public:
     SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables);
 
-    // Ids of `text`, replacing what `ids` held.
+    // Replaces `ids` by those of `text`.
     void look_up(Bytes text, std::vector<std::uint32_t>& ids);
-    // What each of them stands for.
+    // The parts of `text` that they stand for.
     void find_parts(Bytes text, std::vector<WordPart>& parts);
 
 private:
@@ -26,8 +26,8 @@ private:
     static constexpr std::size_t kMostIds = 6;
     static constexpr std::size_t kAhead = 32;  // words: time enough for the tables to arrive
 
-    // What is remembered of a word: it is cut like this behind every sum whose size is below the
-    // limit. Without ids, behind none.
+    // What the tables remember of a word: these are its ids after every sum that is smaller
+    // (without its sign) than the limit. Without ids, after none.
     struct KnownWord {
         float limit;
         std::uint32_t count;

@@ -30,7 +30,7 @@ struct InnerUnits {
 //
 //   which    g g g g g g g g  g+1 ...        which unit a byte of the lanes belongs to
 //   in_word  0 1 2 3 4 5 6 7  0 1 ...        which byte of the unit it is
-//   key      text[start + in_word], 0 behind the end of the unit, all 0 if it is longer than 8
+//   key      text[start + in_word], 0 after the end of the unit, all 0 if it is longer than 8
 //   unit     address << 16 | cut flags | size
 inline void append_eight(UnitWriter& to, const InnerUnits& units, unsigned g) noexcept {
     constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};

@@ -1,4 +1,4 @@
-// Best-fit decreasing with one list of rows for each number of tokens that a row has left.
+// pack: best-fit decreasing, with one list of rows for each number of tokens that a row has left.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -66,6 +66,7 @@ public:
     }
 
 private:
+    // Full rows are in no list.
     void push(Index row, std::int64_t left) {
         if (left == 0) {
             return;
@@ -119,7 +120,7 @@ RowPieces lay_out(const std::vector<DocumentPiece>& pieces, const std::vector<In
     return out;
 }
 
-// The most pieces that the documents give; throws BadArgument if an Index cannot count them.
+// The most pieces that the documents can become; throws BadArgument if an Index cannot count them.
 std::size_t count_pieces(Lengths lengths, std::int64_t context_length) {
     std::size_t count = 0;
     for (const std::int64_t length : lengths) {
@@ -133,6 +134,7 @@ std::size_t count_pieces(Lengths lengths, std::int64_t context_length) {
 
 }  // namespace
 
+// Decides only which row a piece goes into; lay_out puts rows and pieces into their final order.
 RowPieces best_fit(Lengths lengths, std::int64_t context_length, LongDocuments longer) {
     check_fit_length(context_length);
     static_cast<void>(sum_of(lengths));

@@ -1,4 +1,4 @@
-// Rows that begin with a document's beginning and are full: best fit, and cropping where none fits.
+// pack: full rows in which every piece starts a document: best fit, and cropping where none fits.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -80,14 +80,14 @@ private:
     }
 
     Lengths lengths_;
-    NumberSet left_;                       // lengths of which there are documents left
+    NumberSet left_;                       // lengths that some documents left have
     std::vector<std::int64_t> next_;       // by length: place of the next one in by_length_
-    std::vector<std::int64_t> ends_;       // by length: place behind the last one
+    std::vector<std::int64_t> ends_;       // by length: place after the last one
     std::vector<std::int64_t> by_length_;  // those that fit a row, then those that do not
     std::size_t first_longer_ = 0;
 };
 
-// The same rows in the order of the documents that they begin with.
+// The same rows in the order of the documents that they start with.
 RowPieces sort_rows(const RowPieces& pieces) {
     const std::size_t rows = pieces.row_pieces.size() - 1;
     std::vector<std::size_t> order(rows);
@@ -109,6 +109,7 @@ RowPieces sort_rows(const RowPieces& pieces) {
     return out;
 }
 
+// Its tokens are counted by the caller.
 void remove_last_row(RowPieces& pieces) {
     pieces.row_pieces.pop_back();
     const auto count = static_cast<std::size_t>(pieces.row_pieces.back());
@@ -119,6 +120,7 @@ void remove_last_row(RowPieces& pieces) {
 
 }  // namespace
 
+// Greedy, row by row. Each take() costs a search in a tree of bits, so the whole is O(n log C).
 RowPieces best_fit_crop(Lengths lengths, std::int64_t context_length, LastRow tail) {
     check_fit_length(context_length);
     static_cast<void>(sum_of(lengths));

@@ -1,3 +1,4 @@
+// pack: checks of arguments, and sums that may overflow.
 #include "pack/check.h"
 
 #include <string>

@@ -1,3 +1,4 @@
+// pack: the stream of all documents -> rows.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -58,6 +59,12 @@ std::int64_t count_rows(std::int64_t tokens, std::int64_t context_length, std::i
 
 }  // namespace
 
+// Rows start every `stride` tokens, so a short last row is known from the sum of the lengths alone:
+//
+//   tokens  0 1 2 3 4 5 6 7 8      context_length 4, overlap 1, stride 3
+//   row 0   * * * *
+//   row 1         * * * *
+//   row 2               * * *      short: kept, or dropped but for the token that row 1 has
 RowPieces concat(Lengths lengths, std::int64_t context_length, std::int64_t overlap, LastRow tail) {
     check_overlap(context_length, overlap);
     const std::int64_t tokens = sum_of(lengths);
@@ -73,13 +80,14 @@ RowPieces concat(Lengths lengths, std::int64_t context_length, std::int64_t over
     return pieces;
 }
 
+// For shards that are packed one after the other: each knows only the documents of its own rows.
 RowPieces concat_rows(Lengths lengths, std::int64_t stream_begin, std::int64_t row_begin,
                       std::int64_t row_end, std::int64_t context_length, std::int64_t overlap) {
     check_overlap(context_length, overlap);
     const std::int64_t tokens = sum_of(lengths);
     const std::int64_t stride = context_length - overlap;
     if (stream_begin < 0 || row_begin < 0 || row_end < row_begin) {
-        throw Error(ErrorCode::BadArgument, "expected a stream and rows that begin at 0 or later");
+        throw Error(ErrorCode::BadArgument, "expected a stream and rows that start at 0 or later");
     }
     RowPieces pieces;
     if (row_begin == row_end) {

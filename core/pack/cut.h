@@ -1,4 +1,4 @@
-// Documents -> pieces that fit a row, by the rule for long ones.
+// pack: documents -> pieces that fit a row, by the rule for long documents.
 #pragma once
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// pack: one document in each row.
 #include <algorithm>
 
 #include "pack/check.h"

@@ -1,9 +1,9 @@
 // pack: lengths of documents -> pieces in rows, and ids of documents -> ids of rows.
 //
-// Which tokens stand in which row depends on the lengths alone, so the ids are moved once, when
-// all is decided. Every token of the input stands in a row or is counted in `dropped`; one that
-// stands in two rows is counted in `repeated`. The same lengths always give the same rows.
-// Documents without tokens stand in no row, but see one_per_row.
+// The lengths alone decide which token goes into which row, so the ids are moved once, when all is
+// decided. Every token of the input is in a row or is counted in `dropped`; one that is in two rows
+// is counted in `repeated`. The same lengths always make the same rows. Documents without tokens
+// are in no row, but see one_per_row.
 #pragma once
 
 #include <cstddef>
@@ -37,22 +37,24 @@ enum class LastRow : std::uint8_t { Keep, Drop };
 // best_fit and best_fit_crop keep one number for every length that a row may have left.
 constexpr std::int64_t kMaxFitLength = std::int64_t{1} << 24;
 
-// Cuts the stream of all documents, one behind the other, into rows of `context_length`; each row
-// begins with the last `overlap` tokens of the one before. The last row may be short.
+// Cuts the stream of all documents, one after the other, into rows of `context_length`; each row
+// starts with the last `overlap` tokens of the one before. The last row may be short.
 //   lengths 3 4, context_length 4  ->  (0: 0..3, 1: 0..1) (1: 1..4)
 [[nodiscard]] RowPieces concat(Lengths lengths, std::int64_t context_length, std::int64_t overlap,
                                LastRow tail);
 
-// Rows row_begin .. row_end of that stream, of which `lengths` are the documents whose tokens begin
-// at `stream_begin`. Throws BadArgument if one of the rows lies outside of them; `dropped` is 0.
+// Rows row_begin .. row_end of that stream; `lengths` are some of its documents, and their tokens
+// start at `stream_begin`. Throws BadArgument if one of the rows needs other documents; `dropped`
+// is 0.
 [[nodiscard]] RowPieces concat_rows(Lengths lengths, std::int64_t stream_begin,
                                     std::int64_t row_begin, std::int64_t row_end,
                                     std::int64_t context_length, std::int64_t overlap);
 
 // Best-fit decreasing: pieces from long to short (ties: document, then place in it), each into the
 // fullest row that still takes it (ties: the row that was filled last), else into a new one.
-// Documents longer than a row give full pieces and a remainder, or what `longer` says. Rows are in
-// the order of the first document in them, pieces of a row in the order of documents. O(n log C).
+// Documents longer than a row are cut into full pieces and a rest, or as `longer` demands. Rows are
+// in the order of the first document in them, pieces of a row in the order of documents. O(n log
+// C).
 [[nodiscard]] RowPieces best_fit(Lengths lengths, std::int64_t context_length,
                                  LongDocuments longer);
 

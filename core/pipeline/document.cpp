@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kLongestSpan = 0xFFFFFFFF;  // places are 32 bits wide
 }
 
+// The whole way of a document, in the order of the rooms.
 template <typename Sink>
 void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
     document_ = document;
@@ -235,6 +236,7 @@ Bytes DocumentReader<Sink>::put_blank_in_front(Bytes text, SpanRange& range) {
     return kept;
 }
 
+// An added token that was found in the text, or the error that the caller asked for.
 template <typename Sink>
 void DocumentReader<Sink>::put_token(std::uint32_t token, Bytes text, const split::Segment& where) {
     at_start_ = false;

@@ -1,3 +1,4 @@
+// pipeline: a compiled model -> a Model, its workers, and one text at a time.
 #include <algorithm>
 
 #include "pipeline/document.h"
@@ -25,21 +26,22 @@ const EncodeKernel& kernel_of(simd::Target target) {
     return kScalarKernel;
 }
 
-// Facts for words by neighbours of a vocabulary over characters.
+// The CharSide bits of the vocabulary as the fact bits that the split tests, so that the two rooms
+// need not know each other.
 void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& facts) {
     for (std::size_t code = 0; code < sides.size(); ++code) {
         const auto fact = [&](unsigned side, unsigned bit) {
             return (sides[code] & side) != 0 ? bit : 0U;
         };
-        facts[code] = static_cast<std::uint8_t>(fact(vocab::kBehindOther, split::kFactBehindOther) |
+        facts[code] = static_cast<std::uint8_t>(fact(vocab::kAfterOther, split::kFactBehindOther) |
                                                 fact(vocab::kBeforeOther, split::kFactBeforeOther) |
                                                 fact(vocab::kBeforeChar3, split::kFactBeforeChar3) |
-                                                fact(vocab::kBehindChar3, split::kFactBehindChar3));
+                                                fact(vocab::kAfterChar3, split::kFactBehindChar3));
     }
 }
 
-// What words by neighbours need to know, as class bits: Other counts as a letter, and classes
-// beside that and Wide as something unusual.
+// Class bits for a split by neighbours: Other counts as a letter, and every class other than that
+// and Wide as unusual.
 unsigned neighbour_bits(const split::SplitView& split, std::uint32_t code) {
     const auto found = static_cast<ByteClass>(split.rule_classes.basic[code]);
     if (found == ByteClass::Other) {
@@ -48,6 +50,12 @@ unsigned neighbour_bits(const split::SplitView& split, std::uint32_t code) {
     return found == ByteClass::Wide ? 0U : unsigned{split::kWhite};
 }
 
+// One byte for every basic code point, with all that a scan asks about a character of three bytes:
+//
+//   bit   0       1        2..4                5..7
+//         letter  unusual  junction as left    junction as right      (see split::kFact...)
+//
+// "Unusual" sends a block to the slower code that handles every class.
 std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
     if (split.rule.family == split::Family::Adjacent && !vocab.char_sides.empty()) {
@@ -99,7 +107,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
     if (!normalizer_.steps.empty() && normalizer_.steps.back().kind == normalize::Kind::Prepend) {
         prepended_ = normalizer_.steps.back().to;
         rewriter_.steps.pop_back();
-        rewriter_.stages.pop_back();  // it looks at a whole text, so it has a stage of its own
+        rewriter_.stages.pop_back();  // a step that sees the whole text has its own stage
     }
     max_id_ = vocab_.token_count() - 1;
     for (const split::AddedToken& token : added_.tokens) {
@@ -121,7 +129,7 @@ void Model::set_spans(Worker& worker, const Options& options) const {
     const SpanUnit unit = options.spans;
     const std::vector<std::uint8_t>* sizes = token_sizes_.load(std::memory_order_acquire);
     if (unit != SpanUnit::None && sizes == nullptr) {
-        // Whoever is first wins: no lock, so that a fork in the middle is harmless.
+        // The first thread wins. No lock, so that a fork in the middle is harmless.
         auto made = std::make_unique<std::vector<std::uint8_t>>(token_sizes(vocab_));
         if (token_sizes_.compare_exchange_strong(sizes, made.get())) {
             sizes = made.release();
@@ -139,6 +147,7 @@ std::size_t Model::most_ids(const Text& text) const noexcept {
     return utf8_bound(text) + prefix_.size() + suffix_.size() + 1;
 }
 
+// Any idle worker will do: each has the same vocabulary and only other words in its tables.
 Worker* Model::take_worker() const {
     for (auto& slot : idle_) {
         if (slot.load(std::memory_order_relaxed) != nullptr) {
@@ -174,6 +183,7 @@ std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& o
     return {worker_->first(), worker_->written()};
 }
 
+// Takes each idle worker for a moment, so that nobody uses it while its buffers are counted.
 MemoryUse Model::memory() const noexcept {
     MemoryUse use{blob_.size_bytes(), 0, spare_bytes(), made_.load()};
     for (auto& slot : idle_) {

@@ -1,6 +1,6 @@
 // pipeline: documents -> ids, on one thread or many. The only room that knows the whole flow.
 // A Model is immutable and may be used from any number of threads; every thread leases a worker
-// with its own tables. Any number of threads gives the same ids.
+// with its own tables. The ids do not depend on the number of threads.
 #pragma once
 
 #include <array>
@@ -23,11 +23,11 @@ enum ModelSection : std::uint32_t {
     kSuffixIds = 402,
     kFlags = 403,
     kTrim = 404,
-    kWholeRanges = 405,  // there if a range of text is one word
+    kWholeRanges = 405,  // present if a range of text is one word
     kRespelling = 406,   // a normalizer for the text between added tokens
 };
 
-// One document as the caller has it.
+// One document as the caller holds it. Borrowed: it must stay until the call returns.
 struct Text {
     enum class Encoding : std::uint8_t {
         Utf8,     // bytes to be checked
@@ -41,7 +41,7 @@ struct Text {
     Encoding encoding = Encoding::Utf8;
 };
 
-// Which ranges of text get a blank in front unless they begin with one.
+// Which ranges of text get a blank in front unless they start with one.
 enum class PrefixSpace : std::uint32_t { Never = 0, Always = 1, First = 2 };
 
 enum class SpecialMode : std::uint8_t { Encode, AsText, Raise };
@@ -55,7 +55,7 @@ struct Options {
     bool words = false;  // and the numbers of words; needs spans
 };
 
-// Where the ids of a batch go: memory of the caller, or our own when `data` is null.
+// Where the ids of a batch go: to memory of the caller, or to our own if `data` is null.
 struct Output {
     void* data = nullptr;
     std::size_t capacity = 0;  // ids
@@ -78,13 +78,14 @@ struct MemoryUse {
 
 class Model {
 public:
-    // The buffer must outlive the model and be aligned to 64 bytes.
+    // Borrows the buffer, which must outlive the model and be aligned to 64 bytes.
     Model(Bytes blob, encode::TableBits bits);
     ~Model();
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    // Encodes one document; the ids stay in the returned lease until it ends.
+    // A worker, for this thread alone until the lease ends. Encodes one document at a time; the ids
+    // are in the worker's memory until the next call.
     class Lease {
     public:
         explicit Lease(const Model& model) : model_(model), worker_(model.take_worker()) {}
@@ -101,7 +102,7 @@ public:
 
     [[nodiscard]] Encoded encode_batch(std::span<const Text> texts, const Options& options,
                                        const Output& output) const;
-    // Ids in `text`; a result above `limit` only says that there are more than that.
+    // The number of ids of `text`; `limit` + 1 if there are more than `limit`.
     [[nodiscard]] std::size_t count(const Text& text, const Options& options,
                                     std::size_t limit) const;
 
@@ -110,8 +111,8 @@ public:
     [[nodiscard]] Bytes meta() const noexcept { return meta_; }
     // The serialized normalizer; empty where text stays as it is.
     [[nodiscard]] Bytes normalizer() const { return blob_.get<std::uint8_t>(kNormalizer); }
-    // Is every range between added tokens split as it stands, nothing put before it? (What is
-    // trimmed is the offsets of words, never their text.)
+    // Is every range between added tokens split as it is, with nothing put in front? (Trimming
+    // changes the offsets of tokens, never their text.)
     [[nodiscard]] bool has_plain_ranges() const noexcept {
         return prefix_space_ == PrefixSpace::Never && !whole_ranges_ && respeller_.steps.empty();
     }
@@ -127,14 +128,14 @@ private:
     friend class BatchRun;
     [[nodiscard]] Worker* take_worker() const;
     void give_back(Worker* worker) const noexcept;
-    // A worker from now on writes spans, or no longer does.
+    // Makes a worker write the spans and words that the options ask for.
     void set_spans(Worker& worker, const Options& options) const;
 
     BlobReader blob_;
     vocab::VocabView vocab_;
     split::SplitView split_;
     split::AddedView added_;
-    std::vector<std::uint8_t> facts_;  // what split::kFact... say of every basic code point
+    std::vector<std::uint8_t> facts_;  // split::kFact... bits of every basic code point
     normalize::Program normalizer_;
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;
@@ -144,7 +145,7 @@ private:
     // The normalizer without a last step that puts text in front, and that text.
     normalize::Program rewriter_;
     Bytes prepended_;
-    // What is left to rewrite when all added tokens have been found.
+    // Rewrites text after all added tokens were found.
     normalize::Program respeller_;
     Bytes meta_;
     TokenId max_id_ = 0;

@@ -3,11 +3,11 @@
 // they share one interface, place(begin, end), and with_span_run of spans-inl.h chooses the
 // quickest.
 
-// Text that was not rewritten and is ASCII.
+// Text that was not rewritten and is ASCII: a byte is a character, so places are differences.
 struct PlainPlace {
-    // Is a place one behind a blank where the text begins with one?
+    // Does a leading blank of a token move its place by exactly one?
     static constexpr bool kBlankIsOne = true;
-    const std::uint8_t* base;  // where the document would begin
+    const std::uint8_t* base;  // where the document would start
 
     explicit PlainPlace(const pipeline::SpanRange& range) noexcept
         : base(range.begin - range.origin) {}
@@ -22,7 +22,10 @@ inline bool continues_character(std::uint8_t byte) noexcept {
     return (byte & 0xC0) == 0x80;
 }
 
-// Characters before a byte of the document.
+// Characters before a byte of the document: a count for every 64 bytes, and the bits below.
+//
+//   text     c  a  f  c3 a9 !        leads   1 1 1 1 0 1    a bit for each first byte
+//   rank(5) = before[0] + popcount(leads & 0b11111) = 4
 struct CharRank {
     const std::uint64_t* leads;
     const std::uint32_t* before;
@@ -35,8 +38,9 @@ struct CharRank {
     }
 };
 
-// The same in characters of any size: a byte stands for the whole of its character. Most tokens
-// begin where the one before ended, so that one count does for both.
+// Text that was not rewritten, in characters of any size. A token may start inside a character (its
+// bytes are tokens): then it counts as the whole of it. Most tokens start where the one before
+// ended, so that one count serves both.
 struct CharPlace {
     static constexpr bool kBlankIsOne = true;
     PlainPlace plain;
@@ -57,7 +61,7 @@ struct CharPlace {
     }
 };
 
-// And in bytes.
+// The same in bytes: a token that starts or ends inside a character gets all of its bytes.
 struct BytePlace {
     static constexpr bool kBlankIsOne = true;
     PlainPlace plain;
@@ -80,7 +84,7 @@ struct BytePlace {
     }
 };
 
-// Text that was rewritten.
+// Text that was rewritten: each byte has its own place, in bytes from the range's origin.
 template <bool kInChars>
 struct AlignedPlace {
     static constexpr bool kBlankIsOne = kInChars;
@@ -101,7 +105,7 @@ struct AlignedPlace {
     }
 };
 
-// Text of which the beginning was put in front.
+// Text that starts with something put in front, which is not in the document.
 struct FrontPlace {
     static constexpr bool kBlankIsOne = false;
     const pipeline::SpanRange& range;

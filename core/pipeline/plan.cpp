@@ -1,3 +1,4 @@
+// plan: a batch -> tasks.
 #include "pipeline/plan.h"
 
 namespace tokenmill::pipeline {
@@ -6,6 +7,8 @@ namespace {
 constexpr std::size_t kBigDocument = std::size_t{1} << 20;  // is shared between workers
 }
 
+// Small documents share a task until it is worth its overhead; a big one is read here, at once, and
+// its pieces become tasks of their own.
 Plan::Plan(const Model& model, std::span<const Text> texts, const Options& options)
     : model_(model), texts_(texts), options_(options) {
     Task task;
@@ -37,6 +40,8 @@ void Plan::close(Task& task, std::size_t last) {
     task.first = last;
 }
 
+// Reading is done by one thread, encoding by many. A failure is kept, because an earlier document
+// of the batch may fail as well, and the first one counts.
 void Plan::read_big(std::size_t document, BigDocument& big) {
     try {
         Model::Lease lease(model_);
@@ -48,6 +53,7 @@ void Plan::read_big(std::size_t document, BigDocument& big) {
     }
 }
 
+// Every task but the last leaves the document open, so that its end is counted once.
 void Plan::plan_big(std::size_t document) {
     big_.push_back(std::make_unique<BigDocument>());
     BigDocument& big = *big_.back();

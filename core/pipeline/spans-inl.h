@@ -1,6 +1,9 @@
-// Spans of the ids of a batch. Text compiled once per target, inside its namespace, behind encode.
-// A place is found in one of several ways: see with_span_run.
+// pipeline: units of the batch and their ids -> a span for every id. Text compiled once per target,
+// inside its namespace, after places-inl.h. Spans are written right after the ids of a batch, while
+// its units still point into the text.
 
+// Writes the spans of one range's units. A template over the two choices that would otherwise be
+// made for every id.
 template <pipeline::Trim kTrim, typename PlaceOf>
 class SpanRun {
 public:
@@ -22,6 +25,9 @@ public:
         }
     }
 
+    // Most words are one id, whose span is the word. Else each id takes as many bytes as its token
+    // has; where that does not add up to the word (size 0: it varies), the slow way finds the
+    // parts.
     TOKENMILL_INLINE void add_word(Bytes word, std::size_t count) {
         const std::uint8_t* const begin = word.data();
         const std::uint8_t* const end = begin + word.size();
@@ -50,7 +56,7 @@ public:
     [[nodiscard]] const std::uint32_t* ids() const noexcept { return ids_; }
 
 private:
-    // The sizes of its tokens do not tell.
+    // For words in which the sizes of the tokens are not enough.
     void add_parts(Bytes word, std::size_t count) {
         e_.find_parts(word, {ids_, count}, spans_.parts);
         for (std::size_t k = 0; k < count; ++k) {
@@ -59,7 +65,7 @@ private:
         }
     }
 
-    // `token` is what the id is trimmed by: its text, if nothing was dropped.
+    // `token` decides what is trimmed: the text of the id, if nothing was dropped.
     TOKENMILL_INLINE void put(std::size_t k, const std::uint8_t* begin, const std::uint8_t* end,
                               Bytes token) noexcept {
         pipeline::Place place = place_of_(begin, end);
@@ -106,8 +112,7 @@ private:
     const pipeline::Place* first_out_;
 };
 
-// Calls `use` with the quickest run for text of the range from `begin` on, whose ids begin at
-// `ids`.
+// Calls `use` with the quickest run for text of the range from `begin` on. `ids` are its first ids.
 template <typename Use>
 inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& range,
                           const std::uint8_t* begin, const std::uint32_t* ids, const Use& use) {
@@ -139,6 +144,7 @@ inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& r
     }
 }
 
+// The span of an id that was known before encoding: an added token, or one put around the document.
 inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) noexcept {
     pipeline::SpanState& spans = worker.spans;
     const pipeline::FixedSpan& fixed = spans.fixed[spans.next_fixed++];
@@ -154,7 +160,10 @@ inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) 
     worker.memory.spans.as<pipeline::Place>()[id - worker.first()] = place;
 }
 
-// Spans of the units [begin, end), whose ids begin at `ids`.
+// Spans of the units [begin, end); `ids` are their first ids. Units are taken in runs of one range:
+//
+//   unit     0  1  2 | 3 | 4  5  6 | 7
+//            range A | F |  range B        F: fixed, with a span of its own
 inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint32_t end,
                         const std::uint32_t* ids) {
     pipeline::SpanState& spans = worker.spans;
@@ -178,7 +187,7 @@ inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint
         const pipeline::SpanRange& range = spans.ranges[spans.next_range - 1];
         const std::uint8_t* const from = encode::unit_begin(worker.encoder.unit[i]);
         if (from - range.begin < std::ptrdiff_t{range.floor}) {
-            stop = i + 1;  // what was put in front, perhaps with text behind it
+            stop = i + 1;  // text put in front, perhaps followed by text of the document
         }
         with_span_run(worker, range, from, ids, [&](auto&& run) {
             run.add_units(i, stop);
@@ -189,7 +198,8 @@ inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint
     }
 }
 
-// The next text has another range or another unit: which word is it of?
+// The number of the word that the next unit belongs to. Words are either units or whole ranges; a
+// range that continues in the next batch keeps its number.
 inline std::uint32_t number_word(pipeline::WordNumbers& words, pipeline::SpanRange& range,
                                  std::size_t ids) noexcept {
     if (words.kind == pipeline::Words::Ranges) {
@@ -201,7 +211,8 @@ inline std::uint32_t number_word(pipeline::WordNumbers& words, pipeline::SpanRan
     return words.count - 1;
 }
 
-// Word numbers of the units [begin, end), whose ids begin at `ids`; comes before write_spans.
+// Word numbers of the units [begin, end); `ids` are their first ids. Comes before write_spans,
+// which moves next_fixed and next_range.
 inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint32_t end,
                         const std::uint32_t* ids) {
     pipeline::SpanState& spans = worker.spans;

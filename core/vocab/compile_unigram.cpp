@@ -149,7 +149,7 @@ private:
     std::vector<bool> flags_ = std::vector<bool>(0x10000);
 };
 
-// What the tokens say about cuts, and the trie they are looked up in.
+// What one walk over the tokens collects.
 struct UnigramTokens {
     CharacterTokens characters;
     TrieKeys keys;
@@ -178,6 +178,7 @@ UnigramTokens visit_tokens(const VocabInput& input, const Deriver& deriver, bool
 
 }  // namespace
 
+// The order of the sections is part of the format.
 InsideCuts compile_unigram(const VocabInput& input, const Deriver& deriver, Walk& walk,
                            BlobWriter& out) {
     const bool can_cut = !input.whole_text;

@@ -69,6 +69,7 @@ void compile_wordpiece(const VocabInput& input, const Deriver& deriver, Walk& wa
     write_words(input, walk, build_trie(std::move(keys)), false, out);
 }
 
+// A word is a token or unknown. The trie is there because all kinds that look words up have one.
 void compile_wordlevel(const VocabInput& input, const Deriver& deriver, Walk& walk,
                        BlobWriter& out) {
     TrieKeys keys;

@@ -1,3 +1,4 @@
+// vocab: tokens -> a Trie.
 #include "vocab/trie_build.h"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ private:
         TmU32 node;
     };
 
+    // Gives a node its token and its children, all at once: where they fit is its base.
     void place_children(const KeyRange& range, std::vector<KeyRange>& open) {
         std::size_t begin = range.begin;
         while (begin < range.end && keys_[begin].first.size() == range.depth) {
@@ -73,8 +75,8 @@ private:
         }
     }
 
-    // Nodes with one child fill the holes that the others leave; those look from where the last
-    // one of them found room after a long search, so that no crowded part is searched for ever.
+    // Nodes with one child fill the holes between the others. Nodes with several start where an
+    // earlier one found room after a long search, so that crowded parts are not searched again.
     TmU32 find_base(const std::vector<TmU8>& bytes) {
         const bool is_single = bytes.size() == 1;
         std::size_t tries = 0;
@@ -100,6 +102,7 @@ private:
         }
     }
 
+    // Free places up to 256 beyond `place`, so that any byte can be added to it.
     void reserve(std::size_t place) {
         if (place + 256 >= nodes_.size()) {
             nodes_.resize(2 * (place + 256), TrieNode{0, Trie::kNoNode, 0});

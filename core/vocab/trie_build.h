@@ -1,4 +1,4 @@
-// Fills a Trie. Indoors of vocab.
+// vocab: tokens -> a Trie. Internal to vocab.
 #pragma once
 
 #include <string>

@@ -46,12 +46,13 @@ void check_table(std::span<const T> table, const char* name) {
     corrupt(name);
 }
 
+// A value with a tag refers to stored ids, which must exist.
 void check_value(std::uint64_t value, std::size_t stored) {
     const std::uint32_t tag = value_tag(value);
     const std::uint64_t last =
         reference_position(value) + (tag == kTagAmbiguous ? 2 : reference_count(value));
     if (tag > kInlineIds && ((tag != kTagStored && tag != kTagAmbiguous) || last > stored)) {
-        corrupt("a seed refers to ids that are not there");
+        corrupt("a seed refers to ids that do not exist");
     }
 }
 
@@ -61,6 +62,7 @@ void corrupt(const char* problem) {
     throw Error(ErrorCode::CorruptModel, std::string("compiled vocabulary: ") + problem);
 }
 
+// Part of the format: the index of tokens is ordered by it.
 std::uint64_t hash_bytes(Bytes bytes) noexcept {
     std::uint64_t h = bytes.size() * kSecond;
     std::size_t i = 0;
@@ -70,6 +72,7 @@ std::uint64_t hash_bytes(Bytes bytes) noexcept {
     return hash_pair(h, load_short(bytes.data() + i, bytes.size() - i));
 }
 
+// The sections that all kinds have, then those of the kind.
 VocabView::VocabView(const BlobReader& blob) {
     scalars_ = blob.need<Scalars>(kScalars, 1)[0];
     const std::size_t n = scalars_.token_count;
@@ -104,6 +107,7 @@ VocabView::VocabView(const BlobReader& blob) {
     }
 }
 
+// The table of pairs, and a check that no merge makes an id that does not exist.
 void VocabView::view_merges(const BlobReader& blob) {
     const auto slots = blob.get<std::uint64_t>(kPairSlots);
     if (!is_power_of_two(slots.size()) || slots.size() < std::size_t{2} * PairTable::kLine) {
@@ -115,7 +119,7 @@ void VocabView::view_merges(const BlobReader& blob) {
              static_cast<std::uint32_t>(lines - 1)};
     const auto check_internal = [&](std::uint32_t made) {
         if (made >= external.size() && made != kNoMerge) {
-            corrupt("a merge makes an internal id that is not there");
+            corrupt("a merge makes an internal id that does not exist");
         }
     };
     for (const std::uint64_t slot : slots) {
@@ -144,6 +148,7 @@ void VocabView::view_merges(const BlobReader& blob) {
     }
 }
 
+// Only vocabularies in which tokens share a rank have these sections.
 void VocabView::view_ties(const BlobReader& blob) {
     tied_ranks = blob.get<std::uint32_t>(kTiedRanks);
     tied_pairs_ = blob.get<std::uint64_t>(kTiedPairs);
@@ -153,6 +158,8 @@ void VocabView::view_ties(const BlobReader& blob) {
     }
 }
 
+// A token with a shared rank starts with one of these pairs of bytes; a word without any holds
+// none.
 bool VocabView::has_tied_pair(Bytes word) const noexcept {
     for (std::size_t i = 1; i < word.size(); ++i) {
         const unsigned pair = word[i - 1] << 8U | word[i];
@@ -163,6 +170,7 @@ bool VocabView::has_tied_pair(Bytes word) const noexcept {
     return false;
 }
 
+// Characters of two and three bytes by code point: unknown ones first, then those that are tokens.
 void VocabView::list_characters() {
     constexpr std::uint32_t kCodes = 0x10000;
     char_symbols.assign(kCodes, kNoMerge);
@@ -193,18 +201,18 @@ void VocabView::list_characters() {
 void VocabView::check_numbers() const {
     for (const std::uint32_t entry : index_) {
         if (entry > scalars_.token_count) {
-            corrupt("the index names a token that is not there");
+            corrupt("the index names a token that does not exist");
         }
     }
     for (std::size_t i = 0; i < external.size(); ++i) {
         if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
-            corrupt("an internal id stands for no token");
+            corrupt("an internal id belongs to no token");
         }
     }
     const bool has_bytes = scalars_.first_byte_id != 0;
     if ((has_bytes && std::size_t{scalars_.first_byte_id} + 256 > external.size()) ||
         (scalars_.unk_id >= scalars_.token_count && scalars_.unk_id != kNoToken)) {
-        corrupt("an id for what is unknown is not there");
+        corrupt("the id of the unknown token does not exist");
     }
     for (const Seed8& seed : seeds8) {
         check_value(seed.value, seed_ids.size());
@@ -237,6 +245,7 @@ TokenId VocabView::find(Bytes token) const noexcept {
     }
 }
 
+// A filter of 16384 bits: few words pass it that are not in question.
 bool VocabView::maybe_unreachable(Bytes word) const noexcept {
     if (scalars_.unreachable_count == 0) {
         return false;

@@ -6,12 +6,13 @@
 
 namespace tokenmill::vocab {
 
+// A step may read any base + byte, so every base must leave room for 256 places.
 void VocabView::view_words(const BlobReader& blob) {
     const auto nodes = blob.get<TrieNode>(kTrie);
     trie = {nodes.data(), static_cast<std::uint32_t>(nodes.size())};
     for (const TrieNode& node : nodes) {
         if (node.token > scalars_.token_count || std::size_t{node.base} + 256 > nodes.size()) {
-            corrupt("the trie leads to what is not there");
+            corrupt("the trie leads out of its table");
         }
     }
     if (nodes.size() < 257) {
@@ -43,8 +44,11 @@ void VocabView::list_words_of_one() {
     }
 }
 
-// The trie is walked all over, and a mapped file has small pages: what a walk needs is copied to a
-// large one, or several.
+// Look-ups touch the trie all over, and a mapped file has small pages: the columns that a walk
+// needs are copied to large ones.
+//
+//   memory   scores (double) | cells | tokens | char_nodes     all by node but the last, by code
+//   point
 void VocabView::view_scores(const BlobReader& blob) {
     const auto scores = blob.need<double>(kScores, scalars_.token_count);
     if (trie.size > SmallTrie::kMostNodes) {
@@ -88,7 +92,8 @@ void VocabView::view_scores(const BlobReader& blob) {
                     [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
 }
 
-// Fills char_nodes below a node: `more` bytes of a character are missing.
+// Fills char_nodes below a node; `code` are the bits so far, `more` bytes of the character are
+// missing.
 void VocabView::walk_characters(std::uint32_t node, std::uint32_t code, unsigned more) {
     const bool is_first = node == Trie::kRoot;
     for (unsigned byte = is_first ? 0 : 0x80; byte < (is_first ? 0xF0U : 0xC0U); ++byte) {

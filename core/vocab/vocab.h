@@ -46,12 +46,12 @@ enum VocabSection : std::uint32_t {
 };
 
 // ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
-// is the same wherever it stands.
+// has the same ids next to anything.
 enum CharSide : std::uint8_t {
     kBeforeChar3 = 1,
-    kBehindChar3 = 2,
+    kAfterChar3 = 2,
     kBeforeOther = 4,  // a character of another size
-    kBehindOther = 8,
+    kAfterOther = 8,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
@@ -63,10 +63,10 @@ enum class ModelKind : std::uint32_t {
     WordLevel = 4,
 };
 
-// Stands behind the text of tokens that end a word, where there are such: no text holds this byte.
+// Ends the text of tokens that end a word, in vocabularies that have them: no text holds this byte.
 constexpr std::uint8_t kWordEnd = 0xFF;
 
-// What a tokenizer definition says, in arrays; positions are external ids.
+// A vocabulary as the tokenizer defines it, in arrays by external id. Borrows everything.
 struct VocabInput {
     Bytes token_bytes;
     std::span<const std::uint64_t> token_offsets;  // n + 1
@@ -85,7 +85,7 @@ struct VocabInput {
     std::span<const double> scores;              // Unigram: n
     bool drop_white = false;                     // WordPiece, WordLevel: white space has no ids
     bool whole_text = false;                     // Unigram: float sums over a whole text
-    bool has_ends = false;  // merging: the last symbol of a word has kWordEnd behind it
+    bool has_ends = false;  // merging: kWordEnd follows the last symbol of a word
 };
 
 struct Scalars {
@@ -105,8 +105,8 @@ struct Scalars {
     double unknown_score;  // Unigram: of a character that no token covers
 };
 
-// A word that is looked up may be cut inside where no token reaches over, but not behind this many
-// bytes; and no piece that is answered for itself has more.
+// A word that is looked up may be cut where no token reaches over, but not after this many bytes;
+// and no piece that is answered alone has more.
 constexpr std::size_t kLongestCutWord = std::size_t{1} << 14;
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
@@ -187,14 +187,14 @@ public:
     const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
     const std::uint32_t* node_tokens = nullptr;  // Unigram: by node, as in the trie
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
-    // its bytes may stand in another order when the word has more before it. 0: scores add up
+    // its bytes may swap their order when the word has more text before it. 0: scores add up
     // exactly, so that their order never changes.
     double doubt = 0;
     std::vector<float> text_scores;             // Unigram: by id, for sums over a whole text
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
-    std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
+    std::span<const std::uint32_t> seed_ids;  // ids that do not fit into their values
 
 private:
     void check_numbers() const;
