@@ -17,7 +17,7 @@ import tokenizers
 from tests.load.sources import gpt2_json, package_file, rank_file
 from tests.models import AS_TEXT, assert_same, compile_payload, make_model, run_batch, ways
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from tokenmill._core import FlatTexts
 from tokenmill._cuda.rows import COLUMNS
 from tokenmill._dataset.columns import Columns
 from tokenmill._pack import frame, gather
-from tokenmill._rows import Rows
+from tokenmill._pack.rows import Rows
 from tokenmill.cuda import DeviceRowPacker
 
 if TYPE_CHECKING:

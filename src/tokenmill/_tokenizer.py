@@ -6,17 +6,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
-from tokenmill._batch import EncodedBatch, TokenBatch
-from tokenmill._decode import (
-    BytesDecoder,
-    Decoder,
-    DecodeStream,
-    DecodeStreams,
-    clean_up_text,
-    make_decoder,
-)
-from tokenmill._describe import Description
-from tokenmill._options import (
+from tokenmill._calls.batch import EncodedBatch, TokenBatch
+from tokenmill._calls.options import (
     bits_of,
     ids_of,
     limit_of,
@@ -28,9 +19,18 @@ from tokenmill._options import (
     texts_of,
     thread_count,
 )
+from tokenmill._decode import (
+    BytesDecoder,
+    Decoder,
+    DecodeStream,
+    DecodeStreams,
+    clean_up_text,
+    make_decoder,
+)
+from tokenmill._decode.spelling import Spelling
+from tokenmill._model.describe import Description
+from tokenmill._model.resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
 from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
-from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._spelling import Spelling
 
 if TYPE_CHECKING:
     import os
@@ -327,7 +327,7 @@ class Tokenizer:
         What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
         rank files a new tokenizer.json whose merges say what the ranks say.
         """
-        from tokenmill._save import save  # noqa: PLC0415 -- brings the compiler
+        from tokenmill._model.save import save  # noqa: PLC0415 -- brings the compiler
 
         save(self._ready, path)
 

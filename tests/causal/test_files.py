@@ -152,7 +152,7 @@ def test_output_is_packed_shards_of_the_same_rows(
     found = pq.read_table(tmp_path / "out" / manifest.shards[0]["path"])["input_ids"].to_pylist()
     assert found == wanted[: len(found)]
     assert len(found) in (len(wanted), len(wanted) - 1)  # the short one is dropped
-    assert manifest.verify(full=True).ok
+    assert tokenmill.verify(manifest.folder, full=True).ok
 
 
 def test_output_takes_datasets_formats_and_limits(
@@ -215,7 +215,7 @@ def test_an_interrupted_output_is_resumed(
 
     tokenizer = made(small_json)
     with monkeypatch.context() as patch:
-        patch.setattr("tokenmill._pipeline.run.Run._pack", fail)
+        patch.setattr("tokenmill._mill.run.run.Run._pack", fail)
         with pytest.raises(RuntimeError, match="the power is gone"):
             tokenizer.tokenize(folder, output=tmp_path / "out")
     parts = tmp_path / "out" / "_work" / "parts"

@@ -17,9 +17,10 @@ from tests.mill.tuned import shrink
 
 from tokenmill import DeviceError, OptionError, SpecialTokenInText, Tokenizer, TokenmillError, pack
 from tokenmill._cli import main
-from tokenmill._pipeline import device as device_module
-from tokenmill._pipeline import pack_task, prepare_task
-from tokenmill._pipeline.shared_encoder import SharedEncoder
+from tokenmill._mill.device import choose as device_module
+from tokenmill._mill.device.shared_encoder import SharedEncoder
+from tokenmill._mill.pack import pack_task
+from tokenmill._mill.plan.task import prepare_task
 
 if TYPE_CHECKING:
     from pathlib import Path

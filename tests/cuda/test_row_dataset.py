@@ -25,10 +25,10 @@ from tokenmill import (
     stream,
 )
 from tokenmill._dataset.columns import Columns
+from tokenmill._mill.device import rows as device_rows
+from tokenmill._mill.device.rows import DeviceRowStream
 from tokenmill._pack import gather
-from tokenmill._pipeline import device_rows
-from tokenmill._pipeline.device_rows import DeviceRowStream
-from tokenmill._rows import Rows
+from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,7 @@ from tokenmill._cuda.row_packer import DeviceRowPacker
 from tokenmill._cuda.rows import COLUMNS, DeviceRows
 from tokenmill._dataset.columns import Columns
 from tokenmill._pack import frame, gather
-from tokenmill._rows import Rows
+from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

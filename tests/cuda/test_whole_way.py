@@ -17,8 +17,8 @@ from tests.mill.outputs import BOS, digests
 from tokenmill import PackedDataset, Tokenizer, pack
 from tokenmill._cuda.encoder import GpuEncoder
 from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
-from tokenmill._pipeline import device as device_module
-from tokenmill._pipeline.device_rows import DeviceRowStream
+from tokenmill._mill.device import choose as device_module
+from tokenmill._mill.device.rows import DeviceRowStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -26,7 +26,7 @@ from tests.strategies import shifted
 from tests.vocabularies import flat
 
 from tokenmill import SpecialTokenInText, UnsupportedTokenizer, _core
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from tests.timing import check_linear
 from tests.vocabularies import flat, payload
 
 from tokenmill import _core
-from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,7 +13,7 @@ from tests.load.test_pre_tokenizers import SECTIONS, SPACE
 from tests.load.test_vocab_files import TOKENS, WORLD, spelled
 
 from tokenmill._errors import LoadError
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

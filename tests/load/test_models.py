@@ -12,7 +12,7 @@ from tests.load.sources import BYTES, added, tokenizer_json, write_json
 from tokenizers import Tokenizer
 
 from tokenmill._errors import LoadError
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import (
     BpeModel,
     OpaqueModel,

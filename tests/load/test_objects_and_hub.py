@@ -14,7 +14,7 @@ from tests.load.sources import added, tokenizer_json, write_json
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from tokenmill._errors import MissingDependency, SourceNotFound, UnsupportedTokenizer
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,9 +19,9 @@ from tests.load.sources import (
 )
 from tokenizers import Tokenizer
 
-from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._load.pre_tokenizer import BYTE_LEVEL_PATTERN
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel, NormalizerStep, SplitStep
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from tests.mill.tuned import SMALL, Sizes, shrink
 from tests.peaks import peak_mb, refuse_large_pages
 
 from tokenmill._files import NewFile
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from tokenmill._files import checksum
-from tokenmill._pipeline import Manifest, pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tokenmill._mill.output.manifest import Manifest
 
 TEXTS = [
     f"hello world {i} \u00e9\u4e2d\U0001f600\ttab\nline \x1b[31m " * (i % 7) + f"end of {i}"

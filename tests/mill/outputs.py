@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.reference.packing import Row
 
     from tokenmill import Tokenizer
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 EOS = 266  # </s> of the small tokenizer
 BOS = 265

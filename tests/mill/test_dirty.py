@@ -13,14 +13,14 @@ from tests.mill.outputs import document_places, quarantined
 from tests.mill.tuned import Sizes, shrink
 
 from tokenmill._errors import BadRecordFound, OptionError, TooManyBadRecords
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill import Tokenizer
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 pytestmark = pytest.mark.usefixtures("_small")
 

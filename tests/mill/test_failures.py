@@ -25,9 +25,10 @@ from tokenmill._errors import (
     SourceNotFound,
     SpecialTokenInText,
 )
-from tokenmill._pipeline import pack, run
-from tokenmill._pipeline.feed import Feed
-from tokenmill._pipeline.tokenize import Tokenizing
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run import run
+from tokenmill._mill.run.feed import Feed
+from tokenmill._mill.run.tokenize import Tokenizing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from tests.mill.children import Order, Outcome, run_child
 from tests.mill.outputs import quarantined
 from tests.mill.tuned import Sizes
 
-from tokenmill._pipeline import Manifest
+from tokenmill._mill.output.manifest import Manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,8 @@ from tests.mill.outputs import digests
 
 from tokenmill._cli import main
 from tokenmill._errors import PlanDiffers
-from tokenmill._pipeline import feed, pack, run
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run import feed, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from tests.mill.outputs import BOS, compare
 from tests.mill.tuned import Sizes, shrink
 
 from tokenmill import Tokenizer
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from tests.mill.outputs import digests, unfinished_names
 
 from tokenmill._errors import OptionError, OutputInUse, PlanDiffers
 from tokenmill._files import UNFINISHED
-from tokenmill._pipeline import feed, pack, run, shards
-from tokenmill._pipeline.work import Work
+from tokenmill._mill.output.work import Work
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run import feed, run, shards
 
 if TYPE_CHECKING:
     from pathlib import Path

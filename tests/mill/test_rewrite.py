@@ -34,8 +34,8 @@ from tokenmill import (
     verify,
 )
 from tokenmill._cli import main
-from tokenmill._pipeline import rewrite_shards
-from tokenmill._pipeline.stored import IdReader, RowReader, stored_shards
+from tokenmill._mill.output.stored import IdReader, RowReader, stored_shards
+from tokenmill._mill.rewrite import shards as rewrite_shards
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import BOS, digests
 from tests.mill.tuned import Sizes, shrink
 
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,9 +22,9 @@ from tokenmill import (
     TokenmillError,
     UnknownId,
     UnsupportedTokenizer,
-    _libraries,
 )
-from tokenmill._resolve import compile_file
+from tokenmill._model.resolve import compile_file
+from tokenmill._reference import libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,7 +204,7 @@ def test_a_library_that_is_missing_is_named(
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(_libraries, "import_module", missing)
+    monkeypatch.setattr(libraries, "import_module", missing)
     with pytest.raises(MissingDependency, match="pip install tokenizers"):
         Tokenizer.load(write(tmp_path, NOT_REGULAR))
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import xxhash
 
 from tokenmill._errors import OptionError
-from tokenmill._pipeline.prepare import find_fields, list_files
-from tokenmill._pipeline.sources import as_sources
+from tokenmill._mill.plan.sources import as_sources
+from tokenmill._mill.plan.task import find_fields, list_files
 from tokenmill._read import ReadRules, deal_streams, open_stream, parse
 
 if TYPE_CHECKING:

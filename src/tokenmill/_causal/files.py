@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._causal.options import IGNORE_INDEX
 from tokenmill._causal.voice import Voice
 from tokenmill._errors import OptionError
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tokenmill._causal.options import Options
     from tokenmill._causal.tokenizer import CausalLMTokenizer
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 
 def tokenize_files(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tokenmill._bench import Documents, Result, Row
+    from tokenmill._bench.documents import Documents
+    from tokenmill._bench.result import Result, Row
 
 _WIDTH = 80
 _LABEL = 12

@@ -15,7 +15,8 @@ from tokenmill._cli import _options
 from tokenmill._errors import OptionError, OutputError
 
 if TYPE_CHECKING:
-    from tokenmill._bench import Documents, Result
+    from tokenmill._bench.documents import Documents
+    from tokenmill._bench.result import Result
 
 _LIBRARIES = ("slow", "fast", "native")
 _BATCH_SIZES = (1, 32, 64, 100, 1000)
@@ -98,9 +99,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._bench import Request, check_plot, draw, measure  # noqa: PLC0415 -- numpy
+    from tokenmill._bench.plot import check_plot, draw  # noqa: PLC0415 -- numpy
+    from tokenmill._bench.processes import Request, measure  # noqa: PLC0415 -- numpy
+    from tokenmill._calls.options import thread_count  # noqa: PLC0415
     from tokenmill._cli import _bench_table  # noqa: PLC0415
-    from tokenmill._options import thread_count  # noqa: PLC0415
 
     _check_against(options)
     if options.plot is not None:
@@ -133,7 +135,7 @@ def _check_against(options: argparse.Namespace) -> None:
 
 
 def _documents(options: argparse.Namespace) -> Documents:
-    from tokenmill._bench import make_documents, read_documents  # noqa: PLC0415 -- imports numpy
+    from tokenmill._bench.documents import make_documents, read_documents  # noqa: PLC0415 -- imports numpy
     from tokenmill._read import ReadRules  # noqa: PLC0415
 
     if options.input is None:
@@ -143,7 +145,7 @@ def _documents(options: argparse.Namespace) -> Documents:
 
 
 def _facts(result: Result, documents: Documents, options: argparse.Namespace) -> dict[str, Any]:
-    from tokenmill._bench import describe_machine  # noqa: PLC0415 -- imports numpy
+    from tokenmill._bench.result import describe_machine  # noqa: PLC0415 -- imports numpy
 
     return {
         "kind": "tokenize",

@@ -42,7 +42,7 @@ def register(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._pipeline import inspect  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.inspect import inspect  # noqa: PLC0415 -- imports numpy
 
     view = inspect(
         options.output,

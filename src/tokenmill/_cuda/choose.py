@@ -15,7 +15,7 @@ from tokenmill._errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokenmill._batch import TokenBatch
+    from tokenmill._calls.batch import TokenBatch
 
     # Texts, bits of an id, add_special_tokens, special_in_text, errors.
     Asked = tuple[Any, int, bool, Any, Any]

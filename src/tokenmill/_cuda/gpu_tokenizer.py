@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
+from tokenmill._calls.options import bits_of, modes, texts_of
 from tokenmill._cuda.backend import connect_cupy
 from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Place, Slot
 from tokenmill._cuda.reasons import device_error
@@ -28,7 +29,6 @@ from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
 from tokenmill._errors import DtypeError, OptionError
-from tokenmill._options import bits_of, modes, texts_of
 
 if TYPE_CHECKING:
     from collections import Counter

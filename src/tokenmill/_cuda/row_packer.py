@@ -24,7 +24,7 @@ from tokenmill._cuda.rows import (
 )
 from tokenmill._errors import OptionError
 from tokenmill._pack import Packer, concat_rows, concat_shape
-from tokenmill._rows import Pieces
+from tokenmill._pack.rows import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Pieces
+    from tokenmill._pack.rows import Pieces
 
 COLUMNS = (
     "input_ids", "labels", "position_ids", "segment_ids", "attention_mask", "cu_seqlens",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
 from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
 from tokenmill._cuda.texts import slice_of
 from tokenmill._errors import OptionError

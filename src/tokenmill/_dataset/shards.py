@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard, OptionError, SourceNotFound
-from tokenmill._rows import Pieces, Rows
+from tokenmill._pack.rows import Pieces, Rows
 from tokenmill._write import FORMATS, find_format, read_index
 
 if TYPE_CHECKING:

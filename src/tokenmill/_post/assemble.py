@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._batch import EncodedBatch
+from tokenmill._calls.batch import EncodedBatch
 from tokenmill._errors import DtypeError, EncodeError
 from tokenmill._post.layout import Encoded, arrange
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Pieces, Rows, ShardShape
+    from tokenmill._pack.rows import Pieces, Rows, ShardShape
 
 GROUP_TOKENS = 1 << 20  # a row group or batch is full when it has that many
 INT32 = np.dtype("<i4")

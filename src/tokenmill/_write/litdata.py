@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill._files import FileRecord
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import ShardFacts
 
 HEAD = struct.Struct("<3I")  # one item, its begin, its end

@@ -12,7 +12,7 @@ from tokenmill._write.format import check_size
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
 
 HEAD_BYTES = 1024
 FLAVOURS = {"uint16": (20240520, 1), "uint32": (20240801, 7)}  # magic number, version

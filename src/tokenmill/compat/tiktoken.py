@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tokenmill._calls.threads import available
 from tokenmill._errors import InvalidUtf8, MissingDependency
-from tokenmill._threads import available
 from tokenmill._tokenizer import Tokenizer
 from tokenmill.compat._special_text import index_of, pattern_of, refuse, repaired, text_of
 
