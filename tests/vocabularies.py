@@ -85,7 +85,7 @@ def _json_library(name: str) -> Library:
     plain, literal = json_tokenizer(name), json_tokenizer(name)
     literal.encode_special_tokens = True
 
-    def encode(library: Any, texts: Sequence[str]) -> list[list[int]]:  # noqa: ANN401
+    def encode(library: Any, texts: Sequence[str]) -> list[list[int]]:
         found = library.encode_batch_fast(list(texts), add_special_tokens=False)
         return [one.ids for one in found]
 

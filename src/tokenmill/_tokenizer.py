@@ -139,13 +139,13 @@ class Tokenizer:
     @overload
     def encode_batch(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        texts: Iterable[Text] | Any,  # or an Arrow array of any library
         **options: Unpack[BatchOptions],
     ) -> TokenBatch: ...
     @overload
     def encode_batch(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        texts: Iterable[Text] | Any,  # or an Arrow array of any library
         **options: Unpack[RowOptions],
     ) -> EncodedBatch: ...
     def encode_batch(
@@ -188,7 +188,7 @@ class Tokenizer:
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
         if device != "cpu":
-            from tokenmill._cuda.choose import encode_on  # noqa: PLC0415 -- not for the CPU
+            from tokenmill._cuda.choose import encode_on  # not for the CPU
 
             asked = (first, bits, add_special_tokens, special_in_text, errors)
             found = encode_on(device, self, asked, ids_alone=wanted is None and unit is None)
@@ -207,7 +207,7 @@ class Tokenizer:
 
     def encode_into(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401
+        texts: Iterable[Text] | Any,
         out: NDArray[Any],
         *,
         threads: int | None = None,
@@ -242,7 +242,7 @@ class Tokenizer:
 
     def count_batch(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401
+        texts: Iterable[Text] | Any,
         limit: int | None = None,
         *,
         threads: int | None = None,
@@ -327,7 +327,7 @@ class Tokenizer:
         What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
         rank files a new tokenizer.json whose merges say what the ranks say.
         """
-        from tokenmill._model.save import save  # noqa: PLC0415 -- brings the compiler
+        from tokenmill._model.save import save  # brings the compiler
 
         save(self._ready, path)
 

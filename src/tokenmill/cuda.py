@@ -47,10 +47,10 @@ def __getattr__(name: str) -> object:
 def _row_dataset() -> object:
     """Return the class that gives tensors; where PyTorch is not installed, that of plain arrays."""
     if find_spec("torch") is None:
-        from tokenmill._mill.device.rows import DeviceRowStream  # noqa: PLC0415
+        from tokenmill._mill.device.rows import DeviceRowStream
 
         return DeviceRowStream
-    from tokenmill._mill.device.torch_rows import TorchDeviceRowStream  # noqa: PLC0415
+    from tokenmill._mill.device.torch_rows import TorchDeviceRowStream
 
     return TorchDeviceRowStream
 

@@ -46,7 +46,7 @@ def lines(texts: Sequence[str]) -> bytes:
     return "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
 
 
-def made(small_json: Path, **keys: Any) -> CausalLMTokenizer:  # noqa: ANN401
+def made(small_json: Path, **keys: Any) -> CausalLMTokenizer:
     keys = {"context_length": SIZE, "show_progress": False, "verbose_level": "WARNING", **keys}
     return CausalLMTokenizer(tokenizer_name=str(small_json), **keys)
 

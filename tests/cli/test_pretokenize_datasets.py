@@ -76,7 +76,7 @@ def test_a_preset_is_loaded_by_its_facts(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def load(hub: str, config: str, **keywords: Any) -> Rows:  # noqa: ANN401
+    def load(hub: str, config: str, **keywords: Any) -> Rows:
         asked.append((hub, config, keywords))
         return Rows(TEXTS)
 

@@ -118,7 +118,7 @@ def test_without_a_gpu_cuda_raises_the_reason_and_auto_takes_the_cpu(
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", 0])
 def test_a_device_that_there_is_not(
-    device: Any,  # noqa: ANN401
+    device: Any,
     dirty: Corpus,
     tokenizer: Tokenizer,
     tmp_path: Path,
@@ -190,8 +190,8 @@ class GatedEncoder(CpuEncoder):
     def encode_host(
         self,
         text: NDArray[np.uint8],
-        *args: Any,  # noqa: ANN401
-        **options: Any,  # noqa: ANN401
+        *args: Any,
+        **options: Any,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self.begun.set()
         assert self.may_go_on.wait(HANGS)
@@ -208,7 +208,7 @@ def shared_by_threads(
     encoder: GatedEncoder,
     shared: SharedEncoder,
     blocks: list[list[str]],
-    **options: Any,  # noqa: ANN401
+    **options: Any,
 ) -> list[Any]:
     """Let the first block occupy the device while all others come."""
     results: list[Any] = [None] * len(blocks)
@@ -272,8 +272,8 @@ class SmallEncoder(CpuEncoder):
     def encode_host(
         self,
         text: NDArray[np.uint8],
-        *args: Any,  # noqa: ANN401
-        **options: Any,  # noqa: ANN401
+        *args: Any,
+        **options: Any,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         if len(text) > self.most:
             raise DeviceError("no room", reason="out_of_memory")

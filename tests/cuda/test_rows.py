@@ -91,7 +91,7 @@ class Case:
         return [rows for rows in made if rows is not None]
 
 
-def columns_of(packer: Packer, **options: Any) -> Columns:  # noqa: ANN401
+def columns_of(packer: Packer, **options: Any) -> Columns:
     asked = {"shifted_labels": False, "ignore_index": -100, "continue_positions": False, **options}
     return Columns(COLUMNS, packer.context_length, PAD, **asked)
 
@@ -100,7 +100,7 @@ def device_packer(
     backend: RowShim,
     packer: Packer,
     case: Case,
-    **options: Any,  # noqa: ANN401
+    **options: Any,
 ) -> DeviceRowPacker:
     return DeviceRowPacker(
         backend,
@@ -112,7 +112,7 @@ def device_packer(
     )
 
 
-def check(backend: RowShim, case: Case, packer: Packer, **options: Any) -> None:  # noqa: ANN401
+def check(backend: RowShim, case: Case, packer: Packer, **options: Any) -> None:
     device = device_packer(backend, packer, case, **options)
     made = case.packed(device, backend)
     looks = {k: v for k, v in options.items() if k not in ("batch_rows", "dtype")}

@@ -37,7 +37,7 @@ WORDPIECE = {
 }
 
 
-def load(tmp_path: Path, model: dict[str, Any], **sections: Any) -> TokenizerSpec:  # noqa: ANN401
+def load(tmp_path: Path, model: dict[str, Any], **sections: Any) -> TokenizerSpec:
     data = tokenizer_json(**{"pre_tokenizer": None, **sections})
     return load_source(write_json(tmp_path, {**data, "model": model}))
 

@@ -64,7 +64,7 @@ def write_corpus(path: Path, texts: list[str] | None = None) -> dict[int, int]:
     return places
 
 
-def make(corpus: Path, output: Path, tokenizer: Path, **options: Any) -> Manifest:  # noqa: ANN401
+def make(corpus: Path, output: Path, tokenizer: Path, **options: Any) -> Manifest:
     return pack([corpus], output=output, tokenizer=tokenizer, **{"shard_tokens": 2000, **options})
 
 
@@ -89,7 +89,7 @@ def forge(output: Path, name: str, content: bytes) -> None:
     (output / name).write_bytes(content)
     record = {"bytes": len(content), "checksum": checksum(output / name)}
 
-    def believe(data: Any) -> None:  # noqa: ANN401
+    def believe(data: Any) -> None:
         for shard in data["shards"]:
             for file in shard["files"]:
                 if file["path"] == name:

@@ -140,7 +140,7 @@ _SKIPPED = ("empty_text", "no_tokens")
 
 
 def document_places(output: Path) -> Iterator[tuple[str, int, int, int]]:
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq
 
     table = pq.read_table(output / "documents.parquet")
     columns = [table.column(name).to_pylist() for name in ("file", "line", "offset", "tokens")]

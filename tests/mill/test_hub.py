@@ -36,7 +36,7 @@ def run(
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     real = datasets.load_dataset
 
-    def load(*_: object, split: str, streaming: bool, cache_dir: str, revision: object) -> Any:  # noqa: ANN401
+    def load(*_: object, split: str, streaming: bool, cache_dir: str, revision: object) -> Any:
         del revision
         files = str(tmp_path / "part-*.jsonl")
         return real("json", data_files=files, split=split, streaming=streaming, cache_dir=cache_dir)

@@ -76,7 +76,7 @@ def test_stopped_and_resumed(
     calls = [0]
     function = getattr(*place)
 
-    def stopping(*arguments: Any) -> Any:  # noqa: ANN401
+    def stopping(*arguments: Any) -> Any:
         calls[0] += 1
         if calls[0] == (8 if place[1] == "_write" else 1):
             raise Stop

@@ -35,7 +35,7 @@ WEIGHED = [
 COMMON: dict[str, Any] = {"shard_tokens": 4000, "max_document_bytes": LONGEST}
 
 
-def made(folder: Path, inputs: Any, tokenizer: Tokenizer, **options: Any) -> dict[str, str]:  # noqa: ANN401
+def made(folder: Path, inputs: Any, tokenizer: Tokenizer, **options: Any) -> dict[str, str]:
     pack(inputs, output=folder, tokenizer=tokenizer, **{**COMMON, **options})
     return digests(folder)
 

@@ -28,7 +28,7 @@ class Sizes:
 SMALL = Sizes()
 
 
-def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:  # noqa: ANN401
+def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:
     """Use other sizes; `put` is setattr, or pytest's monkeypatch.setattr."""
     own = partial(ReadRules, block_bytes=sizes.block_bytes, stream_bytes=sizes.stream_bytes)
     put(task, "ReadRules", own)

@@ -142,7 +142,7 @@ def test_a_compressed_file_whose_content_lies_is_refused(small_json: Path, tmp_p
 
 
 def _unpack(payload: bytes) -> None:
-    from tokenmill._model.compressed import unpack_spec  # noqa: PLC0415
+    from tokenmill._model.compressed import unpack_spec
 
     unpack_spec(payload, "test")
 

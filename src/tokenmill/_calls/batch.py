@@ -95,7 +95,7 @@ class TokenBatch:
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """Export as an Arrow large_list array without copying (needs pyarrow)."""
         try:
-            import pyarrow as pa  # noqa: PLC0415 -- import tokenmill stays light
+            import pyarrow as pa  # import tokenmill stays light
         except ImportError as error:
             raise MissingDependency(
                 "Arrow export needs this package, which is not installed",
@@ -274,7 +274,7 @@ class EncodedBatch:
     def to_torch(self) -> dict[str, Any]:
         """Return what `to_numpy` returns as torch tensors, which share its memory."""
         try:
-            import torch  # noqa: PLC0415 -- import tokenmill stays light
+            import torch  # import tokenmill stays light
         except ImportError as error:
             raise MissingDependency(
                 "tensors need this package, which is not installed",

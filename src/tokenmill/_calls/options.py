@@ -73,7 +73,7 @@ def limit_of(limit: int | None) -> int:
     return whole_number("limit", limit, least=0, hint="None counts to the end")
 
 
-def bits_of(dtype: Any, max_id: int) -> int:  # noqa: ANN401 -- whatever numpy takes
+def bits_of(dtype: Any, max_id: int) -> int:  # whatever numpy takes
     """Return 16 or 32; DtypeError for another type, or one that is too small for the ids."""
     try:
         bits = _BITS[np.dtype(dtype)]
@@ -87,7 +87,7 @@ def bits_of(dtype: Any, max_id: int) -> int:  # noqa: ANN401 -- whatever numpy t
     return bits
 
 
-def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:  # noqa: ANN401
+def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:
     """Return the number type of a result in rows, and with how many bits the core makes ids."""
     with suppress(TypeError):
         if np.dtype(dtype) in _WIDE and max_id <= np.iinfo(dtype).max:
@@ -96,7 +96,7 @@ def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:  # noqa: AN
     return np.dtype(dtype), bits
 
 
-def texts_of(texts: Any, name: str = "texts") -> Any:  # noqa: ANN401 -- anything the core takes
+def texts_of(texts: Any, name: str = "texts") -> Any:  # anything the core takes
     """Pass on lists and Arrow arrays, list other iterables, refuse a single text."""
     if isinstance(texts, (list, tuple, FlatTexts)):
         return texts
@@ -124,7 +124,7 @@ def out_of(out: object, max_id: int) -> NDArray[Any]:
     return out
 
 
-def ids_of(ids: Any) -> NDArray[np.uint32]:  # noqa: ANN401 -- whatever numpy takes
+def ids_of(ids: Any) -> NDArray[np.uint32]:  # whatever numpy takes
     """Turn a row of whole numbers into uint32; UnknownId for those that cannot be an id."""
     array = np.asarray(ids)
     if array.ndim != 1:

@@ -30,7 +30,7 @@ class FileTexts:
     file does.
     """
 
-    def __init__(self, inputs: Any, text_column: str | None) -> None:  # noqa: ANN401 -- paths
+    def __init__(self, inputs: Any, text_column: str | None) -> None:  # paths
         self._rules = ReadRules(field=text_column)
         sources = as_sources(inputs)
         self._files, self.left_out = list_files(sources)
@@ -97,7 +97,7 @@ class FileTexts:
                 self.first = self.first or self._files[record.file].path
 
 
-def _strings(block: Block) -> Any:  # noqa: ANN401 -- pyarrow has no types
+def _strings(block: Block) -> Any:  # pyarrow has no types
     """Lay the texts of a block out as Arrow strings, without a copy."""
     buffers = [None, pa.py_buffer(block.offsets), pa.py_buffer(block.text)]
     return pa.Array.from_buffers(pa.large_string(), len(block), buffers)

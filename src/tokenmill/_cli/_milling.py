@@ -20,10 +20,10 @@ def run_task(
     options: argparse.Namespace,
     *,
     quiet: bool,
-    **keywords: Any,  # noqa: ANN401 -- those of pack_task
+    **keywords: Any,  # those of pack_task
 ) -> PackResult:
     """Run a task towards the output of the options; say before what was chosen."""
-    from tokenmill._mill.pack import pack_task  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.pack import pack_task  # imports numpy
 
     if not quiet:
         say(_summary.opening(task, Path(options.output)))

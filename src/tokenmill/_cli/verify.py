@@ -37,7 +37,7 @@ def register(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tokenmill._mill.verify.verify import verify  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.verify.verify import verify  # imports numpy
 
     report = verify(
         options.output, full=options.full, tokenizer=options.tokenizer, workers=options.workers

@@ -72,7 +72,7 @@ def _encode(gpu: GpuTokenizer, asked: Asked) -> TokenBatch:
     ).to_host()
 
 
-def _is_worth_it(texts: Any) -> bool:  # noqa: ANN401
+def _is_worth_it(texts: Any) -> bool:
     """Say whether texts have enough bytes, or characters, which are never more."""
     size = getattr(texts, "nbytes", None)
     if size is not None:

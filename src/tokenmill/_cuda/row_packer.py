@@ -99,7 +99,7 @@ class DeviceRowPacker:
         """Tokens that stand in no row."""
         return self._plan.dropped
 
-    def add(self, ids: Any, offsets: Any) -> DeviceRows | None:  # noqa: ANN401 -- of the device
+    def add(self, ids: Any, offsets: Any) -> DeviceRows | None:  # of the device
         """Add a batch: document `i` is `ids[offsets[i]:offsets[i + 1]]`."""
         check_ids(ids)
         bounds = host_offsets(self._backend, offsets)

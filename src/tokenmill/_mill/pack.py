@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def pack(
-    inputs: Any,  # noqa: ANN401 -- paths, globs, folders, URLs, datasets, sources
+    inputs: Any,  # paths, globs, folders, URLs, datasets, sources
     *,
     output: str | os.PathLike[str],
     tokenizer: object = None,

@@ -69,7 +69,7 @@ class TokenStream:
 
 
 def stream(
-    inputs: Any,  # noqa: ANN401 -- as of pack
+    inputs: Any,  # as of pack
     tokenizer: object = None,
     *,
     workers: int | None = None,

@@ -75,7 +75,7 @@ def _write_shard(writer: ShardWriter, batch: TokenBatch, pieces: Pieces) -> Shar
     return writer.facts
 
 
-def _ids_of(batch: TokenBatch, pieces: Pieces) -> Any:  # noqa: ANN401 -- an array of its ids' type
+def _ids_of(batch: TokenBatch, pieces: Pieces) -> Any:  # an array of its ids' type
     out = np.empty(int(pieces.lengths.sum()), batch.ids.dtype)
     source = np.zeros(len(pieces.lengths), np.int32)
     begins = batch.offsets[pieces.documents] + pieces.begins

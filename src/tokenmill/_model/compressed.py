@@ -149,7 +149,7 @@ def _parts(items: list[dict[str, Any]]) -> tuple[TemplatePart, ...]:
     return tuple(TemplatePart(**{**item, "ids": tuple(item["ids"])}) for item in items)
 
 
-def _frozen(value: Any) -> Any:  # noqa: ANN401 -- whatever JSON holds
+def _frozen(value: Any) -> Any:  # whatever JSON holds
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -62,7 +62,7 @@ class Request:
 
     def spec(self, written: bytes | None = None) -> TokenizerSpec:
         """Read and describe the source; `written` is what a loaded one writes, if that is known."""
-        from tokenmill._load.source import load_source  # noqa: PLC0415 -- not for a cached model
+        from tokenmill._load.source import load_source  # not for a cached model
 
         return load_source(self.source, self.pattern, self.special_tokens, written)
 
@@ -99,7 +99,7 @@ def compile_file(
         spec = _builtin_spec(BUILTIN.read_bytes())
     else:
         spec = Request(source, pattern, None).spec()
-    from tokenmill._compile import compile_spec  # noqa: PLC0415 -- not for a cached model
+    from tokenmill._compile import compile_spec  # not for a cached model
 
     if compressed:
         compile_spec(spec)  # refuse now what could not be loaded later
@@ -116,7 +116,7 @@ def from_payload(payload: bytes | memoryview) -> Ready:
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
     """Use the reference library."""
-    from tokenmill._compile import describe_reference  # noqa: PLC0415 -- not for a cached model
+    from tokenmill._compile import describe_reference  # not for a cached model
 
     meta = describe_reference(spec, reasons)
     return Ready(ReferenceModel(spec), meta, None, spec)
@@ -132,7 +132,7 @@ def _resolve_builtin(request: Request) -> Ready:
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
     text = lzma.decompress(packed)
-    from tokenmill._load.tokenizer_json import read_tokenizer_json  # noqa: PLC0415 -- not for a cached model
+    from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for a cached model
 
     return read_tokenizer_json(json.loads(text), text, "builtin")
 
@@ -146,7 +146,7 @@ def _resolve_model_file(path: Path) -> Ready:
 
 
 def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
-    from tokenmill._compile import compile_spec  # noqa: PLC0415 -- not for a cached model
+    from tokenmill._compile import compile_spec  # not for a cached model
 
     key = key or cache.key_of([spec.content_hash.encode()], {"name": spec.name})
     try:
@@ -196,7 +196,7 @@ def _file_key(request: Request, path: Path) -> str | None:
     return cache.key_of(list(sources.values()), arguments) if sources else None
 
 
-def _written(source: Any) -> bytes | None:  # noqa: ANN401 -- an object of any library
+def _written(source: Any) -> bytes | None:  # an object of any library
     """Return what a loaded `tokenizers.Tokenizer` writes, None for others and where it cannot."""
     if not hasattr(source, "to_str") or not hasattr(source, "get_added_tokens_decoder"):
         return None
@@ -207,7 +207,7 @@ def _written(source: Any) -> bytes | None:  # noqa: ANN401 -- an object of any l
     return text.encode()
 
 
-def _object_key(source: Any, text: bytes | None) -> str | None:  # noqa: ANN401
+def _object_key(source: Any, text: bytes | None) -> str | None:
     """Hash what a loaded tokenizer writes: faster than to read it again."""
     if text is None:
         return None

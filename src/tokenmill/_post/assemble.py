@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def encode_side(
-    model: Any,  # noqa: ANN401 -- the core's model or its look-alike
+    model: Any,  # the core's model or its look-alike
     given: tuple[Any, ...],
     in_characters: bool | None,
 ) -> Encoded:

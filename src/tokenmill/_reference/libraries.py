@@ -57,7 +57,7 @@ class _Tokenizers:
         self._plain = _built(self._make, spec)
 
     @cached_property
-    def _as_text(self) -> Any:  # noqa: ANN401 -- a class of the library
+    def _as_text(self) -> Any:  # a class of the library
         """A second tokenizer: the switch is a state of the library's object."""
         tokenizer = self._make()
         tokenizer.encode_special_tokens = True
@@ -202,7 +202,7 @@ def is_failure(error: BaseException) -> bool:
     return is_panic or (isinstance(error, Exception) and not isinstance(error, TokenmillError))
 
 
-def _built(make: Callable[[], Any], spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- of the library
+def _built(make: Callable[[], Any], spec: TokenizerSpec) -> Any:  # of the library
     """Make the library's object; what the library refuses cannot be run by anybody."""
     try:
         return make()
@@ -215,7 +215,7 @@ def _built(make: Callable[[], Any], spec: TokenizerSpec) -> Any:  # noqa: ANN401
         ) from error
 
 
-def _import(name: str, spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- a module
+def _import(name: str, spec: TokenizerSpec) -> Any:  # a module
     try:
         return import_module(name)
     except ImportError as error:
@@ -226,7 +226,7 @@ def _import(name: str, spec: TokenizerSpec) -> Any:  # noqa: ANN401 -- a module
         ) from error
 
 
-def _quiet(tokenizer: Any) -> Any:  # noqa: ANN401 -- a class of the library
+def _quiet(tokenizer: Any) -> Any:  # a class of the library
     """Switch off what a spec leaves out: ids must depend on the text alone."""
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -234,7 +234,7 @@ def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:
     )
 
 
-def _as_list(texts: Any) -> Sequence[object]:  # noqa: ANN401 -- anything the core takes
+def _as_list(texts: Any) -> Sequence[object]:  # anything the core takes
     """List the texts, out of an Arrow array too."""
     if isinstance(texts, (list, tuple)):
         return texts

@@ -1,6 +1,5 @@
 """patch_transformers: `AutoTokenizer` and its kin return tokenizers that run on tokenmill."""
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import threading
@@ -66,13 +65,13 @@ def patch_transformers() -> Patch:
 
 def _target() -> Any:
     library("transformers")
-    from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: PLC0415
+    from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
     return TokenizersBackend
 
 
 def _install(target: Any) -> None:
-    from tokenmill.compat.hf._fast import accelerate_in_place  # noqa: PLC0415
+    from tokenmill.compat.hf._fast import accelerate_in_place
 
     from_pretrained, init = target.from_pretrained.__func__, target.__init__
     for name in ("from_pretrained", "__init__"):

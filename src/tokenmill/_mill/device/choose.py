@@ -53,13 +53,13 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
         if asked is not None:
             raise
         return Device("cpu", why=f"no GPU: {error}")
-    from tokenmill._mill.device.shared_encoder import SharedEncoder  # noqa: PLC0415
+    from tokenmill._mill.device.shared_encoder import SharedEncoder
 
     stand_in = tokenizer if asked is None else None
     return Device(f"cuda:{number}", SharedEncoder(encoder, stand_in=stand_in))
 
 
 def _open(tokenizer: Tokenizer, number: int) -> DeviceEncoder:
-    from tokenmill._cuda.encoder import open_encoder  # noqa: PLC0415 -- the CPU does without it
+    from tokenmill._cuda.encoder import open_encoder  # the CPU does without it
 
     return open_encoder(tokenizer, number)

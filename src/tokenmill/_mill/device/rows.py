@@ -76,7 +76,7 @@ class DeviceRowStream:
 
     def __init__(
         self,
-        inputs: Any,  # noqa: ANN401 -- as of pack
+        inputs: Any,  # as of pack
         tokenizer: object = None,
         *,
         context_length: int,
@@ -183,7 +183,7 @@ class DeviceRowStream:
             self._count(packer)
             yield {name: self._exported(batch[name]) for name in self._looks["columns"]}
 
-    def _exported(self, array: Any) -> Any:  # noqa: ANN401
+    def _exported(self, array: Any) -> Any:
         """Return an array as the one who iterates wants it: of the device, as it is."""
         return array
 

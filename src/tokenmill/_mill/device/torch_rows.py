@@ -14,7 +14,7 @@ from tokenmill._mill.device.rows import DeviceRowStream
 class TorchDeviceRowStream(DeviceRowStream, IterableDataset):  # type: ignore[misc]
     """A DeviceRowStream that is a `torch.utils.data.IterableDataset` and yields tensors."""
 
-    def _exported(self, array: Any) -> Any:  # noqa: ANN401
+    def _exported(self, array: Any) -> Any:
         if isinstance(array, np.ndarray):
             return torch.from_numpy(array)
         return torch.from_dlpack(array)

@@ -32,8 +32,8 @@ class DocumentTable:
     """The table of an output; rows are found by their group, so that it is never read whole."""
 
     def __init__(self, path: Path) -> None:
-        import pyarrow as pa  # noqa: PLC0415 -- heavy
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow as pa  # heavy
+        import pyarrow.parquet as pq
 
         try:
             self._file = pq.ParquetFile(path)
@@ -46,7 +46,7 @@ class DocumentTable:
         self._ends = np.cumsum(sizes, dtype=np.int64)
 
     @property
-    def schema(self) -> Any:  # noqa: ANN401 -- pyarrow's
+    def schema(self) -> Any:  # pyarrow's
         """The columns of the table."""
         return self._file.schema_arrow
 
@@ -79,7 +79,7 @@ class DocumentTable:
 
     def find(self, file: str, line: int) -> list[int]:
         """Return the numbers of the documents that begin in a line of a file."""
-        import pyarrow.compute as pc  # noqa: PLC0415
+        import pyarrow.compute as pc
 
         numbers: list[int] = []
         for group, end in enumerate(self._ends.tolist()):
@@ -95,8 +95,8 @@ class DocumentTable:
         for group in range(len(self._ends)):
             yield self._read(group)
 
-    def _read(self, group: int, columns: list[str] | None = None) -> Any:  # noqa: ANN401
-        import pyarrow as pa  # noqa: PLC0415
+    def _read(self, group: int, columns: list[str] | None = None) -> Any:
+        import pyarrow as pa
 
         try:
             with self._lock:

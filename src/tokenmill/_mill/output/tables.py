@@ -85,8 +85,8 @@ def write_documents(
     path: Path, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases
 ) -> FileRecord:
     """Write the place of every document, in the order of their numbers."""
-    import pyarrow as pa  # noqa: PLC0415 -- heavy
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa  # heavy
+    import pyarrow.parquet as pq
 
     schema = pa.schema(
         [

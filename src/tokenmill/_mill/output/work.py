@@ -128,13 +128,13 @@ class Work:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def write_json(path: Path, value: Any) -> None:  # noqa: ANN401
+def write_json(path: Path, value: Any) -> None:
     """Write a record."""
     text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
     write_file(path, text.encode("utf-8", "backslashreplace"))  # names that are not UTF-8
 
 
-def read_json(path: Path) -> Any:  # noqa: ANN401
+def read_json(path: Path) -> Any:
     """Read a record."""
     return json.loads(path.read_bytes())
 

@@ -28,9 +28,9 @@ def load_source(
     return Source((dataset,), field=column, name=name)
 
 
-def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:  # noqa: ANN401
+def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:
     try:
-        from datasets import load_dataset  # noqa: PLC0415 -- heavy, and optional
+        from datasets import load_dataset  # heavy, and optional
     except ImportError as error:
         raise MissingDependency(
             f"needed to load {wanted.hub}: {error}",
@@ -62,7 +62,7 @@ def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:
         raise InputError(f"cannot be loaded: {_said(error)}", path=wanted.words) from error
 
 
-def _column_of(dataset: Any) -> str | None:  # noqa: ANN401
+def _column_of(dataset: Any) -> str | None:
     """Find the text column of a stream that does not say its columns, by its first row."""
     if getattr(dataset, "features", None) is not None or hasattr(dataset, "__getitem__"):
         return None  # the mill finds it

@@ -97,7 +97,7 @@ def refuse_another_plan(there: dict[str, Any], wanted: dict[str, Any], output: s
     )
 
 
-def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:  # noqa: ANN401
+def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:
     """Yield a line for every value that differs: `options.seed: 1 there, 2 now`."""
     if isinstance(there, dict) and isinstance(wanted, dict):
         for key in sorted({*there, *wanted}):
@@ -114,7 +114,7 @@ def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:  # no
         yield f"{name}: {json.dumps(there)} there, {json.dumps(wanted)} now"
 
 
-def _has_paths(value: Any) -> bool:  # noqa: ANN401
+def _has_paths(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(v, dict) and "path" in v for v in value)
 
 

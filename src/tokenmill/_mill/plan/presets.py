@@ -34,7 +34,7 @@ class HubDataset:
 
 def read_presets() -> dict[str, HubDataset]:
     """Return the presets of the package by name."""
-    import yaml  # noqa: PLC0415 -- only this reads it
+    import yaml  # only this reads it
 
     text = files("tokenmill").joinpath(_FILE).read_text(encoding="utf-8")
     data: dict[str, dict[str, Any]] = yaml.safe_load(text)

@@ -35,11 +35,11 @@ def read_recipe(name: str) -> tuple[list[Any], dict[str, Any]]:
     return sources, data
 
 
-def _parse(path: Path) -> Any:  # noqa: ANN401
+def _parse(path: Path) -> Any:
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
         try:
-            import tomllib  # noqa: PLC0415
+            import tomllib
         except ModuleNotFoundError as error:
             raise MissingDependency(
                 "reading TOML needs Python 3.11", name="tomllib", hint="write the recipe as YAML"
@@ -48,7 +48,7 @@ def _parse(path: Path) -> Any:  # noqa: ANN401
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise LoadError(str(error), path=path) from error
-    import yaml  # noqa: PLC0415 -- only recipes need it
+    import yaml  # only recipes need it
 
     try:
         return yaml.safe_load(text)

@@ -43,7 +43,7 @@ class Source:
         }
 
 
-def as_sources(given: Any) -> tuple[Source, ...]:  # noqa: ANN401 -- the forms that people write
+def as_sources(given: Any) -> tuple[Source, ...]:  # the forms that people write
     """Turn a path, a list of paths, sources, mappings or datasets into sources.
 
     Paths that come alone are one source; a source or mapping in the list stands for itself.
@@ -119,7 +119,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Source:
     )
 
 
-def _is_single(value: Any) -> bool:  # noqa: ANN401
+def _is_single(value: Any) -> bool:
     if isinstance(value, (str, Path, Source, Mapping)):
         return True
     return hasattr(value, "column_names") or not isinstance(value, Iterable)

@@ -38,7 +38,7 @@ class Task:
 
 
 def prepare_task(
-    inputs: Any,  # noqa: ANN401
+    inputs: Any,
     *,
     tokenizer: object = None,
     memory_limit: int | str | None = None,

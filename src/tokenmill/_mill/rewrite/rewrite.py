@@ -89,7 +89,7 @@ def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
         )
 
 
-def _value(manifest: Manifest, key: str) -> Any:  # noqa: ANN401
+def _value(manifest: Manifest, key: str) -> Any:
     value: Any = manifest.data
     for name in key.split("."):
         value = value[name]

@@ -31,7 +31,7 @@ def join_documents(
     """Write the places of the documents of all outputs, in the order of their new numbers."""
     if len(manifests) == 1:
         return _joined(output, manifests, DOCUMENTS)
-    import pyarrow.parquet as pq  # noqa: PLC0415 -- heavy
+    import pyarrow.parquet as pq  # heavy
 
     path = output / DOCUMENTS
     unfinished = path.with_name(path.name + UNFINISHED)

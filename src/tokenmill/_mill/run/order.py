@@ -42,7 +42,7 @@ class Documents:
     def __len__(self) -> int:
         return len(self.length)
 
-    def __getitem__(self, which: Any) -> Documents:  # noqa: ANN401 -- a slice or a mask
+    def __getitem__(self, which: Any) -> Documents:  # a slice or a mask
         return Documents(
             self.part[which], self.begin[which], self.length[which], self.number[which]
         )

@@ -233,8 +233,8 @@ class Run:
             lambda: write_documents(self.output / DOCUMENTS, parts, files, bases),
         ]
 
-    def _places(self, parts: Sequence[Part]) -> Any:  # noqa: ANN401
-        from tokenmill._mill.output.places import Places  # noqa: PLC0415 -- one format asks for it
+    def _places(self, parts: Sequence[Part]) -> Any:
+        from tokenmill._mill.output.places import Places  # one format asks for it
 
         return Places(parts, self.plan.files, LineBases(parts, self.plan.streams))
 

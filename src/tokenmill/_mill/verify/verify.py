@@ -89,7 +89,7 @@ def verify(
         report.wrong(NAME, f"no manifest of this version: {error!r}")
         return report
     if full:
-        from tokenmill._mill.verify.full import check_again  # noqa: PLC0415 -- seldom
+        from tokenmill._mill.verify.full import check_again  # seldom
 
         check_again(manifest, report, tokenizer, workers)
     return report
