@@ -154,7 +154,7 @@ def cpu_engine(tokenizer: Tokenizer, text: Text, rounds: int) -> dict[str, float
 
 
 def passes(size: int, rounds: int, encode: Callable[[], object]) -> dict[str, float]:
-    """Return GB/s of the first call, and the median of those behind it."""
+    """Return GB/s of the first call, and the median of the later ones."""
     times = []
     for _ in range(rounds + 1):
         begin = time.perf_counter()

@@ -1,7 +1,7 @@
-"""Make examples/data/corpus again from the texts beside it: `python tools/make_sample.py [FOLDER]`.
+"""Make examples/data/corpus from the texts next to it: `python tools/make_sample.py [FOLDER]`.
 
-Documents are cut where the texts have their own borders. Among them stand lines that are no
-documents, one or two of every kind that a corpus collects, at places that never change.
+Documents are cut at the boundaries of the texts. Among them are bad lines, one or two of every kind
+that real corpora have, always in the same places.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DATA = Path(__file__).resolve().parent.parent / "examples" / "data"
 ENTRY = re.compile(r"\n\n(?=[A-Z][A-Z' -]+, )")
 LINES_A_MESSAGE = 4
 
-# What stands before the document of that number: a broken line, or none at all.
+# What comes before the document with that number: a broken line, or nothing.
 DIRTY = {
     12: b'{"id": "cut", "text": "A download that was stopped in the mid',
     41: b'{"id": "twice", "text": "One record"} {"text": "and another on the same line"}',

@@ -157,7 +157,7 @@ def from_man(data: bytes) -> str:
 
 
 def from_mo(data: bytes) -> str:
-    """Return the translations of a compiled gettext catalogue, one a line."""
+    """Return the translations of a compiled gettext catalogue, one per line."""
     order = "<" if data[:4] == b"\xde\x12\x04\x95" else ">"
     count, _, table = struct.unpack_from(f"{order}3I", data, 8)
     lines = []
@@ -211,7 +211,7 @@ def write_compressed(tokenizer: Tokenizer, path: Path) -> None:
 
 
 def replace_table(page: str, taken: list[Taken], out: Path) -> str:
-    """Return the page with the part between its two markers written anew."""
+    """Return the page with a new table between its two markers."""
     begin, end = "<!-- begin sources -->\n", "<!-- end sources -->"
     head, _, rest = page.partition(begin)
     _, _, tail = rest.partition(end)

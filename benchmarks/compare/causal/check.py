@@ -1,7 +1,7 @@
 """Compares every token, mask and label of saved rows with the stream of the reference.
 
-The reference is one flat file: the ids of all documents, the end token behind each. A job may
-leave nothing out of it, or what is left over behind the last full row of each of its batches.
+The reference is one flat file: the ids of all documents, each with the end token. A job must
+contain all of it, except what is left over after the last full row of each of its batches.
 """
 
 from __future__ import annotations

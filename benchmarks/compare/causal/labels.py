@@ -3,8 +3,8 @@
 
     python benchmarks/compare/causal/labels.py
 
-Rows of chance ids, some with padding, all with a repeated beginning that shall not count twice. The
-answers are compared first. "lists" begins and ends with Python lists, as inside `datasets.map`;
+Rows of random ids, some with padding, all with a repeated start that must not count twice. The
+answers are compared first. "lists" starts and ends with Python lists, as inside `datasets.map`;
 "arrays" is the step as tokenmill runs it.
 """
 

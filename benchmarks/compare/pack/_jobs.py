@@ -27,7 +27,7 @@ UINT16_IDS = 1 << 16
 
 @dataclass(frozen=True)
 class Library:
-    """A library that does the job: its distribution and the flat files it leaves behind."""
+    """A library that does the job: its distribution and the flat files it writes."""
 
     package: str
     outputs: str = "tokens.bin"

@@ -1,4 +1,4 @@
-"""datatrove: its own pipeline, one task a file, as many workers as threads."""
+"""datatrove: its own pipeline, one task per file, as many workers as threads."""
 
 from __future__ import annotations
 
