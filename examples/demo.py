@@ -73,8 +73,8 @@ def tokenmill_command(arguments: str, folder: Path, *, last_line_only: bool = Fa
         text=True,
         check=False,
     )
-    said = (done.stderr + done.stdout).strip()
-    print(said.splitlines()[-1] if last_line_only and done.returncode == 0 else said)
+    output = (done.stderr + done.stdout).strip()
+    print(output.splitlines()[-1] if last_line_only and done.returncode == 0 else output)
     if done.returncode != 0:
         raise SystemExit(done.returncode)
 
