@@ -1,6 +1,6 @@
 """tokenmill's ids of one tokenizer and one corpus, compared with the reference ids.
 
-A process of its own, because TOKENMILL_TARGET is read once.
+This is a separate process, because TOKENMILL_TARGET is read once.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/configuration.md from the schema that configurations are checked by.
+"""Writes docs/reference/configuration.md from the schema that validates configurations.
 
 python tools/gen_configuration.py
 """

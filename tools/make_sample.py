@@ -62,7 +62,7 @@ def read(name: str) -> str:
 
 
 def json_lines(texts: list[str], name: str, dirty: dict[int, bytes]) -> bytes:
-    """Write a document a line, and the dirty lines between them."""
+    """Write one document per line, with the bad lines between them."""
     lines: list[bytes] = []
     for number, text in enumerate(text for text in texts if text.strip()):
         lines += [dirty[number]] if number in dirty else []
@@ -72,7 +72,7 @@ def json_lines(texts: list[str], name: str, dirty: dict[int, bytes]) -> bytes:
 
 
 def table(text: str) -> bytes:
-    """Write a few messages a row, and a row that has lost a column."""
+    """Write a few messages per row, and a row that lacks a column."""
     lines = text.splitlines()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

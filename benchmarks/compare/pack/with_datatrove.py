@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def reader(job: dict[str, Any]) -> Any:
-    """Return the reader of the input files, which lie in one folder by themselves."""
+    """Return the reader of the input files, which are alone in one folder."""
     folder = str(Path(job["inputs"][0]).parent)
     if job["format"] == "parquet":
         return ParquetReader(folder, text_key="text", glob_pattern="*.parquet")
