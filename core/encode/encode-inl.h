@@ -88,8 +88,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
     return n_missing;
 }
 
-// The same for the tables of longer words. Two slots a line, so a value may be chosen without a
-// jump.
+// The same for the tables of longer words, and values for those that need no table.
 inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std::uint16_t* missing,
                          std::uint32_t& n_missing) {
     for (std::uint32_t j = 0; j < longer.n16; ++j) {

@@ -39,8 +39,8 @@ inline void flush_batch(pipeline::Worker& worker) {
 //                            ^ word_    ^ at
 //                            ^ unit_       from here on nothing is gathered yet
 //
-// A unit ends at each word start and at each cut inside a word. Cuts must not change ids: the two
-// flags in a unit (kCutStart, kCutEnd) mark pieces, which a token of the whole word does not match.
+// A unit ends at each word start and at each cut inside a word. The two flags of a unit (kCutStart,
+// kCutEnd) mark pieces: the same bytes may have other ids as a whole word.
 class WordSink {
 public:
     WordSink(pipeline::Worker& worker, const std::uint8_t* readable) noexcept

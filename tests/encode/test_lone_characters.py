@@ -1,4 +1,4 @@
-"""Characters of three bytes beside all kinds of neighbours, in vocabularies over characters."""
+"""Characters of three bytes next to all kinds of neighbours, in vocabularies over characters."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.encode.test_reference_models import BAR, BYTE_TOKENS
 from tests.load.sources import write_json
 from tests.models import compile_payload
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -31,14 +31,14 @@ from tests.strategies import EXAMPLES, TEXTS, class_strings
 from tokenmill import Tokenizer
 from tokenmill._compile import compile_spec
 from tokenmill._load.sentencepiece import read_sentencepiece
-from tokenmill._resolve import from_payload
+from tokenmill._model.resolve import from_payload
 
 # Those of the model for whole words need the library; the reference knows how they go.
 KNOWN_TO_THE_REFERENCE = ("unknown words in a row are one",)
 TRAINED: dict[str, dict[str, Any]] = {
     "unigram": {"model_type": "unigram", "vocab_size": 230},
     "unigram with bytes": {"model_type": "unigram", "vocab_size": 480, "byte_fallback": True},
-    "unigram, blanks behind": {
+    "unigram, blanks after words": {
         "model_type": "unigram", "vocab_size": 230, "treat_whitespace_as_suffix": True,
     },
     "unigram across blanks": {

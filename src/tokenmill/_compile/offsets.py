@@ -18,7 +18,7 @@ def trim_mode(spec: TokenizerSpec) -> Literal["never", "all", "keep_added"]:
 
 
 def offset_reasons(spec: TokenizerSpec) -> list[str]:
-    """Say why offsets cannot be exact; `spec` has its blanks spelled."""
+    """List why offsets cannot be exact; `spec` has its blanks spelled."""
     reasons = []
     model = spec.model
     if len(spec.trim_offsets) > 1:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._batch import EncodedBatch
+from tokenmill._calls.batch import EncodedBatch
 from tokenmill._errors import DtypeError, EncodeError
 from tokenmill._post.layout import Encoded, arrange
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def encode_side(
-    model: Any,  # noqa: ANN401 -- the core's model or its look-alike
-    texts: Any,  # noqa: ANN401 -- whatever the core takes
+    model: Any,  # the core's model or its look-alike
+    texts: Any,  # anything the core takes
     in_characters: bool | None,
     **options: int,
 ) -> Encoded:
