@@ -12,6 +12,7 @@ from tokenmill._calls.options import (
     core_options,
     ids_of,
     limit_of,
+    modes,
     out_of,
     row_dtype,
     rows_of,
@@ -181,8 +182,8 @@ class Tokenizer:
         The `dtype` of such a result may also be "int64" or "int32".
         """
         wanted = wanted_of(results) if results else None
-        core = core_options(add_special_tokens, special_in_text, errors)
-        core["threads"] = thread_count(threads)
+        special, policy = modes(special_in_text, errors)
+        count = thread_count(threads)
         first = texts_of(texts)
         unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
@@ -196,12 +197,13 @@ class Tokenizer:
                 return found
             reason = found
         if wanted is None:
-            side = encode_side(self._model, first, unit, bits=bits, **core)
+            call = (count, bits, add_special_tokens, special, policy)
+            side = encode_side(self._model, first, call, unit)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
-        core |= {"bits": bits, "add_special_tokens": False}  # the rows get them, not the texts
-        sides = [encode_side(self._model, batch, unit, **core) for batch in batches]
+        call = (count, bits, False, special, policy)  # the rows get special tokens, not the texts
+        sides = [encode_side(self._model, batch, call, unit) for batch in batches]
         return assemble(
             sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )
@@ -220,8 +222,7 @@ class Tokenizer:
 
         OutputTooSmall if they do not fit; what `out` holds then is not defined.
         """
-        core = core_options(add_special_tokens, special_in_text, errors)
-        core["threads"] = thread_count(threads)
+        core = core_options(add_special_tokens, special_in_text, errors, thread_count(threads))
         texts, out = texts_of(texts), out_of(out, self._model.max_id)
         offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **core)
         return offsets
@@ -237,8 +238,7 @@ class Tokenizer:
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` stands for any more."""
         core = core_options(add_special_tokens, special_in_text, errors)
-        counts = self._model.count_batch([text], limit=limit_of(limit), **core)
-        count = int(counts[0])
+        count = int(self._model.count_batch([text], limit=limit_of(limit), **core)[0])
         return count if limit is None else min(count, limit + 1)
 
     def count_batch(
@@ -252,9 +252,9 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> NDArray[np.int64]:
         """Return the number of ids of each text; `limit` is as in `count`."""
-        core = core_options(add_special_tokens, special_in_text, errors)
+        core = core_options(add_special_tokens, special_in_text, errors, thread_count(threads))
         counts: NDArray[np.int64] = self._model.count_batch(
-            texts_of(texts), threads=thread_count(threads), limit=limit_of(limit), **core
+            texts_of(texts), limit=limit_of(limit), **core
         )
         return counts if limit is None else counts.clip(max=limit + 1)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# The core's `encode_batch` takes: threads, bits, add_special_tokens, special_mode, errors.
+# A plain tuple, because names cost a small batch a tenth of its time.
+BatchCall: TypeAlias = tuple[int, int, bool, int, int]
+
 SPECIAL_MODES = {"encode": 0, "text": 1, "raise": 2}
 ERROR_MODES = {"strict": 0, "replace": 1}
 SPAN_UNITS = {"byte": 0, "char": 1}
@@ -40,14 +44,13 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
     )
 
 
-def core_options(add_special_tokens: bool, special_in_text: str, errors: str) -> dict[str, int]:
+def core_options(
+    add_special_tokens: bool, special_in_text: str, errors: str, threads: int | None = None
+) -> dict[str, int]:
     """Return the options that all calls of the core share, under the core's names."""
     special, policy = modes(special_in_text, errors)
-    return {
-        "add_special_tokens": add_special_tokens,
-        "special_mode": special,
-        "errors": policy,
-    }
+    options = {"add_special_tokens": add_special_tokens, "special_mode": special, "errors": policy}
+    return options if threads is None else options | {"threads": threads}
 
 
 def span_unit(offsets: object, reasons: Sequence[str]) -> bool | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
+    from tokenmill._calls.options import BatchCall
     from tokenmill._post.layout import Layout
     from tokenmill._post.request import Wanted
     from tokenmill._post.templates import Templates
@@ -23,16 +24,13 @@ if TYPE_CHECKING:
 def encode_side(
     model: Any,  # the core's model or its look-alike
     texts: Any,  # anything the core takes
+    call: BatchCall,
     in_characters: bool | None,
-    **options: int,
 ) -> Encoded:
-    """Encode the texts of one side, with spans unless `in_characters` is None.
-
-    `options` are those of the core's `encode_batch`.
-    """
+    """Encode the texts of one side, with spans unless `in_characters` is None."""
     if in_characters is None:
-        return Encoded(*model.encode_batch(texts, **options))
-    ids, offsets, spans = model.encode_spans(texts, in_characters=in_characters, **options)
+        return Encoded(*model.encode_batch(texts, *call))
+    ids, offsets, spans = model.encode_spans(texts, *call, in_characters=in_characters)
     return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
 
 
