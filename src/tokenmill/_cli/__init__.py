@@ -7,7 +7,6 @@ Nothing here imports numpy before a command runs: `--help` must answer at once.
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import re
@@ -30,6 +29,7 @@ from tokenmill._cli import (
     verify,
 )
 from tokenmill._cli import compile as compile_command
+from tokenmill._cli._parser import CommandParser, with_hyphens
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     found_wrong = None
     try:
         with _warnings_on_one_line():
-            options = _parser().parse_args(arguments)
+            given = sys.argv[1:] if arguments is None else arguments
+            options = _parser().parse_args(with_hyphens(given))
             found_wrong = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:
@@ -70,8 +71,8 @@ def _status(error: Exception) -> int:
     return _USAGE if isinstance(error, OptionError) else 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="tokenmill",
         description="Text to token ids and back, exactly as the tokenizer's own library does it.",
         epilog="`tokenmill COMMAND --help` says more. Without -t, the package's own tokenizer.",

@@ -28,7 +28,9 @@ def register(commands: _options.Commands) -> None:
     bench = commands.add_parser(
         "bench",
         help="measure on this machine",
-        description="Measure on this machine and your own text.",
+        description="Measure on this machine and your own text. `tokenmill bench` alone measures "
+        "`tokenize`.",
+        default_command="tokenize",
     )
     kinds = bench.add_subparsers(title="what to measure", metavar="WHAT", required=True)
     parser = kinds.add_parser(
