@@ -11,9 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from tokenmill import TokenmillError
-from tokenmill._cli import main
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -148,32 +145,6 @@ def test_a_forbidden_special_token_is_placed_and_the_option_is_named(small_json:
     assert result.returncode == 1
     assert result.stderr.startswith(b"tokenmill: -, byte 5: ")
     assert b"; hint: pass --special-in-text encode" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("message", "printed"),
-    [
-        ("a: b; hint: errors='replace' helps", "a: b; hint: --errors replace helps"),
-        ('a; hint: use dtype="uint32"', "a; hint: use --dtype uint32"),
-        ("a; hint: pass pattern= one of b, c", "a; hint: pass --pattern one of b, c"),
-        ("a; hint: eos= or eos=False", "a; hint: --eos or --no-eos"),
-        ("a; hint: use force=True, or bos=True", "a; hint: use --force, or --bos"),
-        ("dtype='x' is wrong; hint: none", "dtype='x' is wrong; hint: none"),
-        ("errors='x' without a hint", "errors='x' without a hint"),
-    ],
-)
-def test_hints_name_options_not_arguments(
-    message: str,
-    printed: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def fail(_: object) -> None:
-        raise TokenmillError(message)
-
-    monkeypatch.setattr("tokenmill._cli.info._run", fail)
-    assert main(["info"]) == 1
-    assert capsys.readouterr().err == f"tokenmill: {printed}\n"
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tokenmill._cli import _parser, main
 from tokenmill._cli._parser import with_hyphens
+from tokenmill._errors import Hint, Option, OptionError, TokenmillError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -114,3 +116,54 @@ def test_bench_alone_measures_tokenize(
     with pytest.raises(SystemExit):
         main(["bench", "--help"])
     assert "what to measure" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("command", "hint", "in_python", "in_a_shell"),
+    [
+        ("count", Option("errors", "replace"), 'errors="replace"', "--errors replace"),
+        ("count", Option("pattern"), "pattern=", "--pattern"),
+        ("inspect out", Option("tokenizer"), "tokenizer=", "--tokenizer"),
+        ("pack x", Option("force", True), "force=True", "--force"),
+        ("pack x", Option("eos", False), "eos=False", "--no-eos"),
+        ("pack x", Option("context_length", 8), "context_length=8", "--context-length 8"),
+        ("pretokenize", Option("context_length", 8), "context_length=8", "--chunk-size 8"),
+        ("pretokenize", Option("field"), "field=", "--text-column"),
+        ("count", Option("max_length", 8), "max_length=8", "max_length=8"),  # no option of count
+    ],
+)
+def test_a_hint_names_an_option_as_each_face_spells_it(
+    command: str,
+    hint: Option,
+    in_python: str,
+    in_a_shell: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    error = TokenmillError("wrong", where="here", hint=Hint("use {}, or not", hint))
+    copied = pickle.loads(pickle.dumps(error))  # noqa: S301
+    for one in (error, copied):
+        assert str(one) == f"here: wrong; hint: use {in_python}, or not"
+
+        def fail(*_: object, raised: Exception = one) -> None:
+            raise raised
+
+        name = command.split()[0]
+        monkeypatch.setattr(f"tokenmill._cli.{name}._run", fail)
+        assert main(command.split()) == 1
+        assert capsys.readouterr().err == f"tokenmill: here: wrong; hint: use {in_a_shell}, or not\n"
+
+
+@pytest.mark.parametrize(
+    ("where", "printed"),
+    [("max_bad", "--max-bad"), ("inputs", "INPUT"), ("a.jsonl", "a.jsonl"), ("rank", "rank")],
+)
+def test_a_wrong_value_is_blamed_on_the_option_of_the_command(
+    where: str, printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise OptionError("wrong value", where=where)
+
+    monkeypatch.setattr("tokenmill._cli.pack._run", fail)
+    assert main(["pack", "x"]) == 2
+    assert capsys.readouterr().err == f"tokenmill: {printed}: wrong value\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from tokenmill._cli import (
 )
 from tokenmill._cli import compile as compile_command
 from tokenmill._cli._parser import CommandParser, with_hyphens
+from tokenmill._cli._spelling import message_of
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -38,20 +38,14 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _USAGE = 2
 _TOO_MANY_BAD = 3
-# What hints for Python spell `errors="replace"` or `pattern=` is an option here.
-_ARGUMENT = re.compile(
-    r"""\b(bos|dtype|eos|errors|force|max_bad|pattern|special_in_text)="""
-    r"""(?:(["'])(\w+)\2|(True|False)\b|(?=\s))"""
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    options = _parser().parse_args(with_hyphens(sys.argv[1:] if arguments is None else arguments))
     found_wrong = None
     try:
         with _warnings_on_one_line():
-            given = sys.argv[1:] if arguments is None else arguments
-            options = _parser().parse_args(with_hyphens(given))
             found_wrong = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:
@@ -60,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (TokenmillError, OSError) as error:
-        print(f"tokenmill: {_for_a_shell(str(error))}", file=sys.stderr)  # noqa: T201
+        print(f"tokenmill: {message_of(error, options.parser)}", file=sys.stderr)  # noqa: T201
         return _status(error)
     return found_wrong or 0
 
@@ -83,22 +77,6 @@ def _parser() -> CommandParser:
     for command in (*on_outputs, encode, decode, count, info, compile_command, bench):
         command.register(commands)
     return parser
-
-
-def _for_a_shell(message: str) -> str:
-    """Name options instead of arguments in the hint.
-
-    errors="replace" -> --errors replace; force=True -> --force; eos=False -> --no-eos
-    """
-    problem, separator, hint = message.rpartition("; hint: ")
-    if not separator:
-        return message
-    return problem + separator + _ARGUMENT.sub(_option, hint)
-
-
-def _option(argument: re.Match[str]) -> str:
-    name = ("--no-" if argument[4] == "False" else "--") + argument[1].replace("_", "-")
-    return f"{name} {argument[3]}" if argument[3] else name
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokenmill._errors import EncodeError, InputError
+from tokenmill._errors import EncodeError, InputError, TokenmillError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,15 +112,16 @@ def read(name: str) -> Input:
 
 
 @contextlib.contextmanager
-def blaming(name: str, kind: str) -> Iterator[None]:
-    """Let errors say the file, and its line where each is a text, not the number of the text."""
+def placed(name: str, kind: str) -> Iterator[None]:
+    """Let errors name the file, and the line if each is a text, instead of the text's number."""
     try:
         yield
     except EncodeError as error:
-        if error.document is not None:
-            place = f"{name}:{error.document + 1}" if kind == "line" else name
-            error.args = (place + str(error).removeprefix(f"document {error.document}"),)
-        raise
+        if error.document is None:
+            raise
+        place = f"{name}:{error.document + 1}" if kind == "line" else name
+        place += "" if error.offset is None else f", byte {error.offset}"
+        raise TokenmillError(error.problem, where=place, hint=error.hint) from error
 
 
 def documents(data: Input, kind: str) -> list[Input]:

@@ -28,7 +28,7 @@ def _run(options: argparse.Namespace) -> None:
     tokenizer = _options.load(options)
     total = 0
     for name in options.files:
-        with _options.blaming(name, options.documents):
+        with _options.placed(name, options.documents):
             counts = tokenizer.count_batch(
                 _options.documents(_options.read(name), options.documents),
                 threads=options.threads,

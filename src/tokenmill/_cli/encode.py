@@ -37,7 +37,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         parser.error("--binary would fill the terminal with raw bytes; hint: redirect stdout")
     tokenizer = _options.load(options)
     for name in options.files:
-        with _options.blaming(name, options.documents):
+        with _options.placed(name, options.documents):
             batch = tokenizer.encode_batch(
                 _options.documents(_options.read(name), options.documents),
                 threads=options.threads,
