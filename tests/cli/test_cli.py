@@ -74,7 +74,7 @@ def test_decode_names_the_line_of_a_word_that_is_no_id(small_json: Path) -> None
 def test_decode_refuses_half_an_id(small_json: Path) -> None:
     result = tokenmill("decode", "-t", small_json, "--binary", data=b"\x01\x00\x00\x00\x01")
     assert result.returncode == 1
-    assert b"5 bytes are no whole number of uint32 ids" in result.stderr
+    assert b"5 bytes are not a whole number of uint32 ids" in result.stderr
 
 
 def test_count_prints_each_file_and_the_total(small_json: Path, tmp_path: Path) -> None:

@@ -1,8 +1,8 @@
 """The command line: `tokenmill pack|pretokenize|plan|status|verify|inspect|convert|encode|...`.
 
-Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is,
-3 there are more bad records than the command allows, 4 done without files that cannot be read.
-Nothing here imports numpy before a command runs: `--help` must answer at once.
+Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 the data is wrong, 2 the
+command is wrong, 3 more bad records than the command allows, 4 done, but some files could not be
+read, 130 Ctrl-C. Nothing here imports numpy before a command runs: `--help` must answer at once.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             found_wrong = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough, as `head` does. Python would complain once more at exit.
+        # The reader has seen enough, e.g. `head`. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -68,11 +68,14 @@ def _status(error: Exception) -> int:
 def _parser() -> CommandParser:
     parser = CommandParser(
         prog="tokenmill",
+        usage="%(prog)s COMMAND [OPTIONS]",
         description="Text to token ids and back, exactly as the tokenizer's own library does it.",
-        epilog="`tokenmill COMMAND --help` says more. Without -t, the package's own tokenizer.",
+        epilog="See `tokenmill COMMAND --help`. Without -t, commands use the package's tokenizer.",
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", prog=parser.prog, required=True
+    )
     on_outputs = (pack, pretokenize, plan, status, verify, inspect, rewrite)
     for command in (*on_outputs, encode, decode, count, info, compile_command, bench):
         command.register(commands)

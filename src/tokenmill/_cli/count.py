@@ -15,8 +15,9 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "count",
-        help="how many ids",
-        description="Print the number of ids and the name of each file, and a total of several.",
+        usage="%(prog)s [OPTIONS] [FILE ...]",
+        help="count ids",
+        description="Print the number of ids and the name of each file, and a total for several.",
     )
     _options.add_files(parser, "text files")
     _options.add_tokenizer(parser)
