@@ -284,7 +284,7 @@ def test_full_refuses_another_tokenizer(output: Path, tmp_path: Path, small_json
     with pytest.raises(PlanDiffers, match="with the hash"):
         verify(output, full=True, tokenizer=path)
     change_manifest(output, lambda data: data.update(tokenizer_source=str(tmp_path / "gone.json")))
-    with pytest.raises(SourceNotFound, match=r"no longer at .*gone\.json.*hint: say where it is"):
+    with pytest.raises(SourceNotFound, match=r"no longer at .*gone\.json.*hint: pass its path with tokenizer="):
         verify(output, full=True)
     assert verify(output, full=True, tokenizer=Tokenizer.load(small_json)).ok
 
