@@ -43,8 +43,8 @@ class CommandParser(argparse.ArgumentParser):
     `default_command` runs if the arguments start with an option instead of a subcommand.
     """
 
-    def __init__(self, *args: Any, default_command: str | None = None, **options: Any) -> None:
-        super().__init__(*args, formatter_class=_HelpFormatter, **options)
+    def __init__(self, *, default_command: str | None = None, **options: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, **options)
         self._default_command = default_command
 
     def parse_known_args(  # type: ignore[override]  # argparse overloads it for its namespace
