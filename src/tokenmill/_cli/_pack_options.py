@@ -81,7 +81,7 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_packing(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--context-length", type=int, metavar="N", help="tokens in a row")
+    group.add_argument("--context-length", type=int, metavar="N", help="tokens per row")
     group.add_argument(
         "--pack",
         choices=["concat", "bestfit", "bos-bestfit-crop", "pad", "none"],
@@ -108,7 +108,7 @@ def _add_packing(group: argparse._ArgumentGroup) -> None:
         "pad)",
     )
     group.add_argument(
-        "--shard-tokens", type=int, metavar="N", help="tokens in a shard (default: 33554432)"
+        "--shard-tokens", type=int, metavar="N", help="tokens per shard (default: 33554432)"
     )
 
 
