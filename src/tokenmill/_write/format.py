@@ -59,10 +59,11 @@ class Runs:
 
 @dataclass(frozen=True)
 class Extras:
-    """What some formats say beside the tokens."""
+    """What some formats store in addition to the tokens, or depend on."""
 
     tokenizer: str = ""
     places: Places | None = None
+    single_rows: bool = False  # no shard of the output can have more than one row
 
 
 class Format(ABC):
