@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._errors import CorruptShard, OptionError, SourceNotFound
+from tokenmill._errors import CorruptShard, Hint, Option, OptionError, SourceNotFound
 from tokenmill._pack.rows import Pieces, Rows
 from tokenmill._write import FORMATS, find_format, read_index
 
@@ -97,7 +97,7 @@ def _chosen(records: list[dict[str, Any]], split: str | None, folder: Path) -> l
     splits = sorted({str(record["split"]) for record in records})
     if (split is None and len(splits) > 1) or (split is not None and split not in splits):
         problem = f"expected one of the splits {', '.join(map(repr, splits))}, got {split!r}"
-        raise OptionError(problem, where="split", hint="choose one with split=")
+        raise OptionError(problem, where="split", hint=Hint("choose one with {}", Option("split")))
     formats = {str(record["format"]) for record in records}
     known = [name for name in FORMATS if name in formats]
     if records and not known:

@@ -110,7 +110,9 @@ class Run:
                     input_bytes=record.input_bytes,
                     resumed_bytes=record.input_bytes,
                     documents=record.documents,
+                    resumed_documents=record.documents,
                     tokens=record.tokens,
+                    resumed_tokens=record.tokens,
                     bad=sum(record.bad.values()),
                 )
         plan, encoder = self.plan, self._encoder()
