@@ -284,7 +284,7 @@ def test_full_refuses_another_tokenizer(output: Path, tmp_path: Path, small_json
     with pytest.raises(PlanDiffers, match="with the hash"):
         verify(output, full=True, tokenizer=path)
     change_manifest(output, lambda data: data.update(tokenizer_source=str(tmp_path / "gone.json")))
-    with pytest.raises(SourceNotFound, match=r"no longer at .*gone\.json.*hint: say where it is"):
+    with pytest.raises(SourceNotFound, match=r"no longer at .*gone\.json.*hint: pass its path"):
         verify(output, full=True)
     assert verify(output, full=True, tokenizer=Tokenizer.load(small_json)).ok
 
@@ -305,7 +305,7 @@ def test_the_command_tells_by_its_exit_status(
     output: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["verify", str(output), "--full"]) == 0
-    assert "tokenizing again gives the same bytes" in capsys.readouterr().out
+    assert "tokenizing again writes the same bytes" in capsys.readouterr().out
     (output / BIN).unlink()
     assert main(["verify", str(output)]) == 1
     assert f"WRONG       {BIN}: no such file" in capsys.readouterr().out
