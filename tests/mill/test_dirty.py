@@ -80,6 +80,7 @@ def test_quarantine_is_in_the_order_of_the_files(
     (tmp_path / "a.jsonl").write_bytes(b'{"text": "' + b"z" * 200_000 + b'"}')
     for name, bad in {"b": BAD_LINES[:1], "c": BAD_LINES[1:4]}.items():
         add_lines(corpus, tmp_path / f"{name}.jsonl", rng, 0, bad)
+    add_lines(corpus, tmp_path / "d.jsonl", rng, 1)  # without a document a run is an error
     paths = [str(tmp_path / "a.jsonl"), *corpus.paths]
     with monkeypatch.context() as patch:
         shrink(patch.setattr, Sizes(stream_bytes=10**6))  # all in one stream

@@ -174,7 +174,7 @@ def test_interrupted_while_it_waits_for_its_workers(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr.split("\n")) == (
         130,
-        ["", "tokenmill: stopped; the same command goes on from here", ""],
+        ["", "tokenmill: stopped; the same command resumes from here", ""],
     )
 
 

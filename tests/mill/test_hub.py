@@ -97,7 +97,7 @@ def test_a_downloaded_dataset_is_resumed_and_known_again(
         assert run("out")[0] == 0
     assert rows_of(output) == slow_rows(small)
     assert run("out")[0] == 0
-    assert "is finished already" in capsys.readouterr().err
+    assert "is already finished" in capsys.readouterr().err
 
 
 def test_the_hub_that_cannot_be_reached_and_a_wrong_name_are_said(

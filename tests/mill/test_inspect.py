@@ -218,10 +218,10 @@ def test_a_page_for_people(
     assert f"{0:>9} {first.ids[0]:>8} {0:>7} {'-':>8}  " in mask
     assert f"{1:>9} {first.ids[1]:>8} {1:>7} {first.ids[1]:>8}  " in mask
     long = shown(capsys, output, "--document", "6", "--ids")
-    assert "more lines, which --all shows" in long
+    assert "more lines; --all shows them" in long
     assert "more lines" not in shown(capsys, output, "--document", "6", "--ids", "--all")
     assert "was put aside: bad json" in shown(capsys, output, "a.jsonl:4")
-    assert "no document begins here" in shown(capsys, output, "a.jsonl:4000")
+    assert "no document starts here" in shown(capsys, output, "a.jsonl:4000")
 
 
 def test_colour_is_for_terminals_that_want_it(

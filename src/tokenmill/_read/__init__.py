@@ -5,7 +5,7 @@
 """
 
 from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
-from tokenmill._read.fields import find_field
+from tokenmill._read.fields import field_names, find_field
 from tokenmill._read.inputs import InputFile, Inputs, find_inputs
 from tokenmill._read.line_numbers import lines_before
 from tokenmill._read.parse import parse
@@ -24,6 +24,7 @@ __all__ = [
     "Stream",
     "StreamReader",
     "deal_streams",
+    "field_names",
     "find_field",
     "find_inputs",
     "lines_before",

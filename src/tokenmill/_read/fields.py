@@ -71,6 +71,16 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
     )
 
 
+def field_names(file: InputFile, rules: ReadRules) -> list[str]:
+    """Return the fields that the first records of a file have; none if it cannot be read again."""
+    if not file.is_resumable or file.format == "text":
+        return []
+    try:
+        return list(_fields_of(file, rules))
+    except (InputError, OptionError):
+        return []
+
+
 def _described(texts: list[str], fields: dict[str, bool]) -> str:
     if texts:
         return f"{', '.join(texts)} hold strings"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._mill.plan.settings import Settings
 
-_FORGIVEN = ("empty_text", NO_TOKENS)  # no fault of anybody
+FORGIVEN = ("empty_text", NO_TOKENS)  # nothing is wrong with such records
 
 
 class Prefix:
@@ -59,7 +59,7 @@ class Prefix:
         self.documents += record.documents
         self.tokens += record.tokens
         self.records += record.records
-        self.bad += sum(n for reason, n in record.bad.items() if reason not in _FORGIVEN)
+        self.bad += sum(n for reason, n in record.bad.items() if reason not in FORGIVEN)
         self.input_bytes += record.input_bytes
         stream, part = self._next
         self._next = (stream + 1, 0) if record.last else (stream, part + 1)

@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import __version__
-from tokenmill._errors import TooManyBadRecords
+from tokenmill._errors import BadRecordFound, TooManyBadRecords
 from tokenmill._mill.output.books import Books, Budget
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
 from tokenmill._mill.output.parts import Part, PartRecord
-from tokenmill._mill.output.shard_records import ShardRecord, manifest_entries
+from tokenmill._mill.output.shard_records import (
+    ShardRecord,
+    has_room_for_one,
+    manifest_entries,
+)
 from tokenmill._mill.output.tables import LineBases, write_documents, write_quarantine
 from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE, Work, read_json, write_json
 from tokenmill._mill.plan.plan import refuse_another_plan
 from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._mill.run.encode import BlockEncoder
+from tokenmill._mill.run.no_documents import refuse_no_documents
 from tokenmill._mill.run.order import Ordered, plan_order
 from tokenmill._mill.run.prefix import Prefix
 from tokenmill._mill.run.shards import Sharding
@@ -85,6 +90,11 @@ class Run:
             self._check_budget(final=True)
         except TooManyBadRecords:
             self._show_quarantine()
+            raise
+        try:
+            refuse_no_documents(parts, self.plan, LineBases(parts, self.plan.streams))
+        except BadRecordFound:
+            self._work.clear()  # nothing is worth keeping, and the next try has another plan
             raise
         self.books.enter(part.record for part in parts)
         shards, files = self._pack(parts)
@@ -210,7 +220,12 @@ class Run:
                     parts,
                     output=self.output,
                     records=self._work.shards,
-                    extras=Extras(tokenizer=self.tokenizer.name, places=self._places(parts)),
+                    extras=Extras(
+                        tokenizer=self.tokenizer.name,
+                        places=self._places(parts),
+                        single_rows=settings.pack == "concat"
+                        and has_room_for_one(settings.shard_tokens, settings.context_length),
+                    ),
                 )
             )
         return shardings
