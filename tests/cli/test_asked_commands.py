@@ -24,7 +24,7 @@ from tests.cli.slow_cut import (
     write_jsonl,
 )
 
-from tokenmill import Manifest, Tokenizer
+from tokenmill import Manifest, PackedDataset, Tokenizer
 from tokenmill._cli import main
 
 SCRIPTS = {
@@ -217,11 +217,54 @@ def test_c26_the_output_is_named_after_the_input(
     assert run(f"tokenmill pretokenize --quiet {given}") == 0  # its own output is not an input
 
 
+def test_c27_one_plain_tensor_a_chunk(
+    here: Path, hub: list[tuple[Any, ...]], builtin: Tokenizer
+) -> None:
+    torch = pytest.importorskip("torch")
+    command = "python pretokenize_and_pack.py --dataset finewebedu --chunk_size 64"
+    assert run(f"{command} --format torch-chunks --sequences-per-chunk 1 --tail drop") == 0
+    rows = [row for row in slow_rows(builtin, TEXTS, eos=EOS, size=64) if len(row) == 64]
+    folder = here / "tokenized" / "finewebedu" / "torch-chunks"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        f"chunk_{number:06d}.pt" for number in range(len(rows))
+    ]
+    for number, row in enumerate(rows):
+        chunk = torch.load(folder / f"chunk_{number:06d}.pt")
+        assert (chunk.dtype, chunk.tolist()) == (torch.int64, row)
+
+
+def test_c28_a_trainer_reads_the_default_output(
+    here: Path, hub: list[tuple[Any, ...]], builtin: Tokenizer
+) -> None:
+    assert run("python pretokenize_and_pack.py --dataset finewebedu --chunk_size 64") == 0
+    dataset = PackedDataset("tokenized/finewebedu", torch=False)
+    rows = slow_rows(builtin, TEXTS, eos=EOS, size=64)
+    assert rows == rows_of(here / "tokenized" / "finewebedu")
+    rows[-1] += [builtin.special_tokens["<|pad|>"]] * (64 - len(rows[-1]))
+    assert [row["input_ids"].tolist() for row in dataset] == rows
+
+
 @pytest.mark.parametrize("name", ["wikitext-103", "wikitext"])
 def test_c31_wikitext_103_is_a_preset(here: Path, hub: list[tuple[Any, ...]], name: str) -> None:
     assert run(f"python pretokenize_and_pack.py --dataset {name} --quiet") == 0
     assert hub[0][:2] == ("Salesforce/wikitext", "wikitext-103-raw-v1")
     assert Path("tokenized", name, "manifest.json").exists()
+
+
+def test_a_wrong_column_is_an_error_that_lists_the_columns(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "data").mkdir()
+    write_jsonl(here / "data" / "a.jsonl", TEXTS)
+    for command, option in (
+        ("pack data -o packed --context-length 64 --field body", "--field"),
+        ("pretokenize --input-dir data --text-column body", "--text-column"),
+    ):
+        assert run(f"tokenmill {command}") == 1
+        assert (
+            f"field 'body' is in none of {len(TEXTS)} records; they have: text; "
+            f"hint: name the text field with {option}\n"
+        ) in capsys.readouterr().err
 
 
 def test_the_closing_lines_have_times_and_rates(

@@ -90,8 +90,8 @@ def _add_packing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--format",
         metavar="NAME[,NAME]",
-        help="bin, megatron, datatrove, olmo, llmc, litdata, mds, npy, parquet, arrow, torch "
-        "(default: bin)",
+        help="bin, megatron, datatrove, olmo, llmc, litdata, mds, npy, parquet, arrow, torch, "
+        "torch-chunks (default: bin)",
     )
     group.add_argument(
         "--overlap", type=int, metavar="N", help="tokens that rows of concat share (default: 0)"

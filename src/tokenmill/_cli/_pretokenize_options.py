@@ -106,8 +106,8 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
         "--format",
         default="parquet",
         metavar="NAME[,NAME]",
-        help="parquet, arrow, bin, npy, mds, litdata, torch, and the others of `pack` "
-        "(default: parquet)",
+        help="parquet, arrow, bin, npy, mds, litdata, torch, torch-chunks (one plain int64 tensor "
+        "per file), and the others of `pack` (default: parquet)",
     )
     group.add_argument(
         "--sequences-per-chunk",
