@@ -225,7 +225,7 @@ class CorruptShard(TokenmillError, ValueError):
 
 
 class BadRecordFound(TokenmillError, ValueError):
-    """An input record that gives no document: the policy for its reason is to fail, or all are so."""
+    """An input record that gives no document, where its policy is to fail or where all do so."""
 
     def __init__(
         self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""
