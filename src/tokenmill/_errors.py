@@ -225,7 +225,7 @@ class CorruptShard(TokenmillError, ValueError):
 
 
 class BadRecordFound(TokenmillError, ValueError):
-    """An input record that gives no document, where its policy is to fail or where all do so."""
+    """A bad record, if the policy for its reason is to fail, or if no record holds a document."""
 
     def __init__(
         self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""

@@ -33,7 +33,7 @@ def test_options_of_rows_change_them_as_the_slow_cut_says(
     assert run("--input-dir", raw, *options) == 0
     overlap = int(options[1]) if options[0] == "--overlap" else 0
     assert rows_of(tmp_path / "out") == slow_rows(
-        small, TEXTS, eos=options[0] != "--no-eos", overlap=overlap
+        small, TEXTS, eos=None if options[0] == "--no-eos" else "</s>", overlap=overlap
     )
 
 
@@ -81,7 +81,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_packed(
     (raw / "z.gone.jsonl").symlink_to(raw / "nowhere")
     assert run("--input-dir", raw) == 4
     said = capsys.readouterr().err
-    assert "3 files could not be read and are left out completely:" in said
+    assert "3 files could not be read; the output holds no part of them:" in said
     assert f"{raw}/a.cut.jsonl.gz: at byte" in said
     assert f"{raw}/z.gone.jsonl: cannot be read: No such file" in said
     assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)

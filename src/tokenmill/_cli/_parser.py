@@ -43,8 +43,8 @@ class CommandParser(argparse.ArgumentParser):
     `default_command` runs if the arguments start with an option instead of a subcommand.
     """
 
-    def __init__(self, *args: Any, default_command: str | None = None, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, *, default_command: str | None = None, **options: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, **options)
         self._default_command = default_command
 
     def parse_known_args(  # type: ignore[override]  # argparse overloads it for its namespace
@@ -91,6 +91,13 @@ class CommandParser(argparse.ArgumentParser):
             name = arguments[len(options)]
             meant = get_close_matches(name, commands, 1, _CLOSE)
             self.error(f"unknown command {name!r}{_did_you_mean(meant)}")
+
+
+class _HelpFormatter(argparse.HelpFormatter):
+    """Wraps a paragraph; text with lines of its own, e.g. examples, stays as it is."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
 def _did_you_mean(names: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import TYPE_CHECKING
@@ -13,6 +12,8 @@ from tokenmill._cli._pack_call import read_call
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
+    import argparse
+
     from tokenmill._cli._options import Commands
 
 _EPILOG = """\
@@ -38,7 +39,6 @@ def register(commands: Commands) -> None:
         description="Tokenize files and pack the tokens into shards, each document exactly once. "
         "Bad records go to a quarantine with their place and reason.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(

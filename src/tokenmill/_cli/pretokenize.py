@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -19,6 +18,8 @@ from tokenmill._cli._pretokenize_source import find_source
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
+    import argparse
+
     from tokenmill._cli._options import Commands
     from tokenmill._cli._pretokenize_source import NamedSource
 
@@ -48,7 +49,6 @@ def register(commands: Commands) -> None:
         description="Tokenize a dataset by its name, or a folder, into rows of --chunk-size "
         "tokens. A short way to call `tokenmill pack`.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _pretokenize_options.add_options(parser)
     parser.set_defaults(run=_run)
