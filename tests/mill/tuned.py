@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from tokenmill._mill.plan import task
-from tokenmill._mill.run import collect, deal, feed, shards
+from tokenmill._mill.run import buckets, collect, feed, shards
 from tokenmill._read import ReadRules, rules
 
 
@@ -34,7 +34,7 @@ def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:
     put(task, "ReadRules", own)
     put(rules, "LINE_SLACK", sizes.line_slack)
     put(feed, "PART_BYTES", sizes.part_bytes)
-    put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)
-    put(deal, "_BUFFER_BYTES", sizes.buffer_bytes)
+    put(buckets, "_BUCKET_TOKENS", sizes.bucket_tokens)
+    put(buckets, "_BUFFER_BYTES", sizes.buffer_bytes)
     put(shards, "_BATCH_TOKENS", sizes.batch_tokens)
     put(collect, "_MAPPED_BYTES", sizes.mapped_bytes)

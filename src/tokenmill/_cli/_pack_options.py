@@ -58,6 +58,12 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
         "--delimiter", metavar="CHAR", help="between fields of CSV (default: by the suffix)"
     )
     group.add_argument(
+        "--input-format",
+        choices=["jsonl", "text", "csv", "tsv", "parquet", "arrow"],
+        help="of stdin and of files without a known suffix (default: JSONL, Parquet, Arrow or "
+        "text, by their first bytes)",
+    )
+    group.add_argument(
         "--special-in-text",
         choices=["text", "encode", "raise"],
         help="the text of a special token in a document stays text, becomes its id, or is an error "

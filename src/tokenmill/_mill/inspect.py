@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._errors import OptionError, SourceNotFound, UnknownId
-from tokenmill._mill.output.document_table import DocumentPlace, DocumentTable
+from tokenmill._mill.output.document_table import DocumentTable
 from tokenmill._mill.output.manifest import Manifest
 from tokenmill._mill.output.quarantine import quarantined
 from tokenmill._mill.output.stored import RowReader, stored_shards
 from tokenmill._mill.output.tables import shown_path
 from tokenmill._mill.output.tokenizer_of import tokenizer_of
 from tokenmill._mill.output.work import DOCUMENTS
+from tokenmill._mill.views import DocumentView, PieceView, RowView, SourceView, Spot
 from tokenmill._pack import labels, position_ids
 
 if TYPE_CHECKING:
@@ -28,81 +28,6 @@ if TYPE_CHECKING:
     from tokenmill._tokenizer import Tokenizer
 
 _NAMED = 8  # files that a message names
-
-
-@dataclass(frozen=True)
-class _View:
-    """Something to be looked at."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"kind": type(self).__name__.removesuffix("View").lower(), **asdict(self)}
-
-
-@dataclass(frozen=True)
-class PieceView(_View):
-    """A run of tokens of one document in a row, from token `begin` of the document on."""
-
-    place: DocumentPlace
-    begin: int
-    begins_document: bool
-    ends_document: bool
-    ids: list[int]
-    tokens: list[str]  # the text of each id
-    text: str
-    position_ids: list[int]
-    labels: list[int]
-
-    @property
-    def end(self) -> int:
-        """The token of the document behind the last one here."""
-        return self.begin + len(self.ids)
-
-
-@dataclass(frozen=True)
-class RowView(_View):
-    """A row, and the pieces of documents in it; `row` counts over all shards of the split."""
-
-    split: str
-    row: int
-    shard: str
-    row_of_shard: int
-    tokens: int
-    padding: int  # up to the context length
-    pieces: tuple[PieceView, ...]
-
-
-@dataclass(frozen=True)
-class Spot:
-    """Where tokens of a document stand: from `column` of a row on."""
-
-    split: str
-    row: int
-    column: int
-    begin: int
-    length: int
-
-
-@dataclass(frozen=True)
-class DocumentView(_View):
-    """A document as it stands in the rows; `missing` tokens stand in none."""
-
-    place: DocumentPlace
-    spots: tuple[Spot, ...]
-    missing: int
-    ids: list[int]
-    tokens: list[str]
-    text: str
-
-
-@dataclass(frozen=True)
-class SourceView(_View):
-    """A line of an input: its documents, and what was put aside of it."""
-
-    file: str
-    line: int
-    documents: tuple[DocumentView, ...]
-    quarantine: tuple[dict[str, Any], ...]
 
 
 def inspect(

@@ -6,7 +6,7 @@
 
 from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
 from tokenmill._read.fields import field_names, find_field
-from tokenmill._read.inputs import InputFile, Inputs, find_inputs
+from tokenmill._read.inputs import InputFile, Inputs, assume_format, find_inputs
 from tokenmill._read.line_numbers import lines_before
 from tokenmill._read.parse import parse
 from tokenmill._read.rules import ReadRules
@@ -23,6 +23,7 @@ __all__ = [
     "Segment",
     "Stream",
     "StreamReader",
+    "assume_format",
     "deal_streams",
     "field_names",
     "find_field",

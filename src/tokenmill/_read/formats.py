@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     Kind = tuple[str | None, str | None]
 
 FORMATS = ("jsonl", "text", "csv", "tsv", "parquet", "arrow", "dataset")
+OF_FILES = tuple(name for name in FORMATS if name != "dataset")
 TABLES = frozenset({"parquet", "arrow", "csv", "tsv", "dataset"})
 HEAD_BYTES = 1 << 16
 _FORMAT_OF = {

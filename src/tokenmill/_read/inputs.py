@@ -50,10 +50,14 @@ class Inputs:
     left_out: int = 0
 
 
-def find_inputs(sources: Sequence[Any], *, keep_unreadable: bool = False) -> Inputs:
+def find_inputs(
+    sources: Sequence[Any], *, keep_unreadable: bool = False, input_format: str | None = None
+) -> Inputs:
     """List the inputs of sources: paths, globs, folders, "-", URLs, datasets.
 
-    With `keep_unreadable`, files that cannot be looked at are listed too, for the reader to blame.
+    With `keep_unreadable`, files that cannot be opened are listed too: the reader reports them.
+    `input_format` is that of stdin and of files whose names do not tell; None looks at their first
+    bytes, which do not tell CSV from other text.
     """
     files: list[InputFile] = []
     left_out = 0
@@ -67,7 +71,17 @@ def find_inputs(sources: Sequence[Any], *, keep_unreadable: bool = False) -> Inp
     if not sources:
         raise OptionError("expected at least one input, got none", where="sources")
     _check_unique(files)
+    if input_format is not None:
+        files = [assume_format(file, input_format) for file in files]
     return Inputs(files, left_out)
+
+
+def assume_format(file: InputFile, input_format: str) -> InputFile:
+    """Return the file with this format, unless its name tells another."""
+    named, _ = formats.by_suffix(file.path) or (None, None)
+    if named is not None or file.data is not None:
+        return file
+    return dataclasses.replace(file, format=input_format)
 
 
 def _find(number: int, source: str, keep_unreadable: bool) -> tuple[list[InputFile], int]:

@@ -5,12 +5,13 @@ Phase 2 and `rewrite` write one record per shard into the work folder; a rerun r
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._files import FileRecord
 from tokenmill._mill.output.work import INDEX, read_json
-from tokenmill._write import ShardFacts
+from tokenmill._write import ShardFacts, find_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,3 +147,31 @@ def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str,
             }
         )
     return entries
+
+
+def finish_formats(
+    output: Path,
+    formats: Sequence[str],
+    shards: Sequence[ShardRecord],
+    dtype: str,
+    *,
+    in_splits: bool,
+) -> list[FileRecord]:
+    """Write the files of each format that describe all its shards; return them."""
+    files: list[FileRecord] = []
+    for name in formats:
+        facts = [
+            shard.facts(name, dtype, shard.split if in_splits else "")
+            for shard in shards
+            if shard.rows
+        ]
+        files += [
+            dataclasses.replace(done, path=f"{name}/{done.path}")
+            for done in find_format(name).finish(output / name, facts)
+        ]
+    return files
+
+
+def file_entries(files: Sequence[FileRecord]) -> list[dict[str, Any]]:
+    """Return the manifest's entries for files that belong to no shard."""
+    return [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files]

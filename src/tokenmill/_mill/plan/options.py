@@ -20,6 +20,8 @@ class TextOptions(TypedDict, total=False):
     field: str | None  # the text field, with dots for nested ones; None finds it
     text_mode: str  # plain text: "file", "line", or the separator between documents
     delimiter: str | None  # of CSV
+    # Of stdin and of files whose names do not tell; None looks at their first bytes.
+    input_format: Literal["jsonl", "text", "csv", "tsv", "parquet", "arrow"] | None
     overlap: int  # tokens that neighbouring rows of concat share
     long_documents: Literal["split", "truncate", "drop"]  # for bestfit and pad
     tail: Literal["carry", "pad", "drop"] | None  # the last, short row

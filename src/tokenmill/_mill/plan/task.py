@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._checks import one_of
 from tokenmill._errors import OptionError, SourceNotFound
 from tokenmill._mill.output.work import Work
 from tokenmill._mill.plan.memory import longest_document
@@ -15,7 +16,7 @@ from tokenmill._mill.plan.options import refuse_unknown_options
 from tokenmill._mill.plan.plan import Plan, plan_facts, plan_id
 from tokenmill._mill.plan.resolve import resolve_settings
 from tokenmill._mill.plan.sources import Source, as_sources
-from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs
+from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs, formats
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def prepare_task(
         sources,
         None if output is None else Work(Path(output)),
         keep_unreadable=rules.skip_bad_files,
+        input_format=_input_format(options),
     )
     if left_out:
         files_are = "file" if left_out == 1 else "files"
@@ -89,13 +91,24 @@ def prepare_task(
     return Task(plan, loaded, tuple(notes), source)
 
 
+def _input_format(options: PackOptions) -> str | None:
+    given = options.get("input_format")
+    return None if given is None else one_of("input_format", given, formats.OF_FILES)
+
+
 def list_files(
-    sources: Sequence[Source], work: Work | None = None, *, keep_unreadable: bool = False
+    sources: Sequence[Source],
+    work: Work | None = None,
+    *,
+    keep_unreadable: bool = False,
+    input_format: str | None = None,
 ) -> tuple[list[InputFile], int]:
     """List the files of sources, and count those of other kinds that were left out of folders."""
     owners = [number for number, source in enumerate(sources) for _ in source.paths]
     found = find_inputs(
-        [path for source in sources for path in source.paths], keep_unreadable=keep_unreadable
+        [path for source in sources for path in source.paths],
+        keep_unreadable=keep_unreadable,
+        input_format=input_format,
     )
     files = [dataclasses.replace(file, source=owners[file.source]) for file in found.files]
     if work is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,8 @@ from tokenmill._mill.output.manifest import SCHEMA, Manifest
 from tokenmill._mill.output.parts import Part, PartRecord
 from tokenmill._mill.output.shard_records import (
     ShardRecord,
+    file_entries,
+    finish_formats,
     has_room_for_one,
     manifest_entries,
 )
@@ -28,7 +29,7 @@ from tokenmill._mill.run.prefix import Prefix
 from tokenmill._mill.run.shards import Sharding
 from tokenmill._mill.run.tokenize import Tokenizing, finished_parts
 from tokenmill._read import open_stream
-from tokenmill._write import Extras, find_format
+from tokenmill._write import Extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -189,7 +190,11 @@ class Run:
         for sharding in shardings:
             mine = [record for record in records if record.split == sharding.split]
             self._book(sharding, mine)
-        return records, files + self._finish_formats(records)
+        s = self._settings
+        files += finish_formats(
+            self.output, s.formats, records, s.dtype, in_splits=bool(s.validation)
+        )
+        return records, files
 
     def _shard(self, sharding: Sharding, number: int) -> ShardRecord:
         record = sharding.record_of(number) or sharding.make(number, self.meter)
@@ -260,21 +265,6 @@ class Run:
         documents, tokens = sharding.left_behind(records)
         self.books.leave_out({sharding.reason_left_behind: documents}, tokens)
 
-    def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
-        settings = self._settings
-        files: list[FileRecord] = []
-        for name in settings.formats:
-            facts = [
-                record.facts(name, settings.dtype, settings.file_split(record.split))
-                for record in records
-                if record.rows
-            ]
-            files += [
-                dataclasses.replace(done, path=f"{name}/{done.path}")
-                for done in find_format(name).finish(self.output / name, facts)
-            ]
-        return files
-
     def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
         settings = self._settings
         data = {
@@ -292,7 +282,7 @@ class Run:
             "shards": [
                 entry for name in settings.formats for entry in manifest_entries(shards, name)
             ],
-            "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
+            "files": file_entries(files),
             "options": self.plan.facts["options"],
             "plan": self.plan.facts,
         }

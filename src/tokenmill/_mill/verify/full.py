@@ -19,7 +19,7 @@ from tokenmill._mill.plan.settings import Settings
 from tokenmill._mill.plan.sources import Source
 from tokenmill._mill.plan.task import Task, list_files
 from tokenmill._mill.rewrite.rewrite import rewrite
-from tokenmill._read import ReadRules, deal_streams
+from tokenmill._read import ReadRules, assume_format, deal_streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,9 @@ def _plan(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> Plan:
     skips = dict(policies).get("bad_file", "fail") != "fail"
     rules = ReadRules(replace=replace, skip_bad_files=skips, **reading)
     sources = tuple(_source(source) for source in facts["sources"])
-    files, _ = list_files(sources, work, keep_unreadable=skips)
+    listed, _ = list_files(sources, work, keep_unreadable=skips)
+    formats = {entry["path"]: entry["format"] for entry in facts["inputs"]}
+    files = [assume_format(file, formats.get(file.path, file.format)) for file in listed]
     fields = tuple(entry["field"] for entry in facts["inputs"])
     fields = (fields + ("",) * len(files))[: len(files)]
     found = plan_facts(
