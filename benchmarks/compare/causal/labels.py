@@ -3,8 +3,9 @@
 
     python benchmarks/compare/causal/labels.py
 
-Rows of chance ids, some with padding, all with a repeated beginning that shall not count twice. The
-answers are compared first. "lists" begins and ends with Python lists, as inside `datasets.map`;
+Rows of random ids, some with padding, all with repeated tokens at the start that must not count
+twice. The answers are compared first. "lists" starts and ends with Python lists, as in
+`datasets.map`;
 "arrays" is the step as tokenmill runs it.
 """
 
@@ -22,8 +23,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "encode"))
 import numpy as np
 from _driver import RESULTS, median_range, print_table, progress, write_results
 
-from tokenmill._causal.labels import labels
 from tokenmill._causal.windows import Table
+from tokenmill._pack import labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +104,15 @@ def from_lists(ids: list[list[int]], lengths: list[int], repeats: list[int]) -> 
 
 def from_table(table: Table) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Return labels as tokenmill makes them."""
-    return labels(table, ignore_index=IGNORED, mask_overlap=True)
+    return labels(
+        table.ids,
+        table.pieces,
+        table.ids.shape[1],
+        across_documents=True,
+        repeats=table.repeats,
+        ignore_index=IGNORED,
+        dtype="int32",
+    )
 
 
 def measure(steps: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:

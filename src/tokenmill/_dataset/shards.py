@@ -119,7 +119,8 @@ class Shards:
         numbers = np.searchsorted(self._ends, rows, side="right")
         inside = rows - self._firsts[numbers]
         parts = [self._shard(int(number)) for number in numbers]
-        pieces = _joined([part.index for part in parts], inside.tolist())
+        found = zip(parts, inside.tolist(), strict=True)
+        pieces = Pieces.join([part.pieces.some_rows(row, row + 1) for part, row in found])
         lengths = pieces.row_lengths
         ids = np.empty(int(lengths.sum()), self._dtype)
         end = 0
@@ -146,6 +147,7 @@ class _OpenShard:
     def __init__(self, file: DatasetShard) -> None:
         # Its checksum is for `verify`: to read the whole index here would cost the start of a run.
         self.index: ShardIndex = read_index(file.index, check=False)
+        self.pieces = self.index.pieces
         self._file = file
         self._runs = find_format(file.format).map_runs(
             file.folder, file.number, dtype=file.dtype, split=file.split
@@ -175,17 +177,3 @@ class _OpenShard:
         name = find_format(file.format).file_names(file.number, file.split)[0]
         expected = f"{file.rows} rows of {self.index.tokens} tokens were expected"
         return CorruptShard(f"{expected}, {problem}", path=file.folder / name)
-
-
-def _joined(indexes: list[ShardIndex], rows: list[int]) -> Pieces:
-    """Take one row out of each index."""
-    bounds = [slice(*index.row_pieces[r : r + 2]) for index, r in zip(indexes, rows, strict=True)]
-    counts = [bound.stop - bound.start for bound in bounds]
-
-    def joined(name: str) -> NDArray[np.int64]:
-        pairs = zip(indexes, bounds, strict=True)
-        parts = [getattr(index, name)[bound] for index, bound in pairs]
-        return np.concatenate([np.empty(0, np.int64), *parts])
-
-    row_pieces = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
-    return Pieces(joined("documents"), joined("begins"), joined("lengths"), row_pieces)
