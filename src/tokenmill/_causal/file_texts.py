@@ -38,8 +38,8 @@ class FileTexts:
         try:
             self._fields = find_fields(self._files, sources, self._rules, self.notes)
         except OptionError as error:
-            error.args = (str(error).replace("--field", "text_column"),)  # its name here
-            raise
+            hint = error.hint_for(lambda _: "text_column=")  # what `field` is called here
+            raise OptionError(error.problem, where=error.where, hint=hint) from error
         self.skipped: Counter[str] = Counter()
         self.first = ""
 

@@ -26,22 +26,27 @@ COLUMNS = tuple(TABLES)
 
 
 class PackedDataset:
-    """The rows of one or several finished outputs of `tokenmill pack`, mapped into memory.
+    """The rows of one or several finished outputs of `tokenmill pack`, in any of its formats.
 
-    `dataset[i]` is row `i` as a dict of tensors (arrays where PyTorch is not installed, or with
-    `torch=False`), `dataset.batch([i, j])` several as tables, and `dataset.iterate()` an iterable
-    that shuffles, divides rows among ranks and workers, mixes outputs by weight and resumes.
-    A `torch.utils.data.DataLoader` takes both. It may be used after a fork and sent to other
-    processes, which map the files anew. Outputs may have any format but "parquet".
+    `dataset[i]` is row `i` as a dict of tensors (arrays if PyTorch is not installed, or with
+    `torch=False`), `dataset.batch([i, j])` returns several as tables, and `dataset.iterate()` an
+    iterable that shuffles, divides rows among ranks and workers, mixes outputs by weight and
+    resumes. A `torch.utils.data.DataLoader` takes both. You may use it after a fork and send it to
+    other processes, which open the files again.
+
+    Files are mapped into memory, apart from Parquet, which is compressed: there, reading a row
+    decodes the row group that holds it (about a million tokens), and each process keeps up to
+    256 MiB of the groups it used last. If you shuffle a larger dataset, `tokenmill convert` it to
+    "bin" or "arrow" first. An output with several formats is read in one that can be mapped.
 
     `split` chooses the shards of an output that has several splits. `columns` are of `COLUMNS`:
     "input_ids" and "labels" by default, "position_ids", "segment_ids" (from 1), "attention_mask"
-    and "cu_seqlens". Rows are padded to the context length: with `pad_id`, else with that of the
-    manifest, else with 0; padding has the label `ignore_index`, the segment 0 and the mask 0. No
-    label reaches over the border of a document: `labels` are those that `transformers` shifts by
-    itself, or with `shifted_labels` the next tokens. Positions begin anew with every piece, or go
-    on with `continue_positions` where a row continues a document. Rows of an output that was not
-    packed are as long as their documents.
+    and "cu_seqlens". Rows are padded to the context length with `pad_id`, by default that of the
+    manifest, else 0; padding has the label `ignore_index`, the segment 0 and the mask 0. No label
+    crosses from one document into the next: `labels` are those that `transformers` shifts itself,
+    or with `shifted_labels` the next tokens. Positions restart with every piece, or continue with
+    `continue_positions` where a row continues a document. Rows of an output that was not packed
+    are as long as their documents.
     """
 
     def __init__(

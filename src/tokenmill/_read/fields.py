@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import InputError, OptionError
+from tokenmill._errors import Hint, InputError, Option, OptionError
 from tokenmill._read.sources import open_source
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
             raise OptionError(
                 f"no column {rules.field!r}, got {', '.join(fields) or 'none'}",
                 where=file.path,
-                hint="name the text column with --field",
+                hint=Hint("name the text column with {}", Option("field")),
             )
         return rules.field
     for name in USUAL_FIELDS:
@@ -67,7 +67,7 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
     raise (OptionError if texts else _Untold)(
         f"cannot tell which field is the text: {_described(texts, fields)}",
         where=file.path,
-        hint="name it with --field (dots lead into nested fields)",
+        hint=Hint("name it with {} (dots lead into nested fields)", Option("field")),
     )
 
 
