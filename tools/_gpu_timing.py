@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from _gpu_texts import DOCUMENT_BYTES, Text, cut, repeat
 
-from tokenmill._core import FlatTexts as CpuTexts
+from tokenmill._core import TextBuffer
 from tokenmill._cuda.engine import Job
 from tokenmill._cuda.texts import parts_of
 from tokenmill.cuda import FlatTexts
@@ -149,7 +149,7 @@ def gigatoken_on_cpu(path: Path, text: Text, rounds: int) -> dict[str, float] | 
 
 def cpu_engine(tokenizer: Tokenizer, text: Text, rounds: int) -> dict[str, float]:
     """GB/s of the CPU engine on all cores, first pass and later ones."""
-    flat = CpuTexts(text.data, text.offsets)
+    flat = TextBuffer(text.data, text.offsets)
     return passes(text.size, rounds, lambda: tokenizer.encode_batch(flat))
 
 

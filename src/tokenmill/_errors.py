@@ -38,10 +38,13 @@ apart.  Every error survives pickling, so it may cross a process boundary.
 # ruff: noqa: N818
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
+
+    from typing_extensions import Self
 
 
 class TokenmillError(Exception):
@@ -51,6 +54,7 @@ class TokenmillError(Exception):
         # One positional argument only: pickle rebuilds an exception as cls(*args) plus __dict__,
         # so the composed message must be a valid first argument.
         super().__init__(_compose(where, problem, hint))
+        self._problem, self._hint = problem, hint
 
 
 class LoadError(TokenmillError, ValueError):
@@ -122,6 +126,13 @@ class EncodeError(TokenmillError, ValueError):
         super().__init__(problem, where=_spot(document, offset), hint=hint)
         self.document = document
         self.offset = offset
+
+    def renumbered(self, document: int) -> Self:
+        """Return the same error for another document: the caller counts them differently."""
+        error = copy(self)
+        error.document = document
+        error.args = (_compose(_spot(document, self.offset), self._problem, self._hint),)
+        return error
 
 
 class TextTypeError(EncodeError, TypeError):

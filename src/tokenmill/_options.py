@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._batch import TokenBatch
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 from tokenmill._errors import (
     DtypeError,
     OptionError,
@@ -114,7 +114,7 @@ def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:  # noqa: AN
 
 def texts_of(texts: Any, name: str = "texts") -> Any:  # noqa: ANN401 -- anything the core takes
     """Pass on lists and Arrow arrays, list other iterables, refuse a single text."""
-    if isinstance(texts, (list, tuple, FlatTexts)):
+    if isinstance(texts, (list, tuple, TextBuffer)):
         return texts
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
         return texts

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tests.cuda.shim import ShimBackend, build
 
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -67,7 +67,7 @@ class CpuEncoder:
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self.batches.append(len(offsets) - 1)
         batch = self.tokenizer.encode_batch(
-            FlatTexts(text, offsets),
+            TextBuffer(text, offsets),
             threads=1,
             dtype=dtype,  # type: ignore[call-overload]
             special_in_text=special_in_text,

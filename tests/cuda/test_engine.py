@@ -16,7 +16,15 @@ from tests.cuda.devices import HostDevice, Stream
 from tests.cuda.shim import build
 from tests.cuda.tokenizers_small import random_texts, write
 
-from tokenmill import DtypeError, EncodeError, InvalidUtf8, OptionError, TokenBatch, Tokenizer
+from tokenmill import (
+    DtypeError,
+    EncodeError,
+    InvalidUtf8,
+    OptionError,
+    TextTypeError,
+    TokenBatch,
+    Tokenizer,
+)
 from tokenmill._cuda.engine import Job
 from tokenmill._cuda.ring import SLOTS
 from tokenmill._cuda.texts import Part, slice_of
@@ -312,10 +320,19 @@ def test_errors_are_those_of_the_cpu(
         bench.tokenizer.encode_batch(texts, **options)
     with pytest.raises(EncodeError) as found:
         gpu.encode_batch(texts, output=output, **options)
+    assert vars(found.value) == vars(wanted.value)
     assert type(found.value) is type(wanted.value)
     assert str(found.value) == str(wanted.value)
     assert found.value.document == wanted.value.document
     assert gpu.encode_batch(TEXTS).to_host() == bench.tokenizer.encode_batch(TEXTS)
+
+
+def test_an_item_of_a_generator_that_is_not_a_text_is_named(
+    bench: Bench, gpu: GpuTokenizer
+) -> None:
+    for encode in (bench.tokenizer.encode_batch, gpu.encode_batch):
+        with pytest.raises(TextTypeError, match="^document 1: expected str or bytes-like, got int"):
+            encode(text for text in ("hello", 7))
 
 
 def test_wrong_options_are_refused(gpu: GpuTokenizer, plain: Bench) -> None:

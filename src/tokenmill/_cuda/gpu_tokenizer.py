@@ -26,7 +26,7 @@ from tokenmill._cuda.splice import (
 from tokenmill._cuda.steps import WordCapacity
 from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
-from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
+from tokenmill._cuda.texts import FlatTexts, parts_of
 from tokenmill._errors import DtypeError, OptionError
 from tokenmill._options import bits_of, modes, texts_of
 
@@ -142,7 +142,7 @@ class GpuTokenizer:
             )  # fmt: skip
             self._longest = _longest(self._engine, max_memory)
             self.batch_bytes = min(batch_bytes, self._longest)
-            self._frame = frame_of(self._model)
+            self._frame = frame_of(facts)
             self._slot: Slot | None = None
             self._ring: Ring | None = None
             self._last: Mark | None = None
@@ -216,14 +216,9 @@ class GpuTokenizer:
 
     def parts(self, texts: Any) -> list[Part]:  # noqa: ANN401
         """Bring texts into parts that lie back to back; TextTypeError for what is no text."""
-        try:
-            with self._backend.using(None):
-                flat = isinstance(texts, FlatTexts)
-                return parts_of(texts if flat else texts_of(texts), self._backend)
-        except NotTexts:
-            # The CPU engine says it in its own words.
-            self._model.encode_batch(texts, 1, 32, False, 0, 0)
-            raise
+        with self._backend.using(None):
+            flat = isinstance(texts, FlatTexts)
+            return parts_of(texts if flat else texts_of(texts), self._backend)
 
     def encode_host(
         self,

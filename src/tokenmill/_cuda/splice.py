@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.layout import SPLICE, fill
-from tokenmill._cuda.reasons import FLAGS, device_error, reason_of
+from tokenmill._cuda.reasons import FLAGS, reason_of
 from tokenmill._errors import EncodeError
 from tokenmill._options import thread_count
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,27 +43,9 @@ class Frame:
 NO_FRAME = Frame(np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 
-def frame_of(model: Any) -> Frame:  # noqa: ANN401 -- the core's model
-    """Return what a model puts around a text: what is common to two texts that differ at once."""
-    text, other = _two_texts(model)
-    first, second = (model.encode(some, True, 1, 0) for some in (text, other))
-    before = int(np.argmin(first[: second.size] == second[: first.size]))
-    return Frame(first[:before], first[before + model.encode(text, False, 1, 0).size :])
-
-
-def _two_texts(model: Any) -> tuple[str, str]:  # noqa: ANN401
-    """Return characters that the vocabulary has and whose first ids differ."""
-    firsts: dict[int, str] = {}
-    for character in map(chr, range(0x80)):
-        ids = model.encode(character, False, 1, 0)
-        if ids.size:
-            firsts.setdefault(int(ids[0]), character)
-        if len(firsts) > 1:
-            break
-    if len(firsts) < 2:  # noqa: PLR2004
-        raise device_error("unsupported_model", "its vocabulary has hardly any character")
-    text, other = firsts.values()
-    return text, other
+def frame_of(facts: Mapping[str, Any]) -> Frame:
+    """Return what a model puts around a text; `facts` are its `device_tables`."""
+    return Frame(facts["prefix_ids"], facts["suffix_ids"])
 
 
 @dataclass(frozen=True)
@@ -113,14 +95,9 @@ class CpuEngine:
         except EncodeError as error:
             if error.document is None:
                 raise
-            place = part.skipped + part.first + int(numbers[error.document])
-            self.fail(texts[error.document], place)
-            raise
+            number = part.skipped + part.first + int(numbers[error.document])
+            raise error.renumbered(number) from None
         return Replaced(places, ids, offsets)
-
-    def fail(self, text: object, document: int) -> None:
-        """Raise the error of a text as if it were that document of many."""
-        self._model.encode_batch([*([b""] * document), text], 1, 32, False, *self._how)
 
 
 def lengths_of(doc_ids: NDArray[Any], replaced: Replaced | None, frame: Frame) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._core import refuse_non_texts
 from tokenmill._errors import OptionError
 
 if TYPE_CHECKING:
@@ -85,17 +86,17 @@ def slice_of(part: Part, begin: int, end: int, first: int) -> Part:
     )
 
 
-class NotTexts(Exception):  # noqa: N818 -- never seen by callers
-    """Something among the texts is none; the CPU engine says what in its own words."""
-
-
 def parts_of(texts: Any, backend: Backend) -> list[Part]:  # noqa: ANN401
-    """Bring texts into parts without a copy where they lie back to back already."""
+    """Bring texts into parts, without a copy where they lie back to back already."""
     if isinstance(texts, FlatTexts):
         return [_of_flat(texts, backend)]
-    if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
-        return _of_arrow(texts)
-    return [_of_sequence(texts)]
+    try:
+        if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
+            return _of_arrow(texts)
+        return [_of_sequence(texts)]
+    except (TypeError, ValueError, BufferError):
+        refuse_non_texts(texts)  # TextTypeError: which document, and what it is
+        raise
 
 
 def _of_flat(texts: FlatTexts, backend: Backend) -> Part:
@@ -147,30 +148,24 @@ def _of_sequence(texts: Sequence[object]) -> Part:
         except UnicodeEncodeError:
             piece = b""
             originals[number] = text
-        except TypeError as error:
-            raise NotTexts from error
         pieces.append(piece)
     offsets = np.zeros(len(pieces) + 1, np.int64)
     np.cumsum([memoryview(piece).nbytes for piece in pieces], out=offsets[1:])
-    try:
-        data = b"".join(pieces)
-    except (BufferError, TypeError) as error:  # not contiguous
-        raise NotTexts from error
+    data = b"".join(pieces)  # BufferError for a view with gaps
     return Part(0, np.frombuffer(data, np.uint8), offsets, originals=originals)
 
 
 def _of_arrow(texts: Any) -> list[Part]:  # noqa: ANN401
     import pyarrow as pa  # noqa: PLC0415 -- import tokenmill stays light
 
+    is_array = hasattr(texts, "__arrow_c_array__")
+    parts, first = [], 0
     try:
-        is_array = hasattr(texts, "__arrow_c_array__")
-        chunks = [pa.array(texts)] if is_array else pa.chunked_array(texts).chunks
-        parts, first = [], 0
-        for chunk in chunks:
+        for chunk in [pa.array(texts)] if is_array else pa.chunked_array(texts).chunks:
             parts.append(_of_chunk(pa, chunk, first))
             first += len(chunk)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        raise NotTexts from error
+    except pa.ArrowException as error:
+        raise TypeError(str(error)) from error
     return parts
 
 
@@ -178,11 +173,11 @@ def _of_chunk(pa: Any, chunk: Any, first: int) -> Part:  # noqa: ANN401
     wide = {pa.large_string(), pa.large_binary()}
     narrow = {pa.string(), pa.binary()}
     if chunk.null_count:
-        raise NotTexts
+        raise TypeError("expected text, got null")
     if chunk.type in (pa.string_view(), pa.binary_view()):
         chunk = chunk.cast(pa.large_binary())
     if chunk.type not in wide | narrow:
-        raise NotTexts
+        raise TypeError(f"expected an Arrow array of strings, got {chunk.type}")
     dtype = np.dtype(np.int64 if chunk.type in wide else np.int32)
     _, offsets, data = chunk.buffers()
     if offsets is None or len(chunk) == 0:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._batch import TokenBatch
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 from tokenmill._errors import DeviceError
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class SharedEncoder:
         dtype, special = request.how
         try:
             request.result = self._stand_in.encode_batch(
-                FlatTexts(request.text, request.offsets), dtype=dtype, special_in_text=special
+                TextBuffer(request.text, request.offsets), dtype=dtype, special_in_text=special
             )
         except Exception as error:
             request.error = error
