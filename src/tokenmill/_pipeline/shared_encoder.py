@@ -16,6 +16,7 @@ import numpy as np
 
 from tokenmill._batch import TokenBatch
 from tokenmill._core import TextBuffer
+from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError
 
 if TYPE_CHECKING:
@@ -125,7 +126,8 @@ class SharedEncoder:
     ) -> TokenBatch:
         self.batches += 1
         dtype, special = how
-        ids, bounds = self._encoder.encode_host(text, offsets, dtype=dtype, special_in_text=special)
+        options = CallOptions(dtype, special_in_text=special, output="host")
+        ids, bounds = self._encoder.encode(text, offsets, options)
         return TokenBatch(ids, bounds)
 
     def _encode_here(self, request: _Request, reason: str) -> None:

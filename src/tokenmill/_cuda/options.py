@@ -1,0 +1,82 @@
+"""The options of a tokenizer on a device, and of its calls."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._errors import DtypeError, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DTYPES = ("int32", "uint32", "uint16")
+OUTPUTS = ("device", "host")
+
+
+@dataclass(frozen=True)
+class DeviceOptions:
+    """How a tokenizer uses a device; GpuTokenizer explains them."""
+
+    batch_bytes: int = 256 << 20
+    learn: bool = True
+    table_bits: int = 21
+    max_memory: int | None = None
+
+    def __post_init__(self) -> None:
+        check_number("batch_bytes", self.batch_bytes, 1)
+        check_number("table_bits", self.table_bits, 10, 26)
+        if self.max_memory is not None:
+            check_number("max_memory", self.max_memory, 0)
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """The options of `GpuTokenizer.encode_batch`, which explains them."""
+
+    dtype: Any = "int32"
+    add_special_tokens: bool = False
+    special_in_text: str = "encode"
+    errors: str = "strict"
+    output: str = "device"
+    stream: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", dtype_of(self.dtype, DTYPES))
+        if self.output not in OUTPUTS:
+            raise OptionError(f"output: expected one of {OUTPUTS}, got {self.output!r}")
+
+
+def check_number(name: str, number: object, least: int, most: int | None = None) -> None:
+    """Raise OptionError unless `number` is a whole number within the limits."""
+    is_number = isinstance(number, int) and not isinstance(number, bool)
+    if not is_number or number < least or (most is not None and number > most):  # type: ignore[operator]
+        limit = "" if most is None else f" to {most}"
+        raise OptionError(f"{name}: expected a whole number from {least}{limit}, got {number!r}")
+
+
+def dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # noqa: ANN401 -- whatever numpy takes
+    """Return the name of a number type that is one of the choices."""
+    with suppress(TypeError):
+        name = str(np.dtype(dtype))
+        if name in choices:
+            return name
+    raise DtypeError(f"dtype: expected one of {', '.join(map(repr, choices))}, got {dtype!r}")
+
+
+def check_out(out: Any, dtype: str) -> None:  # noqa: ANN401
+    """Raise DtypeError unless ids can be written into `out`."""
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray) or out.dtype != dtype:
+        got = getattr(out, "dtype", type(out).__name__)
+        raise DtypeError(f"out: expected a row of {dtype}, got {got}")
+    if out.ndim != 1 or not out.flags.c_contiguous or not out.flags.writeable:
+        raise DtypeError(
+            f"out: expected one writable row of {dtype} without gaps, got shape {out.shape}, "
+            f"strides {out.strides}, writable {out.flags.writeable}",
+            hint="numpy.empty(n, dtype)",
+        )
