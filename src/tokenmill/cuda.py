@@ -26,8 +26,8 @@ from tokenmill._tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokenmill._pipeline.device_rows import DeviceRowStream as GpuRowDataset
-    from tokenmill._resolve import Ready
+    from tokenmill._mill.device.rows import DeviceRowStream as GpuRowDataset
+    from tokenmill._model.resolve import Ready
 
 __all__ = [
     "REASONS",
@@ -74,7 +74,7 @@ class GpuTokenizers(DeviceTokenizers):
         self,
         tokenizer: Tokenizer,
         devices: Sequence[int] = (0,),
-        **options: Any,  # noqa: ANN401
+        **options: Any,
     ) -> None:
         super().__init__([GpuTokenizer(tokenizer, device, **options) for device in devices])
 
@@ -96,10 +96,10 @@ def __getattr__(name: str) -> object:
 def _row_dataset() -> object:
     """Return the class that yields tensors or, if PyTorch is not installed, arrays."""
     if find_spec("torch") is None:
-        from tokenmill._pipeline.device_rows import DeviceRowStream  # noqa: PLC0415
+        from tokenmill._mill.device.rows import DeviceRowStream
 
         return DeviceRowStream
-    from tokenmill._pipeline.torch_rows import TorchDeviceRowStream  # noqa: PLC0415
+    from tokenmill._mill.device.torch_rows import TorchDeviceRowStream
 
     return TorchDeviceRowStream
 

@@ -26,7 +26,7 @@ class Bench(NamedTuple):
     tokenizer: Tokenizer
     folder: Path
 
-    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> DeviceTokenizer:  # noqa: ANN401
+    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> DeviceTokenizer:
         made = connect(self.folder, **(device or {}))
         how = DeviceOptions(**{"table_bits": 12, **options})
         return DeviceTokenizer(self.tokenizer.ready, 0, how, connect=made)

@@ -1,7 +1,5 @@
 """What a tokenizer on a device refuses, and devices that return wrong ids."""
 
-# ruff: noqa: ANN401 -- texts and options are of many kinds
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast

@@ -1,7 +1,5 @@
 """A tokenizer on a device against the CPU engine: forms of texts, options, batches, tables."""
 
-# ruff: noqa: ANN401 -- texts and options are of many kinds
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast

@@ -1,7 +1,5 @@
 """Streams, threads, graphs, several devices and memory of a device."""
 
-# ruff: noqa: ANN401 -- texts and options are of many kinds
-
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """Tokenizers that the kernels can run; their added tokens and normalizers."""
 
-# ruff: noqa: ANN401 -- texts and options are of many kinds
-
 from __future__ import annotations
 
 import random

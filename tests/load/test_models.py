@@ -12,7 +12,7 @@ from tests.load.sources import BYTES, added, tokenizer_json, write_json
 from tokenizers import Tokenizer
 
 from tokenmill._errors import LoadError
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import (
     BpeModel,
     OpaqueModel,
@@ -37,7 +37,7 @@ WORDPIECE = {
 }
 
 
-def load(tmp_path: Path, model: dict[str, Any], **sections: Any) -> TokenizerSpec:  # noqa: ANN401
+def load(tmp_path: Path, model: dict[str, Any], **sections: Any) -> TokenizerSpec:
     data = tokenizer_json(**{"pre_tokenizer": None, **sections})
     return load_source(write_json(tmp_path, {**data, "model": model}))
 

@@ -33,8 +33,8 @@ from tokenmill import (
     Tokenizer,
     UnsupportedTokenizer,
 )
-from tokenmill._load import load_source
 from tokenmill._load.sentencepiece import read_sentencepiece
+from tokenmill._load.source import load_source
 from tokenmill._spec import NO_RANK, AddedToken, BpeModel, UnigramModel, WordLevelModel
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer, Tokenizer
 from tokenmill import ReferencePathWarning
 from tokenmill import Tokenizer as Mill
 from tokenmill._errors import LoadError, SourceNotFound
-from tokenmill._load import files_of, load_source
+from tokenmill._load.files import files_of
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel, LongestMatchModel, WordPieceModel
 
 if TYPE_CHECKING:

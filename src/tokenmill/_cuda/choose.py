@@ -16,8 +16,8 @@ from tokenmill._errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokenmill._batch import TokenBatch
-    from tokenmill._resolve import Ready
+    from tokenmill._calls.batch import TokenBatch
+    from tokenmill._model.resolve import Ready
 
 __all__ = ["CallOptions", "encode_on", "opened"]
 
@@ -32,7 +32,7 @@ _LOGGED: set[str] = set()
 def encode_on(
     device: str,
     ready: Ready,
-    texts: Any,  # noqa: ANN401
+    texts: Any,
     options: CallOptions,
     *,
     only_ids: bool,
@@ -69,7 +69,7 @@ def opened(ready: Ready, number: int, *, retry: bool = True) -> DeviceTokenizer:
     return entry
 
 
-def _is_worth_it(texts: Any) -> bool:  # noqa: ANN401
+def _is_worth_it(texts: Any) -> bool:
     """Check whether texts have enough bytes, or characters, which are never more than bytes."""
     size = getattr(texts, "nbytes", None)
     if size is not None:

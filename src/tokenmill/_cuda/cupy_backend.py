@@ -41,15 +41,15 @@ def connect_cupy(device: int) -> Connect:
     return lambda defines: cast("DeviceBackend", CupyBackend(cupy, device, defines))
 
 
-def _import_cupy() -> Any:  # noqa: ANN401
+def _import_cupy() -> Any:
     try:
-        import cupy  # noqa: PLC0415 -- only needed if a device is asked for
+        import cupy  # only needed if a device is asked for
     except ImportError as error:
         raise device_error("no_cupy", str(error)) from error
     return cupy
 
 
-def _check_device(cupy: Any, device: int) -> None:  # noqa: ANN401
+def _check_device(cupy: Any, device: int) -> None:
     runtime = cupy.cuda.runtime
     try:
         count = runtime.getDeviceCount()
@@ -66,7 +66,7 @@ def _check_device(cupy: Any, device: int) -> None:  # noqa: ANN401
         raise device_error("cc_too_old", f"got {has}, and CUDA {major} needs {wanted}")
 
 
-def _compiler_major(cupy: Any) -> int:  # noqa: ANN401
+def _compiler_major(cupy: Any) -> int:
     """Return the major version of NVRTC, which CuPy's wheels do not contain."""
     try:
         return int(cupy.cuda.nvrtc.getVersion()[0])
@@ -77,7 +77,7 @@ def _compiler_major(cupy: Any) -> int:  # noqa: ANN401
 class CupyBackend:
     """Kernels compiled by NVRTC, memory from CuPy's pool, streams and graphs of CuPy."""
 
-    def __init__(self, cupy: Any, device: int, defines: Mapping[str, int]) -> None:  # noqa: ANN401
+    def __init__(self, cupy: Any, device: int, defines: Mapping[str, int]) -> None:
         self._cupy = cupy
         self._device = cupy.cuda.Device(device)
         self.name = f"cuda:{device}"
@@ -122,7 +122,7 @@ class CupyBackend:
 
     def together(self, works: Sequence[Callable[[], None]]) -> None:
         """Add branches to a graph; outside of one, streams would cost more than they save."""
-        if not self._captured or len(works) < 2:  # noqa: PLR2004 -- no branches
+        if not self._captured or len(works) <= 1:
             for work in works:
                 work()
             return
@@ -137,46 +137,46 @@ class CupyBackend:
         for end in ends:
             self.wait(end)
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         """Return an array of zeros."""
         with self._device, memory_errors():
             return self._cupy.zeros(count, dtype)
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         """Return an array whose content is not defined."""
         with self._device, memory_errors():
             return self._cupy.empty(count, dtype)
 
-    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
         """Return page-locked memory of the host."""
         kind = np.dtype(dtype)
         with self._device, memory_errors():
             memory = self._cupy.cuda.alloc_pinned_memory(max(count, 1) * kind.itemsize)
         return np.frombuffer(memory, kind, count)
 
-    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any:
         """Copy an array to the device."""
         array = self.empty(values.size, values.dtype)
         self.upload(array, values)
         return array
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:
         """Copy an array from the device and wait for it."""
         with self._device:
             return cast("NDArray[Any]", array.get())
 
-    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+    def upload(self, target: Any, values: NDArray[Any]) -> None:
         """Copy from the host, in the order of the stream."""
         if values.size:
             flat = np.ascontiguousarray(values)
             self._move(target.data.ptr, flat.ctypes.data, flat.nbytes, "memcpyHostToDevice")
 
-    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+    def download(self, target: NDArray[Any], array: Any) -> None:
         """Copy to the host, in the order of the stream."""
         if array.size:
             self._move(target.ctypes.data, array.data.ptr, array.nbytes, "memcpyDeviceToHost")
 
-    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+    def copy(self, target: Any, array: Any) -> None:
         """Copy within the device, in the order of the stream."""
         if array.size:
             self._move(target.data.ptr, array.data.ptr, array.nbytes, "memcpyDeviceToDevice")
@@ -188,7 +188,7 @@ class CupyBackend:
             runtime.memcpyAsync(target, source, size, getattr(runtime, kind), stream.ptr)
 
     @staticmethod
-    def address(array: Any) -> int:  # noqa: ANN401
+    def address(array: Any) -> int:
         """Return the address of an array."""
         return int(array.data.ptr)
 
@@ -196,13 +196,13 @@ class CupyBackend:
         """Check whether an array is on a CUDA device."""
         return hasattr(array, "__cuda_array_interface__")
 
-    def adopt(self, array: Any) -> Any:  # noqa: ANN401
+    def adopt(self, array: Any) -> Any:
         """Return a CuPy array over the memory of another library's array."""
         with self._device:
             return self._cupy.asarray(array).reshape(-1)
 
     @staticmethod
-    def has_room(array: Any, before: int, after: int) -> bool:  # noqa: ANN401
+    def has_room(array: Any, before: int, after: int) -> bool:
         """Check whether that many bytes before and after an array belong to its allocation."""
         begin, memory = int(array.data.ptr), array.data.mem
         first, last = int(memory.ptr), int(memory.ptr) + int(memory.size)
@@ -222,18 +222,18 @@ class CupyBackend:
             event.record(self._cupy.cuda.get_current_stream())
         return cast("Mark", event)
 
-    def wait(self, mark: Any) -> None:  # noqa: ANN401
+    def wait(self, mark: Any) -> None:
         """Let the current stream wait for an event."""
         with self._device:
             self._cupy.cuda.get_current_stream().wait_event(mark)
 
-    def new_stream(self) -> Any:  # noqa: ANN401
+    def new_stream(self) -> Any:
         """Make a stream that does not wait for the default one."""
         with self._device:
             return self._cupy.cuda.Stream(non_blocking=True)
 
     @contextmanager
-    def using(self, stream: Any) -> Iterator[None]:  # noqa: ANN401
+    def using(self, stream: Any) -> Iterator[None]:
         """Make a stream the current one, and the device too."""
         with self._device:
             if stream is None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
+from tokenmill._calls.options import SPECIAL_MODES, bits_of, modes, texts_of
+from tokenmill._checks import whole_number
 from tokenmill._core import Model
 from tokenmill._cuda.cupy_backend import connect_cupy
 from tokenmill._cuda.engine import DeviceEngine
@@ -17,7 +19,6 @@ from tokenmill._cuda.options import (
     DTYPES,
     CallOptions,
     DeviceOptions,
-    check_number,
     check_out,
     dtype_of,
 )
@@ -30,7 +31,6 @@ from tokenmill._cuda.steps import WordCapacity
 from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, parts_of
-from tokenmill._options import SPECIAL_MODES, bits_of, modes, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tokenmill._cuda.protocols import Connect, DeviceBackend, Mark
     from tokenmill._cuda.texts import TextPart
-    from tokenmill._resolve import Ready
+    from tokenmill._model.resolve import Ready
 
 
 class DeviceTokenizer:
@@ -57,7 +57,7 @@ class DeviceTokenizer:
         connect: Connect | None = None,
         tile: int = 8192,
     ) -> None:
-        check_number("device", device, 0)
+        whole_number("device", device, least=0)
         options = options or DeviceOptions()
         model, name = ready.model, ready.meta["name"]
         if not isinstance(model, Model):
@@ -101,14 +101,14 @@ class DeviceTokenizer:
 
     def encode_batch(
         self,
-        texts: Any,  # noqa: ANN401
+        texts: Any,
         *,
         dtype: Literal["int32", "uint32", "uint16"] = "int32",
         add_special_tokens: bool = False,
         special_in_text: Literal["encode", "text", "raise"] = "encode",
         errors: Literal["strict", "replace"] = "strict",
         output: Literal["device", "host"] = "device",
-        stream: Any = None,  # noqa: ANN401
+        stream: Any = None,
     ) -> GpuTokenBatch:
         """Return the ids of many texts: a list, an Arrow array, or FlatTexts on host or device.
 
@@ -133,7 +133,7 @@ class DeviceTokenizer:
         wanted = ids.view(np.int32) if options.dtype == "int32" else ids
         return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks, made)
 
-    def parts(self, texts: Any) -> list[TextPart]:  # noqa: ANN401
+    def parts(self, texts: Any) -> list[TextPart]:
         """Lay texts back to back; TextTypeError for anything that is not a text."""
         with self._backend.using(None):
             flat = isinstance(texts, FlatTexts)
@@ -141,8 +141,8 @@ class DeviceTokenizer:
 
     def encode_host(
         self,
-        data: Any,  # noqa: ANN401
-        offsets: Any,  # noqa: ANN401
+        data: Any,
+        offsets: Any,
         *,
         dtype: Literal["uint32", "uint16"] = "uint32",
         out: NDArray[Any] | None = None,
@@ -166,8 +166,8 @@ class DeviceTokenizer:
 
     def encode_flat(
         self,
-        data: Any,  # noqa: ANN401
-        offsets: Any,  # noqa: ANN401
+        data: Any,
+        offsets: Any,
         *,
         special_in_text: Literal["encode", "text", "raise"] = "encode",
     ) -> tuple[Any, Any]:
@@ -183,7 +183,7 @@ class DeviceTokenizer:
             self._take_turn()
             self._encoder.engine.forget_words()
 
-    def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:
         """Return host memory that the device copies to and from directly."""
         return self._backend.pinned(count, dtype)
 

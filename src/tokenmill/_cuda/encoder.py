@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
     from tokenmill._cuda.options import CallOptions
     from tokenmill._cuda.protocols import RowBackend
-    from tokenmill._resolve import Ready
+    from tokenmill._model.resolve import Ready
 
 
 class DeviceEncoder(Protocol):
@@ -67,6 +67,6 @@ class GpuEncoder:
 
 def open_encoder(ready: Ready, device: int = 0) -> DeviceEncoder:
     """Open a device for a tokenizer; DeviceError if that cannot be done."""
-    from tokenmill._cuda.choose import opened  # noqa: PLC0415 -- takes a moment
+    from tokenmill._cuda.choose import opened  # takes a moment
 
     return GpuEncoder(opened(ready, device))

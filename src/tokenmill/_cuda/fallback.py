@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokenmill._calls.options import thread_count
 from tokenmill._cuda.layout import DocumentFlag
 from tokenmill._cuda.reasons import reason_of
 from tokenmill._errors import EncodeError
-from tokenmill._options import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -30,8 +30,8 @@ class GpuTokenBatch:
     def __init__(
         self,
         backend: DeviceBackend,
-        ids: Any,  # noqa: ANN401
-        offsets: Any,  # noqa: ANN401
+        ids: Any,
+        offsets: Any,
         fallbacks: Counter[str],
         made: Mark,
     ) -> None:
@@ -51,7 +51,7 @@ class GpuTokenBatch:
         unsigned = ids.view(np.uint32) if ids.dtype == np.int32 else ids
         return TokenBatch(unsigned, offsets, device=self.device)
 
-    def _to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def _to_host(self, array: Any) -> NDArray[Any]:
         if not self._backend.is_own(array):
             return cast("NDArray[Any]", array)  # output="host"
         with self._backend.using(None):

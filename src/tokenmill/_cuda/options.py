@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._errors import DtypeError, OptionError
+from tokenmill._checks import one_of, whole_number
+from tokenmill._errors import DtypeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +28,10 @@ class DeviceOptions:
     max_memory: int | None = None
 
     def __post_init__(self) -> None:
-        check_number("batch_bytes", self.batch_bytes, 1)
-        check_number("table_bits", self.table_bits, 10, 26)
+        whole_number("batch_bytes", self.batch_bytes)
+        whole_number("table_bits", self.table_bits, least=10, most=26)
         if self.max_memory is not None:
-            check_number("max_memory", self.max_memory, 0)
+            whole_number("max_memory", self.max_memory, least=0)
 
 
 @dataclass(frozen=True)
@@ -46,19 +47,10 @@ class CallOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dtype", dtype_of(self.dtype, DTYPES))
-        if self.output not in OUTPUTS:
-            raise OptionError(f"output: expected one of {OUTPUTS}, got {self.output!r}")
+        one_of("output", self.output, OUTPUTS)
 
 
-def check_number(name: str, number: object, least: int, most: int | None = None) -> None:
-    """Raise OptionError unless `number` is a whole number within the limits."""
-    is_number = isinstance(number, int) and not isinstance(number, bool)
-    if not is_number or number < least or (most is not None and number > most):  # type: ignore[operator]
-        limit = "" if most is None else f" to {most}"
-        raise OptionError(f"{name}: expected a whole number from {least}{limit}, got {number!r}")
-
-
-def dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # noqa: ANN401 -- whatever numpy takes
+def dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # whatever numpy takes
     """Return the name of a number type that is one of the choices."""
     with suppress(TypeError):
         name = str(np.dtype(dtype))
@@ -67,7 +59,7 @@ def dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # noqa: ANN401 -- what
     raise DtypeError(f"dtype: expected one of {', '.join(map(repr, choices))}, got {dtype!r}")
 
 
-def check_out(out: Any, dtype: str) -> None:  # noqa: ANN401
+def check_out(out: Any, dtype: str) -> None:
     """Raise DtypeError unless ids can be written into `out`."""
     if out is None:
         return

@@ -85,7 +85,7 @@ class PartEncoder:
 
     def _encode(
         self, part: TextPart, begin: int, end: int, call: EncodeCall, target: OffsetsTarget
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """Encode one batch, and return its ids."""
         backend = self.engine.backend
         size = int(part.offsets[end] - part.offsets[begin])

@@ -39,26 +39,26 @@ class KernelBackend(Protocol):
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         """Run a kernel with two addresses of structs."""
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         """Return an array of zeros that starts at a multiple of 256 bytes."""
 
-    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any:
         """Copy an array to the device."""
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:
         """Copy an array from the device and wait for it."""
 
-    def address(self, array: Any) -> int:  # noqa: ANN401
+    def address(self, array: Any) -> int:
         """Return the address of an array."""
 
 
 class RowBackend(KernelBackend, Protocol):
     """A device that makes rows."""
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         """Return an array whose content is not defined, aligned like that of `zeros`."""
 
-    def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
+    def using(self, stream: Any) -> AbstractContextManager[Any]:
         """Make the device and a stream the current ones; None keeps the current stream."""
 
 
@@ -74,25 +74,25 @@ class DeviceBackend(RowBackend, Protocol):
     def together(self, works: Sequence[Callable[[], None]]) -> None:
         """Run works that need not wait for each other; what follows waits for all of them."""
 
-    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
         """Return host memory that is copied to and from the device while kernels run."""
 
-    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+    def upload(self, target: Any, values: NDArray[Any]) -> None:
         """Copy from the host; pinned memory must not change until the copy is done."""
 
-    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+    def download(self, target: NDArray[Any], array: Any) -> None:
         """Copy to pinned memory of the host, without waiting for it."""
 
-    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+    def copy(self, target: Any, array: Any) -> None:
         """Copy within the device."""
 
     def is_own(self, array: object) -> bool:
         """Check whether an array is on this device, or can be used there without a copy."""
 
-    def adopt(self, array: Any) -> Any:  # noqa: ANN401
+    def adopt(self, array: Any) -> Any:
         """Return the backend's own kind of array over memory of this device."""
 
-    def has_room(self, array: Any, before: int, after: int) -> bool:  # noqa: ANN401
+    def has_room(self, array: Any, before: int, after: int) -> bool:
         """Check whether that many bytes before and after an array can be read."""
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
@@ -101,8 +101,8 @@ class DeviceBackend(RowBackend, Protocol):
     def mark(self) -> Mark:
         """Mark the end of the work that the current stream has so far."""
 
-    def wait(self, mark: Any) -> None:  # noqa: ANN401
+    def wait(self, mark: Any) -> None:
         """Let the current stream wait for a mark of another one; the host does not wait."""
 
-    def new_stream(self) -> Any:  # noqa: ANN401
+    def new_stream(self) -> Any:
         """Make a stream."""

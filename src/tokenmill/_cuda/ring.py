@@ -58,7 +58,7 @@ class Copier:
 class Sink:
     """Receives ids: memory of the caller, or our own, which grows."""
 
-    def __init__(self, out: NDArray[Any] | None, size: int, dtype: Any) -> None:  # noqa: ANN401
+    def __init__(self, out: NDArray[Any] | None, size: int, dtype: Any) -> None:
         self.is_own = out is None
         self.memory = np.empty(size, dtype) if out is None else out
         self.used = 0

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from tokenmill._cuda.protocols import RowBackend
     from tokenmill._pack import Packer
-    from tokenmill._rows import Pieces
+    from tokenmill._pack.rows import Pieces
 
 
 class DeviceRowPacker:
@@ -94,7 +94,7 @@ class DeviceRowPacker:
         """Tokens that are in no row."""
         return self._plan.dropped
 
-    def add(self, ids: Any, offsets: Any) -> DeviceRows | None:  # noqa: ANN401 -- arrays on the device
+    def add(self, ids: Any, offsets: Any) -> DeviceRows | None:  # arrays on the device
         """Add a batch: document `i` is `ids[offsets[i]:offsets[i + 1]]`."""
         check_ids(ids)
         bounds = host_offsets(self._backend, offsets)

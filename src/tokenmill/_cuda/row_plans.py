@@ -12,7 +12,7 @@ import numpy as np
 
 from tokenmill._cuda.rows import NO_DOCUMENTS
 from tokenmill._pack import concat_rows, concat_shape
-from tokenmill._rows import Pieces
+from tokenmill._pack.rows import Pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

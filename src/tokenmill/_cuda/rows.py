@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._cuda.protocols import RowBackend
-    from tokenmill._rows import Pieces
+    from tokenmill._pack.rows import Pieces
 
 COLUMNS = (
     "input_ids", "labels", "position_ids", "segment_ids", "attention_mask", "cu_seqlens",
@@ -145,7 +145,7 @@ class DeviceRows:
     def __len__(self) -> int:
         return self.pieces.rows
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 -- an array of the device
+    def __getitem__(self, name: str) -> Any:  # an array of the device
         return self.columns[name]
 
     @property
@@ -267,13 +267,13 @@ def _launch(
     )
 
 
-def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:  # noqa: ANN401
+def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:
     """Return offsets of documents on the host: lengths decide which row a token goes to."""
     is_here = type(offsets) in (np.ndarray, list)  # a device may have its own subclass
     return np.asarray(offsets if is_here else backend.to_host(offsets), np.int64)
 
 
-def check_ids(ids: Any) -> None:  # noqa: ANN401 -- an array of the device
+def check_ids(ids: Any) -> None:  # an array of the device
     """Refuse ids that do not have four bytes."""
     if str(ids.dtype) not in ("int32", "uint32"):
         raise OptionError(f"expected int32 or uint32, got {ids.dtype}", where="ids")

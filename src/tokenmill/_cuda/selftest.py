@@ -25,7 +25,7 @@ def sample_texts(facts: Mapping[str, Any]) -> list[str]:
     data, offsets = facts["token_bytes"].tobytes(), facts["token_offsets"].astype(np.int64)
     size, pieces = 0, []
     while size < SIZE:
-        if random.random() < 0.5 or len(offsets) < 2:  # noqa: PLR2004
+        if random.random() < 0.5 or len(offsets) <= 1:  # noqa: PLR2004
             piece = _EDGES[random.integers(len(_EDGES))]
         else:
             token = random.integers(len(offsets) - 1)

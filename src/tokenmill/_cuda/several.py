@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
 from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.texts import slice_of
 from tokenmill._errors import OptionError
@@ -63,7 +63,7 @@ class DeviceTokenizers:
             raise OptionError("devices: expected at least one, got none")
         self.encoders = tuple(encoders)
 
-    def encode_batch(self, texts: Any, **options: Any) -> GpuTokenBatches:  # noqa: ANN401
+    def encode_batch(self, texts: Any, **options: Any) -> GpuTokenBatches:
         """Return the ids of many texts; the options are those of `GpuTokenizer.encode_batch`.
 
         Texts are on the host. Each device gets about the same number of bytes of neighbouring

@@ -85,6 +85,6 @@ class Slot:
         self.loaded = (0, 0)  # its bytes and documents
         self.done: Mark | None = None
 
-    def ids_of(self, job: BatchJob) -> Any:  # noqa: ANN401
+    def ids_of(self, job: BatchJob) -> Any:
         """Return the memory of the ids, as wide as the job makes them."""
         return self.ids.view(np.uint16) if job.is_half else self.ids

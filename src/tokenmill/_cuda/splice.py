@@ -68,7 +68,7 @@ def splice_batch(
     special: SpecialIds,
     target: OffsetsTarget,
     job: BatchJob,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Return the ids of a batch in an array of their own.
 
     Where the CPU encoded documents, the offsets are written again: the launches of the batch did
@@ -117,7 +117,7 @@ def _origins(
     return {"out_begin": begins, "origin": origin, "cpu_ids": replaced.ids}
 
 
-def _launch(backend: DeviceBackend, name: str, items: int, per_block: int, struct: Any) -> None:  # noqa: ANN401
+def _launch(backend: DeviceBackend, name: str, items: int, per_block: int, struct: Any) -> None:
     blocks = min(-(-items // per_block), _MOST_BLOCKS)
     backend.launch(name, blocks, _THREADS, 0, backend.address(struct))
 

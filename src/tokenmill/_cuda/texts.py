@@ -86,7 +86,7 @@ def slice_of(part: TextPart, begin: int, end: int, first: int) -> TextPart:
     )
 
 
-def parts_of(texts: Any, backend: DeviceBackend) -> list[TextPart]:  # noqa: ANN401
+def parts_of(texts: Any, backend: DeviceBackend) -> list[TextPart]:
     """Bring texts into parts, without a copy where they lie back to back already."""
     if isinstance(texts, FlatTexts):
         return [_of_flat(texts, backend)]
@@ -110,7 +110,7 @@ def _of_flat(texts: FlatTexts, backend: DeviceBackend) -> TextPart:
     return TextPart(0, data, _offsets_of(offsets, data.size), on_device)
 
 
-def _bytes_of(data: Any) -> NDArray[np.uint8]:  # noqa: ANN401
+def _bytes_of(data: Any) -> NDArray[np.uint8]:
     """Return host memory as bytes; an array of wider items is refused."""
     try:
         view = memoryview(data)
@@ -122,7 +122,7 @@ def _bytes_of(data: Any) -> NDArray[np.uint8]:  # noqa: ANN401
     return np.frombuffer(view, np.uint8)
 
 
-def _offsets_of(offsets: Any, size: int) -> NDArray[np.int64]:  # noqa: ANN401
+def _offsets_of(offsets: Any, size: int) -> NDArray[np.int64]:
     """Return checked offsets of documents in `size` bytes."""
     found = np.asarray(offsets)
     if found.ndim != 1 or not found.size or found.dtype.kind not in "iu":
@@ -155,8 +155,8 @@ def _of_sequence(texts: Sequence[object]) -> TextPart:
     return TextPart(0, np.frombuffer(data, np.uint8), offsets, originals=originals)
 
 
-def _of_arrow(texts: Any) -> list[TextPart]:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415 -- import tokenmill stays light
+def _of_arrow(texts: Any) -> list[TextPart]:
+    import pyarrow as pa  # import tokenmill stays light
 
     is_array = hasattr(texts, "__arrow_c_array__")
     parts, first = [], 0
@@ -169,7 +169,7 @@ def _of_arrow(texts: Any) -> list[TextPart]:  # noqa: ANN401
     return parts
 
 
-def _of_chunk(pa: Any, chunk: Any, first: int) -> TextPart:  # noqa: ANN401
+def _of_chunk(pa: Any, chunk: Any, first: int) -> TextPart:
     wide = {pa.large_string(), pa.large_binary()}
     narrow = {pa.string(), pa.binary()}
     if chunk.null_count:

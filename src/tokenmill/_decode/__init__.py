@@ -18,7 +18,7 @@ from tokenmill._decode.library import LibraryDecoder
 from tokenmill._decode.pieces import PieceDecoder
 from tokenmill._decode.stream import DecodeStream, DecodeStreams, Stream
 from tokenmill._decode.text import TextDecoder
-from tokenmill._reference import ReferenceModel
+from tokenmill._reference.model import ReferenceModel
 from tokenmill._spec import DecoderStep, OpaqueModel, SentencePieceDecoder, TokenizerSpec
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._resolve import Ready
+    from tokenmill._model.resolve import Ready
 
 __all__ = [
     "BytesDecoder",

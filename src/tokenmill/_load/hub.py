@@ -24,7 +24,7 @@ def is_repository_name(source: str) -> bool:
 def fetch_from_hub(repository: str) -> Path:
     """Return the tokenizer file of a repository, from the local cache or else downloaded."""
     try:
-        from huggingface_hub import errors  # noqa: PLC0415
+        from huggingface_hub import errors
     except ImportError as error:
         problem = f"is not installed, but {repository!r} is neither a file nor a directory"
         hint = "pip install tokenmill[hf], or give the path of a tokenizer.json"
@@ -52,14 +52,14 @@ def fetch_from_hub(repository: str) -> Path:
 
 
 def _cached(repository: str, names: tuple[str, ...]) -> Path | None:
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub
 
     found = (huggingface_hub.try_to_load_from_cache(repository, name) for name in names)
     return next((Path(path) for path in found if isinstance(path, str)), None)
 
 
 def _download(repository: str, name: str) -> Path:
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub
 
     offline = _why_not_asked() is not None
     return Path(huggingface_hub.hf_hub_download(repository, name, local_files_only=offline))
@@ -67,11 +67,11 @@ def _download(repository: str, name: str) -> Path:
 
 def _why_not_asked() -> str | None:
     """Say why the hub cannot be asked: without a network, its library tries for half a minute."""
-    import socket  # noqa: PLC0415 -- only where a name is looked up
-    from urllib.parse import urlsplit  # noqa: PLC0415
-    from urllib.request import getproxies  # noqa: PLC0415
+    import socket  # only where a name is looked up
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
 
-    from huggingface_hub import constants  # noqa: PLC0415
+    from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
@@ -86,7 +86,7 @@ def _why_not_asked() -> str | None:
 
 def _fetch_companions(repository: str, path: Path) -> None:
     """Fetch what lies beside a vocabulary; a repository need not have any of it."""
-    from huggingface_hub import errors  # noqa: PLC0415
+    from huggingface_hub import errors
 
     for file in companions(path):
         with suppress(errors.EntryNotFoundError):
@@ -105,7 +105,7 @@ def _unreachable(repository: str, error: Exception) -> SourceNotFound:
 def fetch_beside(repository: str, names: tuple[str, ...]) -> Path | None:
     """Fetch what a repository has of these files; return the folder that they lie in, or None."""
     try:
-        from huggingface_hub import errors  # noqa: PLC0415
+        from huggingface_hub import errors
     except ImportError:
         return None
     folder = None

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
 
-def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:  # noqa: ANN401
+def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:
     """Read a tokenizers.Tokenizer, a fast tokenizer of transformers, or a tiktoken.Encoding.
 
     `written`: what the first of them writes, where that is known; it takes its time.
@@ -31,7 +31,7 @@ def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:  # 
     raise LoadError(problem, hint=hint)
 
 
-def _read_encoding(encoding: Any) -> TokenizerSpec:  # noqa: ANN401
+def _read_encoding(encoding: Any) -> TokenizerSpec:
     return spec_from_ranks(
         encoding.name,
         encoding._pat_str,  # noqa: SLF001
@@ -41,7 +41,7 @@ def _read_encoding(encoding: Any) -> TokenizerSpec:  # noqa: ANN401
 
 
 def _read_tokenizer(
-    tokenizer: Any,  # noqa: ANN401
+    tokenizer: Any,
     name: str,
     written: bytes | None = None,
 ) -> TokenizerSpec:

@@ -17,7 +17,7 @@ _B = TemplatePart("B", type_id=1, overflow_type_id=1)
 
 
 @dataclass(frozen=True)
-class Frame:
+class PostProcessor:
     """What becomes of a text, and of two; see the fields of the same names of TokenizerSpec.
 
     `reasons`: why `prefix_ids` and `suffix_ids` do not say it.
@@ -40,7 +40,7 @@ class _Processor:
     reason: str = ""
 
 
-def read_post_processor(section: object) -> Frame:
+def read_post_processor(section: object) -> PostProcessor:
     """Read the section, which may be null."""
     processors = [] if section is None else _processors(section, "post_processor")
     trims = tuple(trim for processor in processors for trim in processor.trim_offsets)
@@ -50,16 +50,16 @@ def read_post_processor(section: object) -> Frame:
         # The library then frames each of the parts that the processor before it has made.
         reasons = (*reasons, "more than one post-processor that adds tokens")
     if reasons:
-        return Frame(None, None, trim_offsets=trims, reasons=reasons)
-    return _frame(*framing[0], trims) if framing else Frame(trim_offsets=trims)
+        return PostProcessor(None, None, trim_offsets=trims, reasons=reasons)
+    return _frame(*framing[0], trims) if framing else PostProcessor(trim_offsets=trims)
 
 
-def _frame(single: Parts, pair: Parts, trims: tuple[bool, ...]) -> Frame:
+def _frame(single: Parts, pair: Parts, trims: tuple[bool, ...]) -> PostProcessor:
     places = [index for index, part in enumerate(single) if part.text]
     if [single[place].text for place in places] != ["A"]:
         reason = f"a post-processor template with the text {len(places)} times"
-        return Frame(None, None, trim_offsets=trims, reasons=(reason,))
-    return Frame(
+        return PostProcessor(None, None, trim_offsets=trims, reasons=(reason,))
+    return PostProcessor(
         single, pair, _ids(single[: places[0]]), _ids(single[places[0] + 1 :]), trim_offsets=trims
     )
 

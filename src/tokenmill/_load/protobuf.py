@@ -18,7 +18,7 @@ _LARGEST_TAG = 0xFFFF_FFFF
 _DAMAGED = "the file is damaged or incomplete, fetch it again"
 
 
-class Field(NamedTuple):
+class WireField(NamedTuple):
     """A field of a message.
 
     `value`: the number of a varint, the bits of a fixed-width number.
@@ -32,7 +32,7 @@ class Field(NamedTuple):
     end: int
 
 
-def read_fields(data: bytes, start: int, end: int) -> list[Field]:
+def read_fields(data: bytes, start: int, end: int) -> list[WireField]:
     """List the fields of the message in ``data[start:end]``; groups are checked and left out."""
     fields = []
     at = start
@@ -43,13 +43,13 @@ def read_fields(data: bytes, start: int, end: int) -> list[Field]:
         wire = tag & 7
         if wire == BYTES:
             at, stop = _read_extent(data, at, end, field_start)
-            fields.append(Field(tag >> 3, wire, 0, at, stop))
+            fields.append(WireField(tag >> 3, wire, 0, at, stop))
             at = stop
         elif wire == _GROUP:
             at = _skip_group(data, at, end, tag >> 3)
         else:
             value, at = _read_number(data, at, end, tag)
-            fields.append(Field(tag >> 3, wire, value, field_start, at))
+            fields.append(WireField(tag >> 3, wire, value, field_start, at))
     return fields
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tokenmill._errors import LoadError
 from tokenmill._load.fields import shown
-from tokenmill._load.protobuf import BYTES, FIXED32, VARINT, Field, damaged, read_fields
+from tokenmill._load.protobuf import BYTES, FIXED32, VARINT, WireField, damaged, read_fields
 
 # Types of pieces.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
@@ -27,7 +27,7 @@ _FLOAT = struct.Struct("<f")
 
 
 @dataclass
-class ModelFile:
+class SentencePieceFile:
     """What a file says; the defaults are those of the format.
 
     `offsets[id]` is where the piece stands in the file. A charsmap is empty where there is none.
@@ -57,9 +57,9 @@ def is_sentencepiece(data: bytes) -> bool:
     return data[after : after + 1] == b"\n"
 
 
-def read_model_file(data: bytes) -> ModelFile:
+def read_model_file(data: bytes) -> SentencePieceFile:
     """Read and check a whole file; LoadError with the byte where it is wrong."""
-    model = ModelFile()
+    model = SentencePieceFile()
     for item in read_fields(data, 0, len(data)):
         if item.wire != BYTES:
             continue
@@ -73,7 +73,7 @@ def read_model_file(data: bytes) -> ModelFile:
     return model
 
 
-def _read_piece(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_piece(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     start, end = item.start, item.end
     model.offsets.append(start)
     score_at = _plain_score_at(data, start, end)
@@ -97,7 +97,7 @@ def _plain_score_at(data: bytes, start: int, end: int) -> int:
     return at if NORMAL <= data[end - 1] <= BYTE else 0
 
 
-def _read_any_piece(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_any_piece(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     piece, score, kind = b"", 0.0, NORMAL
     for part in read_fields(data, item.start, item.end):
         if (part.number, part.wire) == (1, BYTES):
@@ -112,7 +112,7 @@ def _read_any_piece(data: bytes, item: Field, model: ModelFile) -> None:
     model.types.append(kind)
 
 
-def _read_trainer(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_trainer(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     for part in read_fields(data, item.start, item.end):
         if (part.number, part.wire) == (3, VARINT) and UNIGRAM <= part.value <= CHAR:
             model.model_type = part.value
@@ -124,7 +124,7 @@ def _read_trainer(data: bytes, item: Field, model: ModelFile) -> None:
             model.unk_surface = data[part.start : part.end]
 
 
-def _read_normalizer(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_normalizer(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     for part in read_fields(data, item.start, item.end):
         content = data[part.start : part.end]
         if item.number != 3:  # noqa: PLR2004 -- the denormalizer
@@ -140,7 +140,7 @@ def _read_normalizer(data: bytes, item: Field, model: ModelFile) -> None:
             model.escape_whitespaces = part.value != 0
 
 
-def _check(model: ModelFile) -> None:
+def _check(model: SentencePieceFile) -> None:
     if len(model.pieces) > _MOST_PIECES:
         raise LoadError(f"expected at most {_MOST_PIECES} pieces, got {len(model.pieces)}")
     for index, piece in enumerate(model.pieces):
@@ -157,7 +157,7 @@ def _check(model: ModelFile) -> None:
     _check_text(model)
 
 
-def _check_twins(model: ModelFile) -> None:
+def _check_twins(model: SentencePieceFile) -> None:
     """Refuse a piece that is there twice; most models tell those in texts from the reserved."""
     seen = set()
     for index, piece in enumerate(model.pieces):
@@ -167,7 +167,7 @@ def _check_twins(model: ModelFile) -> None:
         seen.add((piece, in_text))
 
 
-def _check_bytes(model: ModelFile) -> None:
+def _check_bytes(model: SentencePieceFile) -> None:
     found = set()
     for index, kind in enumerate(model.types):
         if kind != BYTE:
@@ -182,7 +182,7 @@ def _check_bytes(model: ModelFile) -> None:
         raise LoadError(f"expected a piece for each of the 256 bytes, got {len(found)}")
 
 
-def _check_scores(model: ModelFile) -> None:
+def _check_scores(model: SentencePieceFile) -> None:
     if not any(kind in FROM_TEXT for kind in model.types):
         raise LoadError("expected pieces that a text can hold, got none")
     for index, score in enumerate(model.scores):
@@ -190,7 +190,7 @@ def _check_scores(model: ModelFile) -> None:
             raise damaged(f"expected a score, got {score}", model.offsets[index])
 
 
-def _check_text(model: ModelFile) -> None:
+def _check_text(model: SentencePieceFile) -> None:
     for index, piece in enumerate(model.pieces):
         try:
             piece.decode()
