@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace tokenmill {
 
 enum class ByteClass : std::uint32_t {
@@ -69,7 +71,7 @@ struct InsideCuts {
     // 1 where the characters before and at `at` must stay together, else 0.
     [[nodiscard]] std::uint64_t joined(const std::uint8_t* at) const noexcept {
         const std::uint8_t* left = at - 1;
-        while ((*left & 0xC0) == 0x80) {
+        while (is_continuation(*left)) {
             --left;
         }
         return together[*left][*at >> 6] >> (*at & 63) & 1;

@@ -25,7 +25,7 @@ const std::uint8_t* stretch_end(const Memo& memo, const std::uint8_t* at, const 
         if (n_seen > n_calm) {
             return behind_first;
         }
-        at += unicode::size_of(*at);
+        at += char_size(*at);
         behind_first = n_seen <= 1 ? at : behind_first;
     }
     return end;
@@ -33,7 +33,7 @@ const std::uint8_t* stretch_end(const Memo& memo, const std::uint8_t* at, const 
 
 // Whether the first or the second character is slow.
 bool begins_slow(const Memo& memo, Bytes text) {
-    const std::uint8_t* const second = text.data() + unicode::size_of(text[0]);
+    const std::uint8_t* const second = text.data() + char_size(text[0]);
     return entry_at(memo, text.data()).is_slow != 0 ||
            (second != text.data() + text.size() && entry_at(memo, second).is_slow != 0);
 }
@@ -110,7 +110,7 @@ private:
     // Characters that are not ASCII, up to one that is, or is slow, or reaches beyond `stop`.
     const std::uint8_t* write_wide(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
         while (at < stop && *at >= 0x80) {
-            if ((*at & 0xF0) == 0xE0) {
+            if (is_lead3(*at)) {
                 const char32_t point = (*at & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
                 if (memo_.is_same(point)) {
                     tip.write_three(at);
@@ -143,7 +143,7 @@ private:
                 break;
             }
             tip.write_entry(entry, at);
-            at += unicode::size_of(*at);
+            at += char_size(*at);
         }
         return at;
     }
@@ -154,7 +154,7 @@ private:
         const int n_calm = Output::kAligned && memo_.may_lag() ? 2 : 1;
         const std::uint8_t* begin = at;
         for (int count = 0; count < n_calm && begin != floor_; ++count) {
-            begin = unicode::previous_character(begin);
+            begin = previous_char(begin);
             output_.unwrite(entry_at(memo_, begin).size);
         }
         floor_ = stretch_end(memo_, at, end_, n_calm);
@@ -192,7 +192,7 @@ bool keeps_text(const Memo& memo, Bytes text) {
             if (entry.is_same == 0 || entry.is_slow != 0) {
                 return false;
             }
-            at += unicode::size_of(*at);
+            at += char_size(*at);
         } while (at != end && *at >= 0x80);
     }
     return true;

@@ -33,7 +33,7 @@ bool stays_apart(const std::uint8_t* begin, const std::uint8_t* at) noexcept {
         if (steps == kMaxMarks) {
             return false;
         }
-        at = unicode::previous_character(at);
+        at = previous_char(at);
         const char32_t before = unicode::read_character(at).point;
         const unicode::Flags flags = unicode::flags_of(before);
         if ((flags & unicode::kCombines) == 0) {
@@ -49,7 +49,7 @@ bool keeps_order(const std::uint8_t* begin, const std::uint8_t* at) noexcept {
     if (at == begin || own == 0) {
         return true;
     }
-    const std::uint8_t* const before = unicode::previous_character(at);
+    const std::uint8_t* const before = previous_char(at);
     return unicode::combining_class(unicode::read_character(before).point) <= own;
 }
 
@@ -87,7 +87,7 @@ bool keeps_ends(const Step& step, Bytes text) noexcept {
     if (text.empty()) {
         return true;
     }
-    const std::uint8_t* const last = unicode::previous_character(text.data() + text.size());
+    const std::uint8_t* const last = previous_char(text.data() + text.size());
     const bool strips_left =
         step.left && unicode::is_white_space(unicode::read_character(text.data()).point);
     const bool strips_right =

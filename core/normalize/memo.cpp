@@ -12,14 +12,10 @@ namespace {
 
 using Buffer = std::vector<std::uint8_t>;
 
-bool is_surrogate(char32_t point) noexcept {
-    return point >= 0xD800 && point < 0xE000;
-}
-
 // Whether a neighbour can have a say in what the step makes of `text`. A form looks only at what
 // stands before; a cluster may go on at both ends.
 bool depends_on_neighbours(const Step& step, const Buffer& text) {
-    const std::uint8_t* const last = unicode::previous_character(text.data() + text.size());
+    const std::uint8_t* const last = previous_char(text.data() + text.size());
     return joins(step, unicode::read_character(text.data()).point) ||
            (step.kind == Kind::CharsMap && joins(step, unicode::read_character(last).point));
 }
@@ -66,8 +62,7 @@ void Memo::note_bits(std::size_t page, const Page& made) const {
     for (std::size_t index = 0; index < made.size(); ++index) {
         const Entry& entry = made[index];
         std::uint8_t bytes[4];
-        const std::uint32_t size =
-            unicode::write_character(static_cast<char32_t>(page << 6 | index), bytes);
+        const std::uint32_t size = encode_char(static_cast<char32_t>(page << 6 | index), bytes);
         const bool is_spaced = entry.is_slow == 0 && entry.size == size + 2 &&
                                entry.bytes[0] == ' ' && entry.bytes[size + 1] == ' ' &&
                                std::equal(bytes, bytes + size, entry.bytes + 1);
@@ -85,7 +80,7 @@ Entry Memo::make_entry(char32_t point) const {
         return slow;
     }
     std::uint8_t bytes[4];
-    const Bytes original(bytes, unicode::write_character(point, bytes));
+    const Bytes original(bytes, encode_char(point, bytes));
     Buffer text(original.begin(), original.end());
     Buffer next;
     // What vanishes lets its neighbours meet, which matters if a later step looks at neighbours.

@@ -106,7 +106,7 @@ public:
                 return spans[at - text];
             }
             const auto begin = static_cast<std::uint32_t>(at - text);
-            return {begin, begin + unicode::size_of(*at)};
+            return {begin, begin + char_size(*at)};
         }
 
         void write_block(const BlockReader& block, std::size_t size, const std::uint8_t* at) {
@@ -181,7 +181,7 @@ public:
         current_.text.assign(stretch.begin(), stretch.end());
         current_.spans.clear();
         for (std::size_t at = 0; at < stretch.size();) {
-            const std::size_t size = unicode::size_of(stretch[at]);
+            const std::size_t size = char_size(stretch[at]);
             current_.spans.insert(current_.spans.end(), size, here.span_at(stretch.data() + at));
             at += size;
         }

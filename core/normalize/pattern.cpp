@@ -122,8 +122,8 @@ void Pattern::find_starts() {
         }
         std::uint8_t first[4];
         std::uint8_t last[4];
-        (void)unicode::write_character(firsts_[index], first);
-        (void)unicode::write_character(end - 1, last);
+        (void)encode_char(firsts_[index], first);
+        (void)encode_char(end - 1, last);
         std::fill(may_start_.begin() + first[0], may_start_.begin() + last[0] + 1, true);
     }
 }
@@ -179,7 +179,7 @@ ByteRange Pattern::find(Bytes text, std::size_t from) const noexcept {
         return {};
     }
     const std::uint8_t* const end = begin + text.size();
-    for (std::size_t at = from; at < text.size(); at += unicode::size_of(text[at])) {
+    for (std::size_t at = from; at < text.size(); at += char_size(text[at])) {
         if (has_pair_) {
             at = static_cast<std::size_t>(find_two(begin + at, end, pair_) - begin);
             if (at == text.size()) {

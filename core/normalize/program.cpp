@@ -37,9 +37,9 @@ public:
 
     std::vector<std::uint8_t> text() {
         const Bytes content = table();
-        const std::size_t valid = unicode::valid_prefix(content);
-        if (valid != content.size()) {
-            fail("a literal is not UTF-8", at_ - content.size() + valid);
+        const unicode::Fault fault = unicode::find_fault(content);
+        if (fault.size != 0) {
+            fail("a literal is not UTF-8", at_ - content.size() + fault.offset);
         }
         return {content.begin(), content.end()};
     }

@@ -23,7 +23,7 @@ namespace tokenmill::normalize {
                                                        unicode::Flags mask) noexcept {
     const std::uint8_t* at = suspect;
     while (at != done) {
-        at = unicode::previous_character(at);
+        at = previous_char(at);
         if ((unicode::flags_of(unicode::read_character(at).point) & mask) == 0) {
             break;
         }
@@ -158,7 +158,7 @@ void strip_ends(const Step& step, Bytes text, Sink& sink) {
         begin += first.size;
     }
     while (step.right && begin != end) {
-        const std::uint8_t* const last = unicode::previous_character(end);
+        const std::uint8_t* const last = previous_char(end);
         if (!unicode::is_white_space(unicode::read_character(last).point)) {
             break;
         }
@@ -202,7 +202,7 @@ void prepend(const Step& step, Bytes text, Sink& sink) {
         return;
     }
     // The reference inserts the first character again, behind what it takes the place of.
-    const Bytes first(text.data(), unicode::size_of(text[0]));
+    const Bytes first(text.data(), char_size(text[0]));
     sink.write(step.to, text.data());
     sink.write(first, step.to.empty() ? nullptr : text.data());
     sink.copy(text.data() + first.size(), text.data() + text.size());
@@ -239,8 +239,7 @@ void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
     std::vector<Change> changes;
     const auto write = [&changes, &sink](Bytes content, Bytes key) {
         if constexpr (Sink::kAligned) {
-            const auto n_old = std::count_if(
-                key.begin(), key.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
+            const auto n_old = count_chars(key.data(), key.size());
             note_replacement(content, static_cast<int>(n_old), changes);
         } else {
             sink.write(content, key.data());
@@ -256,7 +255,7 @@ void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
             at = stop;
         }
         while (at != stop) {
-            const Bytes one(at, unicode::size_of(*at));
+            const Bytes one(at, char_size(*at));
             write(map.find(one).value_or(one), one);
             at += one.size();
         }

@@ -26,7 +26,7 @@ void align_with_itself(Bytes text, Spans& spans) {
         if (at == text.size()) {
             return;
         }
-        const std::size_t end = at + unicode::size_of(text[at]);
+        const std::size_t end = at + char_size(text[at]);
         std::fill(spans.begin() + static_cast<std::ptrdiff_t>(at),
                   spans.begin() + static_cast<std::ptrdiff_t>(end), span_of(at, end));
         at = end;

@@ -69,7 +69,7 @@ inline constexpr std::ptrdiff_t kCleanBlock = 16;
             }
         }
     }
-    while (at != begin && at != end && (*at & 0xC0) == 0x80) {
+    while (at != begin && at != end && is_continuation(*at)) {
         --at;
     }
     return at;
@@ -100,24 +100,23 @@ struct Context {
 [[nodiscard]] inline const std::uint8_t* next_suspect_of(Context& context, const std::uint8_t* at,
                                                          const std::uint8_t* stop,
                                                          const std::uint8_t* end) noexcept {
-    const auto low = [&at](int index) { return static_cast<char32_t>(at[index] & 0x3F); };
     while (at < stop) {
         const std::uint8_t lead = *at;
         if (lead < 0x80) {
             at = skip_ascii(at, end);
             context.taken = unicode::kMaybe;
         } else if (lead < 0xE0) {
-            if (context.is_suspect((lead & 0x1FU) << 6 | low(1))) {
+            if (context.is_suspect(decode2(at))) {
                 return at;
             }
             at += 2;
         } else if (lead < 0xF0) {
-            if (context.is_suspect((lead & 0x0FU) << 12 | low(1) << 6 | low(2))) {
+            if (context.is_suspect(decode3(at))) {
                 return at;
             }
             at += 3;
         } else {
-            if (context.is_suspect((lead & 0x07U) << 18 | low(1) << 12 | low(2) << 6 | low(3))) {
+            if (context.is_suspect(decode4(at))) {
                 return at;
             }
             at += 4;

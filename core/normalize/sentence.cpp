@@ -49,7 +49,7 @@ public:
     }
     void copy(const std::uint8_t* begin, const std::uint8_t* end) {
         while (begin != end) {
-            const std::uint32_t size = unicode::size_of(*begin);
+            const std::uint32_t size = char_size(*begin);
             write({begin, size}, begin);
             begin += size;
         }
@@ -116,12 +116,11 @@ Sentence::Sentence(std::uint8_t flags, Bytes map, std::vector<std::vector<std::u
 }
 
 Sentence::Plain Sentence::plain_of(std::uint32_t code) const noexcept {
-    const bool is_surrogate = code >= 0xD800 && code < 0xE000;
-    if (is_surrogate || (code == kMarkerCode && has(kSpells))) {
+    if (is_surrogate(code) || (code == kMarkerCode && has(kSpells))) {
         return Plain::Never;
     }
     std::uint8_t bytes[5] = {};
-    const std::uint32_t size = unicode::write_character(code, bytes);
+    const std::uint32_t size = encode_char(code, bytes);
     if (begins_kept_[bytes[0]]) {
         return Plain::Never;
     }
@@ -172,7 +171,7 @@ Sentence::Outcome Sentence::outcome_at(const std::uint8_t* at, const std::uint8_
             return {found.size, found.value};
         }
     }
-    const std::size_t size = std::min<std::size_t>(unicode::size_of(*at), rest);
+    const std::size_t size = std::min<std::size_t>(char_size(*at), rest);
     return {size, {at, size}};
 }
 

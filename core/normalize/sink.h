@@ -28,7 +28,7 @@ struct TextSink {
 
     void put(char32_t point, const std::uint8_t* /*origin*/) {
         std::uint8_t bytes[4];
-        const std::uint32_t size = unicode::write_character(point, bytes);
+        const std::uint32_t size = encode_char(point, bytes);
         out.insert(out.end(), bytes, bytes + size);
     }
 };
@@ -53,7 +53,7 @@ struct AlignedSink {
 
     void put(char32_t point, const std::uint8_t* origin) {
         std::uint8_t bytes[4];
-        const std::uint32_t size = unicode::write_character(point, bytes);
+        const std::uint32_t size = encode_char(point, bytes);
         write({bytes, size}, origin);
     }
 };
@@ -71,7 +71,7 @@ public:
         }
         const std::uint8_t* const origin = at_ == end_ && at_ != begin_ ? at_ - 1 : at_;
         for (int count = change; count <= 0 && at_ != end_; ++count) {
-            at_ += unicode::size_of(*at_);
+            at_ += char_size(*at_);
         }
         return origin;
     }

@@ -99,7 +99,7 @@ private:
 
     // White space up to its end, or else one byte; a block may have ended within a character.
     const std::uint8_t* write_suspect(const std::uint8_t* at, Tip& tip) {
-        const bool is_first_byte = (*at & 0xC0) != 0x80;
+        const bool is_first_byte = !is_continuation(*at);
         if (is_first_byte && unicode::is_white_space(unicode::read_character(at).point)) {
             is_inside_ = false;
             return skip_white(at, end_);

@@ -102,7 +102,7 @@ bool is_local(const Step& step) noexcept {
         case Kind::Sentence:
             return false;
         case Kind::Replace:
-            return unicode::size_of(step.from[0]) == step.from.size();
+            return char_size(step.from[0]) == step.from.size();
         default:
             return true;
     }

@@ -48,7 +48,7 @@ inline const std::uint8_t* write_escape(const std::uint8_t* at, const std::uint8
             code = 0xFFFD;
         }
     }
-    out += unicode::append_code(code, out);
+    out += encode_char(code, out);
     return at + size;
 }
 

@@ -227,7 +227,7 @@ bool AddedView::is_alone(Bytes text, std::size_t begin, std::size_t end) const n
     if (before > 0) {
         do {
             --before;
-        } while (before > 0 && (text[before] & 0xC0) == 0x80);
+        } while (before > 0 && is_continuation(text[before]));
     }
     return (begin == 0 || !is_word(before)) && (end == text.size() || !is_word(end));
 }
@@ -235,7 +235,7 @@ bool AddedView::is_alone(Bytes text, std::size_t begin, std::size_t end) const n
 std::size_t AddedView::strip_left(Bytes text, std::size_t begin, std::size_t limit) const noexcept {
     while (begin > limit) {
         std::size_t before = begin - 1;
-        while (before > limit && (text[before] & 0xC0) == 0x80) {
+        while (before > limit && is_continuation(text[before])) {
             --before;
         }
         const TmU32 size = char_size(text[before]);

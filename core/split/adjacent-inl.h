@@ -25,7 +25,7 @@ TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMa
 // A wide character of another class than Wide: white space, punctuation, or an ideograph.
 inline void sort_char(const split::SplitView& split, const Block& block, unsigned i, unsigned size,
                       NeighbourMasks& masks) noexcept {
-    const std::uint32_t found = split.rule_classes.of(split::decode_char(block.bytes + i, size));
+    const std::uint32_t found = split.rule_classes.of(decode_char(block.bytes + i, size));
     const std::uint64_t mask = low_bits(size) << i;
     mask_of(masks, ByteClass::Wide) &= ~mask;
     masks.of[found] |= mask;
@@ -46,7 +46,7 @@ inline void sort_wide(const split::SplitView& split, const Block& block, std::ui
     }
     for (; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        sort_char(split, block, i, split::char_size(block.bytes[i]), masks);
+        sort_char(split, block, i, char_size(block.bytes[i]), masks);
     }
 }
 

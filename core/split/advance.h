@@ -2,27 +2,10 @@
 // Every faster scanner must agree with it, and falls back to it where its algebra ends.
 #pragma once
 
-#include "base/device.h"
+#include "base/utf8.h"
+#include "split/facts.h"
 
 namespace tokenmill::split {
-
-// Length in bytes of the character that starts with `lead`, in well-formed UTF-8.
-TOKENMILL_HD TmU32 char_size(TmU8 lead) {
-    return lead < 0x80 ? 1U : lead < 0xE0 ? 2U : lead < 0xF0 ? 3U : 4U;
-}
-
-TOKENMILL_HD TmU32 decode_char(const TmU8* at, TmU32 size) {
-    switch (size) {
-        case 1:
-            return at[0];
-        case 2:
-            return (at[0] & 31U) << 6 | (at[1] & 63U);
-        case 3:
-            return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
-        default:
-            return (at[0] & 7U) << 18 | (at[1] & 63U) << 12 | (at[2] & 63U) << 6 | (at[3] & 63U);
-    }
-}
 
 // A byte for every code point: flat for the basic plane, in pages of 256 above it.
 struct ClassTable {
@@ -50,11 +33,6 @@ constexpr TmU32 kFactBeforeOther = kFactUnusual;  // before one
 constexpr TmU32 kFactBeforeChar3 = 1U << kFactLeftShift;
 constexpr TmU32 kFactBehindChar3 = 1U << kFactRightShift;
 
-constexpr TmU16 kMatchHere = 0x8000;  // on a transition: a match ends before this character
-constexpr TmU16 kStateMask = 0x7FFF;
-constexpr TmU16 kDead = 0;
-constexpr TmU16 kStart = 1;
-
 struct Stage {
     ClassTable classes;
     const TmU16* next;  // [state << shift | class]; class n_classes is the end of the text
@@ -74,7 +52,7 @@ TOKENMILL_HD TmU32 step_size(const Stage& stage, TmU8 lead) {
 // End of the match that starts at `begin`, or null if none does.
 TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const TmU8* end) {
     const TmU8* found = nullptr;
-    TmU32 state = kStart;
+    TmU32 state = kStartState;
     for (const TmU8* at = begin;;) {
         if (at == end) {
             return stage.next[state << stage.shift | stage.n_classes] & kMatchHere ? at : found;
@@ -85,7 +63,7 @@ TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const 
         const TmU32 step = stage.next[state << stage.shift | stage.classes.of(code)];
         found = step & kMatchHere ? at : found;
         state = step & kStateMask;
-        if (state == kDead) {
+        if (state == kDeadState) {
             return found;
         }
         at += size;

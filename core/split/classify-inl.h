@@ -74,8 +74,7 @@ inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Clas
         c.complex |= (bits & split::kMark) != 0;
         if ((bits & split::kHan) != 0) {
             c.han |= mask;
-            // Han numbers, radicals and marks are no letters: rare, so left to the DFA.
-            c.complex |= code < 0x3400 || (code >= 0x16FE0 && code < 0x17000);
+            c.complex |= split::is_odd_han(code);
         }
     }
 }
@@ -126,7 +125,7 @@ inline void add_chars2(const split::SplitView& split, const Block& block, std::u
         }
         for (; same != 0; same &= same - 1) {
             const unsigned i = trailing_zeros(same);
-            const std::uint32_t code = (lead & 31U) << 6 | (block.bytes[i + 1] & 63U);
+            const std::uint32_t code = decode2(block.bytes + i);
             add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{3} << i, c);
         }
     }
@@ -137,7 +136,7 @@ inline void add_chars2(const split::SplitView& split, const Block& block, std::u
 inline std::uint64_t whole_leads(Block& block, std::uint64_t leads) noexcept {
     leads &= low_bits(block.size);
     const unsigned last = top_bit(leads);
-    if (last + split::char_size(block.bytes[last]) > block.size) {
+    if (last + char_size(block.bytes[last]) > block.size) {
         block.size = last;
         leads &= low_bits(last);
     }
@@ -159,7 +158,7 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, std::uin
     add_chars2<F>(split, block, leads & m.lead2, c);
     for (std::uint64_t rest = leads & ~leads3 & ~m.lead2; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        const std::uint32_t code = split::decode_char(block.bytes + i, 4);
+        const std::uint32_t code = decode4(block.bytes + i);
         add_char<F>(split.rule_classes.of(code), code, std::uint64_t{15} << i, c);
     }
 }

@@ -6,8 +6,8 @@
 // the start of the open word: a scan from a word start needs no memory of what came before.
 
 inline unsigned class_bits_at(const split::SplitView& split, const std::uint8_t* at) noexcept {
-    const unsigned size = split::char_size(*at);
-    return split.rule_classes.of(split::decode_char(at, size));
+    const unsigned size = char_size(*at);
+    return split.rule_classes.of(decode_char(at, size));
 }
 
 // Last white-space character of each run that something else follows, at its first byte.
@@ -22,35 +22,19 @@ TOKENMILL_INLINE std::uint64_t last_of_white_runs(const split::SplitView& split,
         const bool goes_on = next == block.end || (class_bits_at(split, next) & ends) != 0;
         followed |= std::uint64_t{goes_on} << top;
     }
-    std::uint64_t last = c.white & ~followed;
-    while ((last & c.continuation) != 0) {  // a wide blank: its start is at its lead byte
-        last = (last & ~c.continuation) | (last & c.continuation) >> 1;
-    }
-    return last;
+    return split::first_bytes_of(c.white & ~followed, c.continuation);
 }
 
 // Bytes of the contraction at `at` (an apostrophe), or 0.
-inline unsigned contraction_size(const split::Rule& rule, const std::uint8_t* at,
-                                 const std::uint8_t* end) noexcept {
-    const auto left = static_cast<std::size_t>(end - at);
+inline unsigned contraction_at(const split::Rule& rule, const std::uint8_t* at,
+                               const std::uint8_t* end) noexcept {
+    const auto left = end - at;
     if (left < 2) {
         return 0;
     }
-    const bool fold = rule.contraction == split::Contraction::IgnoreCase;
-    const unsigned bit = fold ? 0x20 : 0;
-    if (fold && rule.fold_long_s != 0 && left >= 3 && at[1] == 0xC5 && at[2] == 0xBF) {
-        return 3;  // U+017F, long s
-    }
-    const unsigned a = at[1] | bit;
-    if (a == 's' || a == 't' || a == 'm' || a == 'd') {
-        return 2;
-    }
-    if (left < 3) {
-        return 0;
-    }
-    const unsigned b = at[2] | bit;
-    const bool is_long = ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l');
-    return is_long ? 3 : 0;
+    return split::contraction_size(at[1], left < 3 ? 0U : at[2],
+                                   rule.contraction == split::Contraction::IgnoreCase,
+                                   rule.fold_long_s != 0);
 }
 
 TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
@@ -59,15 +43,8 @@ TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Clas
     if (rule.digits == 1) {
         return leads;
     }
-    std::uint64_t starts = 0;
     const std::uint64_t run_starts = leads & ~(c.number << 1 | carry.number);
-    for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
-        const std::uint64_t bit = rest & (0 - rest);
-        carry.phase = (run_starts & bit) != 0 ? 0 : carry.phase;
-        starts |= carry.phase == 0 ? bit : 0;
-        carry.phase = carry.phase + 1 == rule.digits ? 0 : carry.phase + 1;
-    }
-    return starts;
+    return split::group_starts(leads, run_starts, rule.digits, carry.phase);
 }
 
 // Letters, numbers and punctuation each with a blank at the most before them.
@@ -96,7 +73,7 @@ TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split
     if (rule.contraction != split::Contraction::None) {
         for (std::uint64_t rest = c.apostrophe & other; rest != 0; rest &= rest - 1) {
             const unsigned i = trailing_zeros(rest);
-            const unsigned size = contraction_size(rule, block.at + i, block.end);
+            const unsigned size = contraction_at(rule, block.at + i, block.end);
             if (size == 0) {
                 continue;
             }
@@ -119,20 +96,18 @@ TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split
 
 // What follows the blank at `at`, which stands behind a newline: does its white-space run hold
 // another newline, or does it reach the end of the text?
-enum class RunEnd { Text, Newline, EndOfText };
-
-inline RunEnd look_along_white(const split::SplitView& split, const std::uint8_t* at,
-                               const std::uint8_t* end) noexcept {
+inline split::RunEnd look_along_white(const split::SplitView& split, const std::uint8_t* at,
+                                      const std::uint8_t* end) noexcept {
     while (at < end) {
         if (*at == '\n' || *at == '\r') {
-            return RunEnd::Newline;
+            return split::kRunNewline;
         }
         if ((class_bits_at(split, at) & split::kWhite) == 0) {
-            return RunEnd::Text;
+            return split::kRunText;
         }
-        at += split::char_size(*at);
+        at += char_size(*at);
     }
-    return RunEnd::EndOfText;
+    return split::kRunEndOfText;
 }
 
 // Newlines directly behind punctuation, with all that follow them.
@@ -160,23 +135,13 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
         if (run_end < block.size) {
             is_start = (c.newline >> run_end & 1) == 0;
         } else {
-            const RunEnd run = look_along_white(split, block.at + block.size, block.end);
-            is_start = run == RunEnd::Text || (run == RunEnd::EndOfText && split.rule.end_run == 0);
+            is_start = split::starts_after_newline(
+                look_along_white(split, block.at + block.size, block.end), split.rule.end_run != 0);
         }
         starts |= std::uint64_t{is_start} << i;
     }
     starts |= last_of_white_runs(split, block, c, false) & ~c.newline;
     return starts & ~c.continuation;
-}
-
-// First bytes of characters -> all of their bytes.
-inline std::uint64_t all_bytes_of(std::uint64_t bytes, std::uint64_t continuation) noexcept {
-    if (continuation != 0) {
-        bytes |= (bytes << 1) & continuation;
-        bytes |= (bytes << 1) & continuation;
-        bytes |= (bytes << 1) & continuation;
-    }
-    return bytes;
 }
 
 // Letters with any one character before them that is no newline, letter or number.
@@ -201,7 +166,7 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
     }
     // First character of punctuation that is not behind a blank: it may lead letters.
     const std::uint64_t other = c.other & ~after_other & ~(c.space << 1 | carry.space);
-    const std::uint64_t prefix = all_bytes_of(other, c.continuation);
+    const std::uint64_t prefix = split::all_bytes_of(other, c.continuation);
     std::uint64_t starts =
         other | (c.letter & ~after_letter & ~after_blank & ~(prefix << 1 | carry.prefix));
     starts |= white_starts(split, block, c, absorbed, carry);
@@ -220,7 +185,7 @@ TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Blo
                  c.apostrophe & other & (kCased ? after_letter : ~std::uint64_t{0});
              rest != 0; rest &= rest - 1) {
             const unsigned i = trailing_zeros(rest);
-            const unsigned size = contraction_size(rule, block.at + i, block.end);
+            const unsigned size = contraction_at(rule, block.at + i, block.end);
             if (size == 0 || (kCased && (set >> i & 1) != 0)) {
                 continue;  // two in a row: the second one starts a word
             }
@@ -266,7 +231,7 @@ inline const std::uint8_t* scan_complex(const split::SplitView& split, Sink& sin
     const std::uint8_t* word = sink.open_word();
     while (word < until && word < stop) {
         const std::uint8_t* next = split::match_end(split.stages[0], word, end);
-        next = next == nullptr ? word + split::char_size(*word) : next;
+        next = next == nullptr ? word + char_size(*word) : next;
         sink.close_word(next);
         word = next;
     }

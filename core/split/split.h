@@ -11,6 +11,7 @@
 #include "base/types.h"
 #include "split/added.h"
 #include "split/advance.h"
+#include "split/facts.h"
 
 namespace tokenmill::split {
 
@@ -27,18 +28,6 @@ enum Section : std::uint32_t {
     kStageFirst = 210,  // per stage ten numbers: basic, page_of, pages, next, sync, separates
 };
 
-// How a word begins: with a blank at the most, with any one character, or the latter with words
-// that also end where lower case turns to upper; or wherever two neighbours are not joined.
-enum class Family : std::uint32_t {
-    None = 0,
-    BlankPrefix = 1,
-    AnyPrefix = 2,
-    Cased = 3,
-    Adjacent = 4,
-};
-enum class Contraction : std::uint32_t { None = 0, Exact = 1, IgnoreCase = 2 };
-enum class Tail : std::uint32_t { None = 0, CrLf = 1, CrLfSlash = 2 };
-
 // A split that the mask scanner knows, as data.
 struct Rule {
     Family family = Family::None;
@@ -50,18 +39,6 @@ struct Rule {
     std::uint32_t isolate_han = 0;     // Han runs alone, before anything else
     std::uint32_t fold_long_s = 0;     // U+017F counts as s when case is ignored
     std::uint32_t wide_classes = 0;    // Adjacent: wide characters have a ByteClass each
-};
-
-// Bits of the rule's class table.
-enum ClassBit : std::uint8_t {
-    kLetter = 1,
-    kNumber = 2,
-    kWhite = 4,
-    kMark = 8,
-    kUpper = 16,
-    kLower = 32,
-    kBothCases = 64,
-    kHan = 128,
 };
 
 struct StageInput {

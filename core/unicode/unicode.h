@@ -3,9 +3,10 @@
 // newest Unicode says: characters that they do not know change nothing.
 #pragma once
 
-#include "unicode/clusters.h"
-#include "unicode/utf8.h"
 #include "base/types.h"
+#include "base/utf8.h"
+#include "unicode/clusters.h"
+#include "unicode/repair.h"
 #include "unicode/generated/normalization_tables.h"
 
 #include <cstddef>
@@ -48,66 +49,11 @@ struct Character {
     std::uint32_t size = 0;
 };
 
-// Number of bytes of the character that starts with `lead`.  Needs: valid UTF-8.
-[[nodiscard]] inline std::uint32_t size_of(std::uint8_t lead) noexcept {
-    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
 // The character that starts at `at`.  Needs: valid UTF-8, so that all its bytes are there.
 [[nodiscard]] inline Character read_character(const std::uint8_t* at) noexcept {
-    const auto low = [at](int index) { return static_cast<char32_t>(at[index] & 0x3F); };
-    const std::uint32_t size = size_of(at[0]);
-    switch (size) {
-        case 1:
-            return {at[0], 1};
-        case 2:
-            return {static_cast<char32_t>(at[0] & 0x1F) << 6 | low(1), 2};
-        case 3:
-            return {static_cast<char32_t>(at[0] & 0x0F) << 12 | low(1) << 6 | low(2), 3};
-        default:
-            return {static_cast<char32_t>(at[0] & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3),
-                    4};
-    }
+    const std::uint32_t size = char_size(*at);
+    return {decode_char(at, size), size};
 }
-
-// Start of the character that ends before `at`.  Needs: valid UTF-8 with a character there.
-[[nodiscard]] inline const std::uint8_t* previous_character(const std::uint8_t* at) noexcept {
-    do {
-        --at;
-    } while ((*at & 0xC0) == 0x80);
-    return at;
-}
-
-// Writes `point` as UTF-8 to `out` and returns the number of bytes.  Needs: four bytes at `out`.
-[[nodiscard]] inline std::uint32_t write_character(char32_t point, std::uint8_t* out) noexcept {
-    const auto tail = [point](int shift) {
-        return static_cast<std::uint8_t>(0x80 | (point >> shift & 0x3F));
-    };
-    if (point < 0x80) {
-        out[0] = static_cast<std::uint8_t>(point);
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = static_cast<std::uint8_t>(0xC0 | point >> 6);
-        out[1] = tail(0);
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = static_cast<std::uint8_t>(0xE0 | point >> 12);
-        out[1] = tail(6);
-        out[2] = tail(0);
-        return 3;
-    }
-    out[0] = static_cast<std::uint8_t>(0xF0 | point >> 18);
-    out[1] = tail(12);
-    out[2] = tail(6);
-    out[3] = tail(0);
-    return 4;
-}
-
-// Offset of the first byte that is no part of valid UTF-8, or the size of the text. One character
-// at a time: meant for short texts, such as the literals of a model.
-[[nodiscard]] std::size_t valid_prefix(Bytes text) noexcept;
 
 [[nodiscard]] inline Flags flags_of(char32_t point) noexcept {
     return look_up(tables::kFlagPages, tables::kFlagBlocks, point);
