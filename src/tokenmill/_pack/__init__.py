@@ -15,16 +15,19 @@ from tokenmill._pack.derive import (
     position_ids,
     segment_ids,
 )
+from tokenmill._pack.looks import COLUMNS, RowLooks
 from tokenmill._pack.packer import STRATEGIES, ConcatShape, Packer, concat_rows, concat_shape
 from tokenmill._pack.rows import Pieces, Rows, ShardShape
 from tokenmill._pack.stream import ConcatStream
 
 __all__ = [
+    "COLUMNS",
     "STRATEGIES",
     "ConcatShape",
     "ConcatStream",
     "Packer",
     "Pieces",
+    "RowLooks",
     "Rows",
     "ShardShape",
     "attention_mask",

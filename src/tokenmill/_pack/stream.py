@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tokenmill._pack.packer import Tail
 
-NO_PIECES = Pieces.one_a_row(np.empty(0, np.int64))
-
 
 class ConcatStream:
     """Cuts the stream of all documents into rows as they arrive.
@@ -88,7 +86,7 @@ class ConcatStream:
 
     def _rows_until(self, row: int) -> Pieces:
         if row <= self._row:
-            return NO_PIECES
+            return Pieces.join([])
         pieces = concat_rows(self._lengths, self._begin, self._row, row, self._width, self._overlap)
         self._row = row
         self.repeated += pieces.repeated
