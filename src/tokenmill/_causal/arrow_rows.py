@@ -57,13 +57,12 @@ class ArrowRows:
         )
         mask = self._full_mask(table) if table.is_full else attention_mask(pieces, width, "int8")
         flat = [values.reshape(-1) for values in (ids, mask, targets)]
-        if options.tail != "carry" or table.is_full:
-            rows, width = table.ids.shape
-            return [_lists(values, np.arange(1, rows + 1) * width) for values in flat]
+        if options.tail != "carry":
+            return [pa.FixedSizeListArray.from_arrays(pa.array(v), width) for v in flat]
         ends = np.cumsum(table.lengths)
-        if options.pack:  # the last row alone is short: what is behind it is cut off
+        if table.is_full or options.pack:  # only the last row of the stream can be short
             return [_lists(values[: ends[-1]], ends) for values in flat]
-        is_token = (np.arange(table.ids.shape[1]) < table.lengths[:, None]).reshape(-1)
+        is_token = mask.reshape(-1).view(np.bool_)
         return [_lists(values[is_token], ends) for values in flat]
 
     def _full_mask(self, table: Table) -> NDArray[np.int8]:
