@@ -10,7 +10,7 @@ from datasets import Features
 from tests.causal.corpus import columns_of, dataset, features, made, paragraphs, rows
 
 from tokenmill import CausalLMTokenizer, OptionError, OutputError, SpecialTokenInText, Tokenizer
-from tokenmill._causal import split, store
+from tokenmill._causal import split_run, store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def test_many_rows_go_to_a_file_and_are_the_same(
 ) -> None:
     expected = rows(dataset(paragraphs()), tail=tail)
     monkeypatch.setattr(store, "memory_rows_bytes", lambda: limit)
-    monkeypatch.setattr(split, "writer_rows", lambda *_: 20)
+    monkeypatch.setattr(split_run, "writer_rows", lambda *_: 20)
     result = made().tokenize(dataset(paragraphs()), tail=tail)
     assert columns_of(result) == expected
     assert bool(result.cache_files) == (limit < 10**9)

@@ -174,7 +174,7 @@ def test_what_the_mill_does_in_its_own_way_is_said(
 ) -> None:
     tokenizer = made(small_json, batch_size=100)
     tokenizer.tokenize(folder, output=tmp_path / "out", cache_dir=tmp_path / "cache")
-    assert "batch_size, cache_dir ignored: with output= the mill works" in caplog.text
+    assert "batch_size, cache_dir ignored: with output= the mill does" in caplog.text
 
 
 def test_output_of_splits_is_a_folder_for_each(small_json: Path, tmp_path: Path) -> None:

@@ -8,16 +8,16 @@ import pytest
 from tests.causal.corpus import QUIET, columns_of, dataset, paragraphs
 
 from tokenmill import CausalLMTokenizer, Tokenizer
-from tokenmill._causal import memory, split
+from tokenmill._causal import memory, split_run
 from tokenmill._causal.encoders import NativeEncoder
+from tokenmill._causal.log import Log
 from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
-from tokenmill._causal.voice import Voice
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 GIB = 1 << 30
-VOICE = Voice("INFO")
+VOICE = Log("INFO")
 
 
 def size_of(given: int | None = None, available: int = 16 * GIB) -> BatchSize:
@@ -110,7 +110,7 @@ def test_long_texts_are_cut_into_batches_by_their_bytes(monkeypatch: pytest.Monk
         return whole(self, batch)
 
     monkeypatch.setattr(NativeEncoder, "encode", encode)
-    monkeypatch.setattr(split, "BatchSize", lambda given, voice: BatchSize(given, voice, lambda: 0))
+    monkeypatch.setattr(split_run, "BatchSize", lambda given, log: BatchSize(given, log, lambda: 0))
     made = CausalLMTokenizer(context_length=1000, **QUIET)
     made.tokenize(texts)
     assert sum(sizes) == 106
@@ -138,7 +138,7 @@ def test_writer_batches_have_the_usual_rows_unless_memory_says_otherwise(
 def test_writer_batches_are_the_record_batches_of_the_result(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(split, "writer_rows", lambda *_: 10)
+    monkeypatch.setattr(split_run, "writer_rows", lambda *_: 10)
     made = CausalLMTokenizer(context_length=32, **QUIET)
     result = made.tokenize(dataset(paragraphs()), cache_dir=tmp_path)
     *whole, last, padded = [len(chunk) for chunk in result.data.column("input_ids").chunks]

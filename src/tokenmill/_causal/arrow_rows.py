@@ -31,7 +31,7 @@ class ArrowRows:
 
     def record_batches(self, rows: CausalRows) -> Iterator[pa.RecordBatch]:
         """Return the record batches of rows: one, unless there are too many tokens."""
-        step = max(1, _MOST_VALUES // self._job.config.context_length)
+        step = max(1, _MOST_VALUES // self._job.shape.context_length)
         for begin in range(0, len(rows), step):
             some = rows.some(begin, min(begin + step, len(rows)))
             columns = self._columns(some.table)

@@ -63,7 +63,7 @@ class NativeEncoder:
         self._special: SpecialInText = special
         self.is_reference = tokenizer.describe().path == "reference"
         word = "rust_threads" if self.is_reference else "native_threads"
-        self.parallelism = f"{word}({threads})"
+        self.parallelism = f"fast_tokenizer_internal ({word}({threads}))"
         self.slice_bytes: int | None = threads * _SLICE_BYTES
 
     @property
@@ -103,7 +103,7 @@ class FastEncoder:
         self._tokenizer = _own_copy(tokenizer, as_text=special == "text")
         self._threads = threads
         self._special = special
-        self.parallelism = f"rust_threads({threads})"
+        self.parallelism = f"fast_tokenizer_internal (rust_threads({threads}))"
 
     @property
     def vocabulary(self) -> LibraryVocabulary:

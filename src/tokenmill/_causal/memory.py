@@ -10,7 +10,7 @@ from tokenmill._errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokenmill._causal.voice import Voice
+    from tokenmill._causal.log import Log
 
 USUAL = 6000
 WRITER_ROWS = {"Dataset": 10_000, "DatasetDict": 40_000}
@@ -39,10 +39,10 @@ class BatchSize:
     """The number of documents of a batch: given or chosen, and smaller where memory is short."""
 
     def __init__(
-        self, given: int | None, voice: Voice, available: Callable[[], int] = available_bytes
+        self, given: int | None, log: Log, available: Callable[[], int] = available_bytes
     ) -> None:
         self._given = given
-        self._voice = voice
+        self._log = log
         self._available = available
         self._left = available()
         self._bytes_each = 1.0
@@ -78,7 +78,7 @@ class BatchSize:
 
     def _shrink(self, documents: int, reason: str) -> None:
         if documents < self.documents:
-            self._voice.warning(
+            self._log.warning(
                 f"batch_size goes down from {self.documents} to {documents}: {reason}"
             )
             self.documents = documents

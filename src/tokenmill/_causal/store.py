@@ -38,7 +38,7 @@ def result_features(job: Job, kept: dict[str, Any] | None = None) -> Any:  # of 
     """
     import datasets  # an extra
 
-    length = -1 if job.options.tail == "carry" else job.config.context_length
+    length = -1 if job.options.tail == "carry" else job.shape.context_length
 
     def numbers(kind: str) -> Any:
         return datasets.Sequence(datasets.Value(kind), length=length)
@@ -61,10 +61,10 @@ def cache_key(job: Job, fingerprint: str, column: str) -> str | None:
         "dataset": fingerprint,
         "column": column,
         "tokenizer": identity,
-        "context_length": job.config.context_length,
-        "overlap": job.config.overlap,
+        "context_length": job.shape.context_length,
+        "overlap": job.shape.overlap,
         "options": asdict(job.options),
-        "ends": [job.eos_id, job.bos_id, job.pad_id],
+        "ends": [job.eos_id, job.bos_id, job.shape.pad_id],
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -87,7 +87,7 @@ class RowStore:
         """Take all rows; an error leaves no file."""
         arrow = ArrowRows(job, self._schema)
         try:
-            for group in regroup(rows, writer_rows, job.config.context_length):
+            for group in regroup(rows, writer_rows, job.shape.context_length):
                 self._kept_bytes += group.table.ids.nbytes * 2  # labels and masks, at the most
                 for batch in arrow.record_batches(group):
                     self._take(batch)

@@ -19,8 +19,8 @@ Strategy: TypeAlias = Literal["concat", "bestfit", "bos-bestfit-crop", "pad", "n
 Long: TypeAlias = Literal["split", "truncate", "drop"]
 Tail: TypeAlias = Literal["carry", "pad", "drop"]
 STRATEGIES: tuple[Strategy, ...] = ("concat", "bestfit", "bos-bestfit-crop", "pad", "none")
-_LONG = ("split", "truncate", "drop")  # in the order of the core
-_TAILS = ("carry", "pad", "drop")
+_LONG: tuple[Long, ...] = ("split", "truncate", "drop")  # in the order of the core
+_TAILS: tuple[Tail, ...] = ("carry", "pad", "drop")
 _CUTS_LONG = ("bestfit", "pad")
 _LEAVES_A_TAIL = ("concat", "bos-bestfit-crop")
 
