@@ -192,7 +192,7 @@ def test_keywords_override_the_rest() -> None:
     assert (config.context_length, config.overlap) == (64, 4)
 
 
-def test_a_wrong_value_in_a_file_is_told_with_the_file(tmp_path: Path) -> None:
+def test_a_wrong_value_in_a_file_is_reported_with_the_file(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text("tokenizer:\n  context_length: 4k\n")
     with pytest.raises(OptionError) as caught:
@@ -228,7 +228,7 @@ def test_a_file_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
         CausalLMTokenizer(path)
 
 
-def test_a_file_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+def test_a_file_that_does_not_exist_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SourceNotFound, match=r"expected a YAML file.*tokenizer_name="):
         CausalLMTokenizer(tmp_path / "none.yaml")
 
@@ -244,12 +244,12 @@ def test_a_tokenizer_and_a_name_are_one_too_many() -> None:
         CausalLMTokenizer(context_length=8, tokenizer_name="a/b", tokenizer=str)
 
 
-def test_its_repr_says_what_it_is() -> None:
+def test_its_repr_shows_what_it_is() -> None:
     made = CausalLMTokenizer(context_length=8, tokenizer=str.split)
     assert repr(made) == "CausalLMTokenizer('method_descriptor', context_length=8, overlap=0)"
     assert "'built-in'" in repr(CausalLMTokenizer(context_length=8))
 
 
-def test_a_path_that_cannot_be_one_is_told() -> None:
+def test_a_path_that_cannot_be_one_is_reported() -> None:
     with pytest.raises(LoadError, match="null byte"):
         CausalLMTokenizer("a\0b")

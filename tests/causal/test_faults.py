@@ -17,7 +17,7 @@ NONE = "2 rows of None skipped, the first is row 1"
 
 
 @pytest.mark.parametrize("pack", [True, False])
-def test_rows_of_none_and_empty_texts_are_skipped_and_said(
+def test_rows_of_none_and_empty_texts_are_skipped_and_logged(
     pack: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts = dataset(["one", None, "", "two", None])
@@ -36,7 +36,7 @@ def test_nothing_but_none_gives_no_rows() -> None:
         assert result.features == Features(features())
 
 
-def test_a_bad_document_is_told_by_its_row_in_the_dataset() -> None:
+def test_a_bad_document_is_reported_by_its_row_in_the_dataset() -> None:
     values = [b"fine", None, b"", b"fine", b"bad \xff"]
     texts = Dataset(pa.table({"text": pa.array(values, pa.binary())}))
     with pytest.raises(

@@ -67,7 +67,7 @@ def test_what_the_engine_reads_is_shown_as_the_engine(small_json: Path) -> None:
         assert found.is_fast
 
 
-def test_what_cannot_be_loaded_is_told_when_it_is_asked_for(tmp_path: Path) -> None:
+def test_what_cannot_be_loaded_is_reported_when_it_is_needed(tmp_path: Path) -> None:
     found = CausalLMTokenizer(tokenizer_name=str(tmp_path / "nothing"))
     with pytest.raises(SourceNotFound):
         assert found.is_fast

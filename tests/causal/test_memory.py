@@ -53,7 +53,7 @@ def test_a_given_batch_size_is_kept_while_memory_lasts() -> None:
 
 
 @pytest.mark.parametrize("given", [None, 5000])
-def test_little_memory_makes_batches_smaller_and_this_is_said(
+def test_little_memory_makes_batches_smaller_and_this_is_logged(
     given: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     left = [16 * GIB]
@@ -63,7 +63,7 @@ def test_little_memory_makes_batches_smaller_and_this_is_said(
     left[0] = 64 << 20
     size.check()
     assert size.documents == 1048
-    said = f"batch_size goes down from {before} to 1048: little memory is left"
+    said = f"batch_size reduced from {before} to 1048: little memory is left"
     assert caplog.messages == [said]
 
 
@@ -73,7 +73,7 @@ def test_a_refused_allocation_halves_batches_for_good(caplog: pytest.LogCaptureF
     assert size.documents == 3000
     size.measure(100, 100)
     assert size.documents == 3000  # short documents do not bring the failure back
-    assert caplog.messages == ["batch_size goes down from 6000 to 3000: memory was refused"]
+    assert caplog.messages == ["batch_size reduced from 6000 to 3000: memory was refused"]
     for _ in range(20):
         size.halve()
     assert size.documents == 1
@@ -129,7 +129,7 @@ def test_long_texts_are_cut_into_batches_by_their_bytes(monkeypatch: pytest.Monk
         ("Dataset", 4096, 0, 1),
     ],
 )
-def test_writer_batches_have_the_usual_rows_unless_memory_says_otherwise(
+def test_writer_batches_have_the_usual_rows_unless_memory_is_short(
     kind: str, length: int, available: int, expected: int
 ) -> None:
     assert writer_rows(kind, length, available) == expected
@@ -154,7 +154,7 @@ def group(folder: Path, **files: str) -> None:
         (folder / name.replace("__", ".")).write_text(text)
 
 
-def test_the_machine_says_how_much_is_available(machine: Path) -> None:
+def test_available_memory_is_read_from_the_machine(machine: Path) -> None:
     assert available_bytes() == 8 * GIB
     (machine / "meminfo").unlink()
     assert available_bytes() == 4 * GIB  # nothing is known

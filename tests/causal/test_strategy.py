@@ -65,7 +65,7 @@ def test_a_native_tokenizer_uses_native_threads(caplog: pytest.LogCaptureFixture
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_num_proc_is_ignored_by_threads_and_this_is_said(
+def test_num_proc_is_ignored_by_threads_and_this_is_logged(
     caplog: pytest.LogCaptureFixture, small_json: Path
 ) -> None:
     made(num_proc=4).tokenize(dataset(TEXTS))
@@ -217,7 +217,7 @@ def test_an_error_names_the_document(processes: int) -> None:
 
 
 @pytest.mark.parametrize("result", ["text", [1.5], [[1], [2]], [-1], [2**31], None])
-def test_what_is_no_row_of_ids_is_told(result: object) -> None:
+def test_a_result_that_is_not_a_row_of_ids_is_reported(result: object) -> None:
     tokenizer = slow_words.Gives(result)
     with pytest.raises(EncodeError, match="document 0: Gives raised"):
         made(tokenizer=tokenizer, num_proc=1).tokenize(dataset(["a"]))
@@ -229,7 +229,7 @@ def test_a_worker_that_dies_is_an_error_and_no_wait() -> None:
         made(tokenizer=slow_words.Dies(), num_proc=2).tokenize(texts)
 
 
-def test_what_cannot_be_pickled_is_told_where_processes_are_spawned(
+def test_what_cannot_be_pickled_is_reported_if_processes_are_spawned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = dataset(["one two"] * 10)
@@ -259,7 +259,7 @@ def test_a_folder_that_only_transformers_knows_is_loaded_by_it(
     assert "num_proc=" in caplog.text
 
 
-def test_a_name_that_nobody_knows_is_told_by_the_first_error(tmp_path: Path) -> None:
+def test_a_name_that_nobody_knows_is_reported_by_the_first_error(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text("{}")
     with pytest.raises(SourceNotFound, match=r"expected tokenizer.json"):
         made(tokenizer_name=str(tmp_path)).tokenize(dataset(["a"]))
@@ -267,7 +267,7 @@ def test_a_name_that_nobody_knows_is_told_by_the_first_error(tmp_path: Path) -> 
         made(tokenizer_name=str(tmp_path / "nothing here")).tokenize(dataset(["a"]))
 
 
-def test_a_slow_tokenizer_with_a_fast_twin_is_told_of_it(
+def test_a_slow_tokenizer_with_a_fast_twin_is_named_in_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     from transformers.models.bert import tokenization_bert_legacy
@@ -299,7 +299,7 @@ def test_every_slow_tokenizer_is_warned_of(caplog: pytest.LogCaptureFixture) -> 
     ]
 
 
-def test_the_level_decides_what_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_level_decides_what_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     texts = dataset(["a", None])
     counts = []
     for level in ("DEBUG", "INFO", "WARNING", "ERROR"):

@@ -1,4 +1,4 @@
-"""Rows -> record batches: what is the same twice is in memory once."""
+"""Rows -> record batches; labels that equal the ids share their memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tokenmill._causal.rows import CausalRows
     from tokenmill._causal.windows import Table
 
-_MOST_VALUES = 1 << 28  # of a list array: its offsets have 32 bits
+_MOST_VALUES = 1 << 28  # of a list array, whose offsets have 32 bits
 
 
 class ArrowRows:
-    """Makes Arrow columns of rows; ids are not copied, nor labels that equal them."""
+    """Makes Arrow columns of rows. It copies neither ids nor labels that equal them."""
 
     def __init__(self, job: Job, schema: pa.Schema) -> None:
         self._job = job

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def choose_columns(schema: pa.Schema, options: Options, log: Log, where: str) -> str:
-    """Return the text column; say which it is, and what becomes of the others."""
+    """Return the text column; log which it is, and which other columns are kept."""
     column = _text_column(schema, options.text_column, where)
     missing = [name for name in options.keep_columns if name not in schema.names]
     if missing:

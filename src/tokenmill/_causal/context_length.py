@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tokenmill._load.boundary_tokens import settings_files
 
 USUAL = 2048
-# Tokenizers without a limit say 10^30 or so; no model is trained on rows of more than a million.
+# Tokenizers without a limit have 10^30 or so; longer rows than this are not a useful default.
 LARGEST = 1 << 20
 _KEY = "model_max_length"
 

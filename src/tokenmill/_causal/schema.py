@@ -11,7 +11,7 @@ SECTION = "tokenizer"  # the outer key that a YAML file or a dict may have
 
 @dataclass(frozen=True)
 class Range:
-    """Whole numbers from `least` to `most`, both included; `most` None is no limit."""
+    """Whole numbers from `least` to `most`, both included; None for `most` means no limit."""
 
     least: int
     most: int | None = None

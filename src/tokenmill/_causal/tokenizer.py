@@ -62,7 +62,8 @@ class CausalLMTokenizer:
         """The tokenizer that `tokenize` uses.
 
         A name is loaded as a `tokenmill.Tokenizer`, or by `transformers` if only it knows the
-        name. An object is returned as it is, unless the engine reads it, as one of `tiktoken`.
+        name. An object is returned unchanged, except one that the engine reads itself, such as
+        an encoding of `tiktoken`.
         """
         return self.loaded.tokenizer
 

@@ -1,4 +1,4 @@
-"""Rows -> the tables that a model gets, with one line a row."""
+"""Rows -> the tables that a model gets, with one line per row."""
 
 from __future__ import annotations
 
