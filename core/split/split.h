@@ -32,13 +32,13 @@ enum Section : std::uint32_t {
 struct Rule {
     Family family = Family::None;
     Contraction contraction = Contraction::None;
-    std::uint32_t digits = 0;          // 0: a run, with a blank before it; n: groups of at most n
-    Tail tail = Tail::None;            // what is absorbed behind punctuation
-    std::uint32_t end_run = 0;         // white space up to the end of the text is one word
-    std::uint32_t isolate_digits = 0;  // every number character alone, before anything else
-    std::uint32_t isolate_han = 0;     // Han runs alone, before anything else
-    std::uint32_t fold_long_s = 0;     // U+017F counts as s when case is ignored
-    std::uint32_t wide_classes = 0;    // Adjacent: wide characters have a ByteClass each
+    std::uint32_t digits = 0;  // 0: a run, with a blank before it; n: groups of at most n
+    NewlineTail tail = NewlineTail::None;  // what is absorbed behind punctuation
+    std::uint32_t end_run = 0;             // white space up to the end of the text is one word
+    std::uint32_t isolate_digits = 0;      // every number character alone, before anything else
+    std::uint32_t isolate_han = 0;         // Han runs alone, before anything else
+    std::uint32_t fold_long_s = 0;         // U+017F counts as s when case is ignored
+    std::uint32_t wide_classes = 0;        // Adjacent: wide characters have a ByteClass each
 };
 
 struct StageInput {
