@@ -45,7 +45,7 @@ inline unsigned contraction_at(const split::Rule& rule, const std::uint8_t* at,
                                    rule.fold_long_s != 0);
 }
 
-// What contractions change of the starts that the classes give.
+// What contractions change in the starts that follow from the classes.
 struct Contractions {
     std::uint64_t inside = 0;  // bytes of a contraction: they start nothing
     std::uint64_t after = 0;   // the byte after it starts a word
@@ -201,8 +201,8 @@ struct Starts {
     bool is_complex;  // nothing of the block may be used: the DFA scans it
 };
 
-// What the masks cannot tell of cased words: marks, odd Han, and capitals after a caseless letter,
-// which start a word or not by what comes later.
+// What the masks cannot decide in cased words: marks, odd Han, and capitals after a caseless
+// letter, which start a word or not by what comes later.
 TOKENMILL_INLINE bool is_complex_case(const Classes& c, const Carry& carry) noexcept {
     return c.complex || (c.upper & (c.both << 1 | carry.both)) != 0;
 }
@@ -243,7 +243,7 @@ TOKENMILL_INLINE Starts any_prefix_starts(const split::SplitView& split, const B
         rule.tail == split::NewlineTail::None ? 0 : absorbed_newlines(c, after_other, carry);
     if (rule.tail == split::NewlineTail::CrLfSlash &&
         ((absorbed << 1 | carry.absorbed) & equal_mask(block.bytes, '/')) != 0) {
-        return {0, true};  // a slash in the tail: it would have to be told from punctuation
+        return {0, true};  // a slash in the tail: the masks take it for punctuation
     }
     const std::uint64_t other = c.other & ~after_other & ~(c.space << 1 | carry.space);
     const std::uint64_t prefix = split::all_bytes_of(other, c.continuation);
