@@ -22,6 +22,6 @@ using namespace tokenmill::read;
 
 namespace tokenmill::read {
 
-const Kernel kAvx2Kernel = {avx2::scan_line, avx2::unescape, avx2::is_utf8};
+const ReadKernel kAvx2Kernel = {avx2::scan_line, avx2::unescape, avx2::is_utf8};
 
 }  // namespace tokenmill::read

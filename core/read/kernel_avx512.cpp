@@ -22,6 +22,6 @@ using namespace tokenmill::read;
 
 namespace tokenmill::read {
 
-const Kernel kAvx512Kernel = {avx512::scan_line, avx512::unescape, avx512::is_utf8};
+const ReadKernel kAvx512Kernel = {avx512::scan_line, avx512::unescape, avx512::is_utf8};
 
 }  // namespace tokenmill::read

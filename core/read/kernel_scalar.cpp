@@ -17,6 +17,6 @@ using namespace tokenmill::read;
 
 namespace tokenmill::read {
 
-const Kernel kScalarKernel = {scalar::scan_line, scalar::unescape, scalar::is_utf8};
+const ReadKernel kScalarKernel = {scalar::scan_line, scalar::unescape, scalar::is_utf8};
 
 }  // namespace tokenmill::read
