@@ -1,11 +1,11 @@
 // normalize/charsmap: a short text -> its replacement, by a trie in the layout of a double array.
 #pragma once
 
-#include "base/types.h"
-
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "base/types.h"
 
 namespace tokenmill::normalize {
 

@@ -1,9 +1,9 @@
 #include "normalize/forms.h"
 
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <span>
+
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

@@ -1,11 +1,11 @@
 // normalize/forms: a stretch of characters that depend on each other -> its normalization form.
 #pragma once
 
-#include "base/types.h"
-#include "normalize/normalize.h"
-
 #include <cstdint>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/normalize.h"
 
 namespace tokenmill::normalize {
 

@@ -1,10 +1,10 @@
 #include "normalize/fused.h"
 
-#include "simd/bytes16.h"
-#include "normalize/output.h"
-#include "unicode/unicode.h"
-
 #include <bit>
+
+#include "normalize/output.h"
+#include "simd/bytes16.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

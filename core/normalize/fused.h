@@ -1,11 +1,11 @@
 // normalize/fused: text -> rewritten text, by a row of local steps in one pass with a memo.
 #pragma once
 
+#include <vector>
+
 #include "base/types.h"
 #include "normalize/memo.h"
 #include "normalize/normalize.h"
-
-#include <vector>
 
 namespace tokenmill::normalize {
 

@@ -1,13 +1,13 @@
-#include "normalize/literal.h"
+#include <algorithm>
+#include <string_view>
+
 #include "normalize/fused.h"
+#include "normalize/literal.h"
 #include "normalize/normalize.h"
 #include "normalize/pattern.h"
 #include "normalize/scan.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
-
-#include <algorithm>
-#include <string_view>
 
 namespace tokenmill::normalize {
 

@@ -1,10 +1,10 @@
 #include "normalize/memo.h"
 
-#include "normalize/steps.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "normalize/steps.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

@@ -3,16 +3,16 @@
 // answer never depends on earlier calls.
 #pragma once
 
-#include "base/types.h"
-#include "normalize/normalize.h"
-#include "simd/bytes16.h"
-
 #include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/normalize.h"
+#include "simd/bytes16.h"
 
 namespace tokenmill::normalize {
 

@@ -3,13 +3,13 @@
 // without a copy. Input is valid UTF-8, and so is the output.
 #pragma once
 
-#include "base/types.h"
-
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <utility>
 #include <vector>
+
+#include "base/types.h"
 
 namespace tokenmill::normalize {
 

@@ -2,17 +2,17 @@
 // spans.
 #pragma once
 
-#include "base/types.h"
-#include "simd/bytes16.h"
-#include "normalize/memo.h"
-#include "normalize/normalize.h"
-#include "normalize/steps.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/memo.h"
+#include "normalize/normalize.h"
+#include "normalize/steps.h"
+#include "simd/bytes16.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

@@ -2,11 +2,11 @@
 // points.
 #pragma once
 
-#include "base/types.h"
-
 #include <array>
 #include <cstdint>
 #include <vector>
+
+#include "base/types.h"
 
 namespace tokenmill::normalize {
 

@@ -1,3 +1,7 @@
+#include <span>
+#include <string>
+#include <utility>
+
 #include "base/error.h"
 #include "normalize/charsmap.h"
 #include "normalize/memo.h"
@@ -6,10 +10,6 @@
 #include "normalize/sentence.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
-
-#include <span>
-#include <string>
-#include <utility>
 
 namespace tokenmill::normalize {
 

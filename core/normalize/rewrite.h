@@ -1,18 +1,18 @@
 // normalize/rewrite: one function per kind of step, for text with and without spans.
 #pragma once
 
-#include "normalize/literal.h"
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include "normalize/charsmap.h"
 #include "normalize/forms.h"
+#include "normalize/literal.h"
 #include "normalize/normalize.h"
 #include "normalize/pattern.h"
 #include "normalize/scan.h"
 #include "normalize/sink.h"
 #include "unicode/unicode.h"
-
-#include <algorithm>
-#include <string_view>
-#include <utility>
 
 namespace tokenmill::normalize {
 

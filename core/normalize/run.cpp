@@ -1,11 +1,11 @@
+#include <algorithm>
+#include <utility>
+
 #include "normalize/fused.h"
 #include "normalize/normalize.h"
 #include "normalize/scan.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
-
-#include <algorithm>
-#include <utility>
 
 namespace tokenmill::normalize {
 

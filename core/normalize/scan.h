@@ -2,11 +2,11 @@
 // character, none for ASCII.
 #pragma once
 
-#include "base/types.h"
-#include "unicode/unicode.h"
-
 #include <bit>
 #include <cstring>
+
+#include "base/types.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

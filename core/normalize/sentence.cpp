@@ -1,10 +1,10 @@
 #include "normalize/sentence.h"
 
-#include "base/error.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <string_view>
+
+#include "base/error.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

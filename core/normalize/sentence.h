@@ -2,13 +2,13 @@
 // are replaced; blanks are joined, added at an end, and written as a marker. Inside the room only.
 #pragma once
 
-#include "base/types.h"
-#include "normalize/charsmap.h"
-#include "normalize/normalize.h"
-
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/charsmap.h"
+#include "normalize/normalize.h"
 
 namespace tokenmill::normalize {
 

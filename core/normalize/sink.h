@@ -2,12 +2,12 @@
 // its input. A sink of plain text ignores it, one of aligned text looks up the span of that byte.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "base/types.h"
 #include "normalize/normalize.h"
 #include "unicode/unicode.h"
-
-#include <cstdint>
-#include <vector>
 
 namespace tokenmill::normalize {
 

@@ -1,11 +1,11 @@
 #include "normalize/squeeze.h"
 
-#include "simd/bytes16.h"
+#include <bit>
+
 #include "normalize/output.h"
 #include "normalize/scan.h"
+#include "simd/bytes16.h"
 #include "unicode/unicode.h"
-
-#include <bit>
 
 namespace tokenmill::normalize {
 

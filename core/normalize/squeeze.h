@@ -1,10 +1,10 @@
 // normalize/squeeze: text -> its words with one U+0020 before each: " a\t\tb " -> " a b".
 #pragma once
 
+#include <vector>
+
 #include "base/types.h"
 #include "normalize/normalize.h"
-
-#include <vector>
 
 namespace tokenmill::normalize {
 

@@ -1,11 +1,11 @@
 // normalize/steps: text -> text rewritten by one step.
 #pragma once
 
-#include "base/types.h"
-#include "normalize/normalize.h"
-
 #include <cstdint>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/normalize.h"
 
 namespace tokenmill::normalize {
 

@@ -7,6 +7,7 @@
 #include "simd/masks.h"
 #include "unicode/unicode.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/begin_avx512.h"
 namespace tokenmill::avx512 {
 namespace {
@@ -19,6 +20,7 @@ using namespace tokenmill::read;
 }  // namespace
 }  // namespace tokenmill::avx512
 #include "simd/end.h"
+// clang-format on
 
 namespace tokenmill::read {
 

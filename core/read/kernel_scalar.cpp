@@ -5,6 +5,7 @@
 #include "simd/masks.h"
 #include "unicode/unicode.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 namespace tokenmill::scalar {
 namespace {
 using namespace tokenmill::read;
@@ -14,6 +15,7 @@ using namespace tokenmill::read;
 #include "read/json-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar
+// clang-format on
 
 namespace tokenmill::read {
 
