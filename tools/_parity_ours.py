@@ -1,6 +1,6 @@
 """tokenmill's ids of one tokenizer and one corpus, compared with the reference ids.
 
-A process of its own, because TOKENMILL_TARGET is read once.
+This is a separate process, because TOKENMILL_TARGET is read once.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def load(path: Path) -> tokenmill.Tokenizer:
     return tokenmill.Tokenizer.load(path, pattern=pattern_of(path))
 
 
-def mismatches(ids: Any, offsets: Any, batch: tokenmill.TokenBatch) -> list[int]:  # noqa: ANN401
+def mismatches(ids: Any, offsets: Any, batch: tokenmill.TokenBatch) -> list[int]:
     """Return the documents whose ids differ."""
     if np.array_equal(offsets, batch.offsets) and np.array_equal(ids, batch.ids):
         return []
@@ -75,7 +75,7 @@ def explain(
     batch: tokenmill.TokenBatch,
     number: int,
 ) -> str:
-    """Say where the first difference lies and what stands there."""
+    """Describe the first difference: where it is, and the ids there."""
     ids, offsets = reference
     right = ids[offsets[number] : offsets[number + 1]]
     ours = batch.ids[batch.offsets[number] : batch.offsets[number + 1]]

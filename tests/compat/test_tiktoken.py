@@ -42,7 +42,7 @@ def encoding() -> ours.Encoding:
     return ours.Encoding(**PARTS)
 
 
-def compare(encoding: ours.Encoding, action: Any) -> None:  # noqa: ANN401
+def compare(encoding: ours.Encoding, action: Any) -> None:
     expected, got = outcome(lambda: action(PEER)), outcome(lambda: action(encoding))
     if isinstance(expected, np.ndarray):
         assert got.dtype == expected.dtype

@@ -24,14 +24,14 @@ class Clock:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Count what is done inside."""
+        """Time the block inside."""
         begin = time.perf_counter()
         yield
         self.seconds[name] += time.perf_counter() - begin
 
 
 def serve(work: Work, *packages: str) -> None:
-    """Do the job on stdin; rows go to `output/rows`, what was measured to `output/job.json`."""
+    """Do the job on stdin; rows go to `output/rows`, measurements to `output/job.json`."""
     job = json.load(sys.stdin)
     output = Path(job["output"])
     output.mkdir(parents=True)
@@ -42,7 +42,7 @@ def serve(work: Work, *packages: str) -> None:
     (output / "job.json").write_text(json.dumps({**facts, "versions": versions}))
 
 
-def save(rows: Any, path: Path, kind: str) -> None:  # noqa: ANN401  datasets has no types
+def save(rows: Any, path: Path, kind: str) -> None:
     """Write a dataset as its own Arrow files, or as one Parquet file."""
     if kind == "arrow":
         rows.save_to_disk(str(path))
@@ -54,5 +54,5 @@ def save(rows: Any, path: Path, kind: str) -> None:  # noqa: ANN401  datasets ha
 def _version(package: str) -> str:
     try:
         return metadata.version(package)
-    except metadata.PackageNotFoundError:  # used without being installed
+    except metadata.PackageNotFoundError:  # not installed
         return "unknown"

@@ -28,7 +28,7 @@ SINGLE_REPEATS = 5
 
 
 class CannotError(Exception):
-    """The library cannot do this tokenizer or needs another file; the text says why."""
+    """The library does not support this tokenizer or needs another file; the text explains why."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Library:
     flat(result): its answer as (ids, lengths); not timed.
     encode(tokenizer, text): one call on one short text.
     takes_bytes: whether documents are given as bytes; otherwise they are decoded beforehand,
-        untimed, which is to the library's advantage.
+        untimed, which favours the library.
     """
 
     package: str
@@ -59,7 +59,7 @@ def serve(library: Library) -> None:
         report.update(TASKS[request["task"]](library, request))
     except CannotError as error:
         report["cannot"] = str(error)
-    except Exception as error:  # a peer may raise anything; the table says what
+    except Exception as error:  # a peer may raise anything; the table shows it
         report["cannot"] = f"{type(error).__name__}: {str(error)[:200]}"
     sys.stdout.write(json.dumps(report) + "\n")
 
@@ -140,7 +140,7 @@ def documents_for(library: Library, request: dict[str, Any]) -> tuple[list[Any],
     return [as_input(library, document) for document in documents], sum(map(len, documents))
 
 
-def as_input(library: Library, text: bytes) -> Any:  # noqa: ANN401  bytes or str, by library
+def as_input(library: Library, text: bytes) -> Any:
     """Return the text as the library takes it."""
     return text if library.takes_bytes else text.decode()
 
@@ -152,12 +152,12 @@ def timed_load(library: Library, request: dict[str, Any]) -> tuple[Any, float]:
     return tokenizer, time.perf_counter() - begin
 
 
-def warm_up(library: Library, tokenizer: Any, threads: int) -> None:  # noqa: ANN401
+def warm_up(library: Library, tokenizer: Any, threads: int) -> None:
     """Encode one word: some libraries import half of themselves in their first call."""
     library.encode_batch(tokenizer, [as_input(library, b"begin")], threads)
 
 
-def answer(library: Library, result: Any) -> tuple[str, int]:  # noqa: ANN401
+def answer(library: Library, result: Any) -> tuple[str, int]:
     """Return a hash over ids and document lengths, and the number of ids."""
     ids, lengths = library.flat(result)
     digest = hashlib.sha256(np.ascontiguousarray(ids, dtype="<u4").data)
@@ -166,7 +166,7 @@ def answer(library: Library, result: Any) -> tuple[str, int]:  # noqa: ANN401
 
 
 def per_call(function: Callable[[], Any], calls: int) -> float:
-    """Return microseconds a call: the best of some repeats, so that the machine's noise is out."""
+    """Return microseconds per call: the best of some repeats, to exclude the machine's noise."""
     function()
     begin = time.perf_counter()
     function()
@@ -211,7 +211,7 @@ def flat_buffers(result: tuple[bytes, bytes]) -> Flat:
 
 
 def tokenizer_json(folder: Path) -> str:
-    """Return the path of a folder's tokenizer.json, or say that it has none."""
+    """Return the path of a folder's tokenizer.json, or raise if it has none."""
     path = folder / "tokenizer.json"
     if not path.exists():
         raise CannotError(f"needs a tokenizer.json, {folder.name} has none")
@@ -219,7 +219,7 @@ def tokenizer_json(folder: Path) -> str:
 
 
 def rank_file(folder: Path) -> Path:
-    """Return the path of a folder's rank file, or say that it has none."""
+    """Return the path of a folder's rank file, or raise if it has none."""
     for path in (*sorted(folder.glob("*.tiktoken")), folder / "tiktoken.model"):
         if path.exists():
             return path

@@ -1,4 +1,4 @@
-"""datatrove: its own pipeline, one task a file, as many workers as threads."""
+"""datatrove: its own pipeline, one task per file, as many workers as threads."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def main() -> None:
             os.fsync(file.fileno())
 
 
-def reader(job: dict[str, Any]) -> Any:  # noqa: ANN401  datatrove has no types
-    """Return the reader of the input files, which lie in one folder by themselves."""
+def reader(job: dict[str, Any]) -> Any:
+    """Return the reader of the input files, which are alone in one folder."""
     folder = str(Path(job["inputs"][0]).parent)
     if job["format"] == "parquet":
         return ParquetReader(folder, text_key="text", glob_pattern="*.parquet")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tokenmill._calls.threads import available
 from tokenmill._errors import InvalidUtf8, MissingDependency
-from tokenmill._threads import available
 from tokenmill._tokenizer import Tokenizer
 from tokenmill.compat._special_text import index_of, pattern_of, refuse, repaired, text_of
 
@@ -229,7 +229,7 @@ class Encoding:
             "special_tokens": self._special_tokens,
         }
 
-    def __setstate__(self, state: Any) -> None:  # noqa: ANN401 -- what __getstate__ returned
+    def __setstate__(self, state: Any) -> None:  # what __getstate__ returned
         if isinstance(state, str):
             self.__dict__ = get_encoding(state).__dict__
         else:
@@ -320,7 +320,7 @@ class Encoding:
         return known
 
     @cached_property
-    def _peer(self) -> Any:  # noqa: ANN401 -- a class of the library
+    def _peer(self) -> Any:  # a class of the library
         return _library("tiktoken").Encoding(
             self.name,
             pat_str=self._pat_str,
@@ -358,7 +358,7 @@ def list_encoding_names() -> list[str]:
     return names
 
 
-def _taken_over(peer: Any) -> Encoding:  # noqa: ANN401 -- a class of the library
+def _taken_over(peer: Any) -> Encoding:  # a class of the library
     return Encoding(
         peer.name,
         pat_str=peer._pat_str,  # noqa: SLF001
@@ -367,7 +367,7 @@ def _taken_over(peer: Any) -> Encoding:  # noqa: ANN401 -- a class of the librar
     )
 
 
-def _library(name: str) -> Any:  # noqa: ANN401 -- a module
+def _library(name: str) -> Any:  # a module
     try:
         return import_module(name)
     except ImportError as error:

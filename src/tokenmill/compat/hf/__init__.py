@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokenmill._lazy import lazy_names
 from tokenmill.compat.hf._encoding import Encoding
 from tokenmill.compat.hf._library import library
 from tokenmill.compat.hf._tokenizer import Tokenizer
@@ -17,17 +18,11 @@ if TYPE_CHECKING:
     from tokenmill.compat.hf._fast import AutoTokenizer, FastTokenizer, accelerate
 
 __all__ = ["AutoTokenizer", "Encoding", "FastTokenizer", "Tokenizer", "accelerate"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    library("transformers")  # or say what to install
-    from tokenmill.compat.hf import _fast  # noqa: PLC0415 -- imports transformers
-
-    value = getattr(_fast, name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    dict.fromkeys(("AutoTokenizer", "FastTokenizer", "accelerate"), "tokenmill.compat.hf._fast"),
+    before=lambda: library("transformers"),  # explains what to install
+)
 
 
 def __dir__() -> list[str]:

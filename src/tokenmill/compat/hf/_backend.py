@@ -5,7 +5,6 @@ the engine does not know (odd arguments and their errors, above all). A change g
 the engine is then made anew of it.
 """
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import threading

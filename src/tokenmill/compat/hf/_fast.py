@@ -5,7 +5,7 @@ special tokens, files); only its backend becomes a `tokenmill.compat.hf.Tokenize
 ask for ids, masks and tensors go straight from the engine into arrays.
 """
 
-# ruff: noqa: ANN401, SLF001 -- objects of the library have no types here, and private members
+# ruff: noqa: SLF001 -- objects of the library have no types here, and private members
 # are what has to be taken over
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ A probe is a tokenizer of one-letter texts with the post-processor and the optio
 So options of truncation and padding are checked as the library checks them.
 """
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import json
