@@ -215,7 +215,7 @@ struct Change {
 };
 
 // Notes that `n_old` characters become `content`. The reference counts what is inserted at its
-// last characters, and what is removed at the last character written so far, whoever wrote it.
+// last characters, and what is removed at the last character written so far, whatever wrote it.
 // It forgets what is removed before anything is written, and its offsets lag from there on.
 inline void note_replacement(Bytes content, int n_old, std::vector<Change>& changes) {
     const std::uint8_t* const end = content.data() + content.size();

@@ -73,7 +73,7 @@ struct JsonlDocuments {
     std::int64_t repaired_surrogates = 0;  // documents with lone surrogates
 };
 
-// JSON values, one a line; the last line may lack its newline.
+// JSON values, one per line; the last line may lack its newline.
 //   {"text": "a\u0062"}\n  with field "text"  ->  "ab"
 [[nodiscard]] JsonlDocuments read_jsonl(Bytes buffer, const Rules& rules, simd::Target target);
 
