@@ -30,10 +30,10 @@ void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& f
         const auto fact = [&](unsigned side, unsigned bit) {
             return (sides[code] & side) != 0 ? bit : 0U;
         };
-        facts[code] = static_cast<std::uint8_t>(fact(vocab::kBehindOther, split::kFactBehindOther) |
+        facts[code] = static_cast<std::uint8_t>(fact(vocab::kBehindOther, split::kFactAfterOther) |
                                                 fact(vocab::kBeforeOther, split::kFactBeforeOther) |
                                                 fact(vocab::kBeforeChar3, split::kFactBeforeChar3) |
-                                                fact(vocab::kBehindChar3, split::kFactBehindChar3));
+                                                fact(vocab::kBehindChar3, split::kFactAfterChar3));
     }
 }
 

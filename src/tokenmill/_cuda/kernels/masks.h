@@ -25,7 +25,7 @@ using namespace tokenmill::split;  // facts.h, shared with the CPU's scanners
 // #if compares these by number.
 static_assert(u32(Family::BlankPrefix) == 1 && u32(Family::AnyPrefix) == 2 &&
                   u32(Family::Cased) == 3 && u32(Contraction::IgnoreCase) == 2 &&
-                  u32(Tail::CrLfSlash) == 2,
+                  u32(NewlineTail::CrLfSlash) == 2,
               "numbers of TM_FAMILY, TM_CONTRACTION and TM_TAIL");
 
 struct Masks {
