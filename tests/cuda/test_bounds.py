@@ -198,14 +198,14 @@ def test_hostile_texts_in_tiles_of_the_usual_size(make: Make, name: str) -> None
     ],
 )
 def test_runs_too_long_to_follow(make: Make, name: str, text: str) -> None:
-    """They are flagged or found; what stands around them is not touched."""
-    before, behind = "Well, it's 1234.\n\n", " And so\n on 567."
-    documents = [part.encode() for part in (before, text, behind)]
+    """They are flagged or found; the texts around them are not affected."""
+    before, after = "Well, it's 1234.\n\n", " And so\n on 567."
+    documents = [part.encode() for part in (before, text, after)]
     found = make(name, 8192)("bounds_masks", documents)
-    alone = make(name, 8192)("bounds_masks", [before.encode(), behind.encode()])
+    alone = make(name, 8192)("bounds_masks", [before.encode(), after.encode()])
     assert found.flags.tolist() == [0, NO_SYNC, 0]
     assert found.counters[FLAGGED] == 1
-    edges = len(before.encode()), -len(behind.encode())
+    edges = len(before.encode()), -len(after.encode())
     got = np.concatenate([found.starts[: edges[0]], found.starts[edges[1] :]])
     assert np.array_equal(got, alone.starts)
 

@@ -142,7 +142,7 @@ def test_added_tokens_are_never_missed(tmp_path: Path, more: list[bytes]) -> Non
         flags = run(kernel, documents, options=FIND_ADDED).flags.tolist()
         for document, end, flag in zip(documents, ends, flags, strict=True):
             held = any(token in document for token in tokens)
-            # A token that the next document goes on with may be flagged in vain.
+            # A token that continues in the next document may be flagged without need.
             begun = any(token[:8] in document + text[end : end + 7] for token in tokens)
             assert flag in ({ADDED} if held else {0, ADDED} if begun else {0}), document
         assert not run(kernel, documents).flags.any()
