@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-INVALID, NOT_NORMALIZED, ADDED, NO_SYNC = 1, 2, 4, 16
-FIND_ADDED = 1
-ARRIVAL, FLAGGED = 9, 8
-
 
 @dataclass(frozen=True)
 class Bounds:
