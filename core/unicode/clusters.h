@@ -2,10 +2,10 @@
 // on the reference's own segmentation (tools/gen_clusters.py); it appears to be Unicode 16.
 #pragma once
 
-#include "unicode/generated/cluster_tables.h"
-
 #include <cstddef>
 #include <cstdint>
+
+#include "unicode/generated/cluster_tables.h"
 
 namespace tokenmill::unicode {
 

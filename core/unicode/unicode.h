@@ -3,16 +3,16 @@
 // the newest Unicode: characters that they do not know stay as they are.
 #pragma once
 
-#include "base/types.h"
-#include "base/utf8.h"
-#include "unicode/clusters.h"
-#include "unicode/repair.h"
-#include "unicode/generated/normalization_tables.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
+
+#include "base/types.h"
+#include "base/utf8.h"
+#include "unicode/clusters.h"
+#include "unicode/generated/normalization_tables.h"
+#include "unicode/repair.h"
 
 namespace tokenmill::unicode {
 
