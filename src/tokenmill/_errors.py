@@ -55,7 +55,6 @@ class TokenmillError(Exception):
         # One positional argument only: pickle rebuilds an exception as cls(*args) plus __dict__,
         # so the composed message must be a valid first argument.
         super().__init__(_compose(where, problem, hint))
-        self._problem, self._hint = problem, hint
 
 
 class LoadError(TokenmillError, ValueError):
@@ -132,7 +131,8 @@ class EncodeError(TokenmillError, ValueError):
         """Return the same error for another document: the caller counts them differently."""
         error = copy(self)
         error.document = document
-        error.args = (_compose(_spot(document, self.offset), self._problem, self._hint),)
+        problem = str(self).removeprefix(f"{_spot(self.document, self.offset)}: ")
+        error.args = (_compose(_spot(document, self.offset), problem, hint=""),)
         return error
 
 

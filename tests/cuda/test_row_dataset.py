@@ -1,4 +1,4 @@
-"""Rows on a device, from files, against the mill: every token once, whoever reads which file."""
+"""GpuRowDataset: rows on a device from files, the same as the CPU packs, in any process that reads them."""
 
 from __future__ import annotations
 
