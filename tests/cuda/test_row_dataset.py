@@ -1,4 +1,4 @@
-"""GpuRowDataset: rows on a device from files, the same as the CPU packs, in any process that reads them."""
+"""Rows on a device, from files, against the mill: every token once, for any rank and worker."""
 
 from __future__ import annotations
 
