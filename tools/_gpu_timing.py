@@ -38,7 +38,7 @@ class Clock:
     """Events of the device around each launch."""
 
     def __init__(self) -> None:
-        import cupy  # only where there is a device
+        import cupy  # only on a machine with a device
 
         self.cuda = cupy.cuda
 
@@ -67,7 +67,7 @@ def median(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
-    """Time the kernels on text that lies on the device: cold and warm tables, repeats or not."""
+    """Time the kernels on text in device memory: cold and warm tables, with and without repeats."""
     engine = gpu.encoder.engine
     part = parts_of(FlatTexts(text.data, text.offsets), engine.backend)[0]
     documents = len(text.offsets) - 1
@@ -102,7 +102,7 @@ def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
 
 
 def small_batches(gpu: GpuTokenizer, data: NDArray[np.uint8], rounds: int) -> dict[str, float]:
-    """Wall clock of batches of a few megabytes that lie on the device, launches included."""
+    """Wall-clock time of batches of a few megabytes in device memory, including launches."""
     engine = gpu.encoder.engine
     cuda, found = Clock().cuda, {}
     for size in SMALL:

@@ -1,5 +1,5 @@
-// Which neighbours belong together, by the classes of their bytes: what vocab learns of its tokens
-// and split cuts by. Bytes outside ASCII are all of one class.
+// base/adjacency: which neighbours belong together, by the classes of their bytes. vocab learns it
+// from its tokens, split cuts by it. All bytes outside ASCII are in one class.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,9 @@ constexpr std::size_t kByteClasses = 7;
 struct Adjacency {
     static constexpr std::size_t kMaxExceptions = 8;
 
-    std::uint8_t joins[8] = {};         // [right]: bit `left` is set where the two belong together
-    std::uint32_t exception_count = 0;  // pairs of bytes that do though their classes do not
+    std::uint8_t joins[8] = {};  // [right]: bit `left` is set where the two belong together
+    std::uint32_t exception_count =
+        0;  // pairs of bytes that belong together though their classes do not
     std::uint8_t exceptions[kMaxExceptions][2] = {};
 
     [[nodiscard]] bool joined(std::uint8_t left, std::uint8_t right) const noexcept {
@@ -59,10 +60,10 @@ struct Adjacency {
     }
 };
 
-// Where a word may be cut inside: between characters that no token joins. Here a character counts
-// as its first byte.
+// Where a word may be cut inside: between characters that no token joins. A character counts as its
+// first byte here.
 struct InsideCuts {
-    std::uint8_t joins[8] = {};           // as in Adjacency: classes that are not worth a look
+    std::uint8_t joins[8] = {};           // as in Adjacency: pairs of classes that need no look-up
     std::uint64_t together[256][4] = {};  // [left]: bit `right` is set where no cut may be
 
     void join(std::uint8_t left, std::uint8_t right) noexcept {
@@ -78,10 +79,10 @@ struct InsideCuts {
     }
 };
 
-// What a vocabulary says about neighbours.
+// What a vocabulary knows about neighbours.
 struct LearntCuts {
-    Adjacency adjacency;  // where there is no split
-    InsideCuts inside;    // where words are looked up
+    Adjacency adjacency;  // if the tokenizer has no split
+    InsideCuts inside;    // if words are looked up
 };
 
 }  // namespace tokenmill

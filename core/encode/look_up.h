@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/utf8.h"
 #include "base/types.h"
+#include "base/utf8.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::encode {

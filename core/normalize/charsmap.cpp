@@ -1,10 +1,10 @@
 #include "normalize/charsmap.h"
 
-#include "base/error.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "base/error.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 

@@ -1,5 +1,5 @@
-// The scalar scanner: one word at a time by a DFA over code-point classes. Freestanding.
-// Every faster scanner must agree with it, and falls back to it where its algebra ends.
+// split/advance: text -> the end of one match, by a DFA over code-point classes. Every faster
+// scanner must agree with it, and falls back to it where its algebra ends.
 #pragma once
 
 #include "base/utf8.h"
@@ -22,16 +22,16 @@ struct ClassTable {
     }
 };
 
-// What a scanner of wide characters asks first, in one byte a code point of the basic plane.
+// Facts about a code point of the basic plane in one byte: the first look-up for wide characters.
 constexpr TmU32 kFactLetter = 1;
 constexpr TmU32 kFactUnusual = 2;     // its other class bits matter too
 constexpr TmU32 kFactLeftShift = 2;   // three bits: junction contexts it can be the left side of
-constexpr TmU32 kFactRightShift = 5;  // three bits: and the right side
-// The same places for words by neighbours over characters: which neighbours a token holds it with.
-constexpr TmU32 kFactBehindOther = kFactLetter;   // behind a character of another size
+constexpr TmU32 kFactRightShift = 5;  // three bits: contexts it can be the right side of
+// The same bits for a vocabulary over characters: with which neighbours some token holds it.
+constexpr TmU32 kFactAfterOther = kFactLetter;    // after a character of another size
 constexpr TmU32 kFactBeforeOther = kFactUnusual;  // before one
 constexpr TmU32 kFactBeforeChar3 = 1U << kFactLeftShift;
-constexpr TmU32 kFactBehindChar3 = 1U << kFactRightShift;
+constexpr TmU32 kFactAfterChar3 = 1U << kFactRightShift;
 
 struct Stage {
     ClassTable classes;
@@ -42,7 +42,7 @@ struct Stage {
     const TmU8* separates;  // [left * n_classes + right]: no match reaches over this junction
     bool keep_match;
     bool keep_gap;
-    bool on_bytes;  // every byte is a character, of the class that the table gives its number
+    bool on_bytes;  // every byte counts as the character with its number
 };
 
 TOKENMILL_HD TmU32 step_size(const Stage& stage, TmU8 lead) {

@@ -19,7 +19,7 @@ enum class Family : TmU32 {
 };
 enum class Contraction : TmU32 { None = 0, Exact = 1, IgnoreCase = 2 };
 // What punctuation takes along after it.
-enum class Tail : TmU32 { None = 0, CrLf = 1, CrLfSlash = 2 };
+enum class NewlineTail : TmU32 { None = 0, CrLf = 1, CrLfSlash = 2 };
 
 // Bits of a rule's class table.
 enum ClassBit : TmU32 {

@@ -13,7 +13,7 @@ struct Fault {
     std::size_t size;  // bytes of the maximal ill-formed part; 0: the text is well-formed
 };
 
-// The first ill-formed part at or behind `from`.
+// The first ill-formed part at or after `from`.
 [[nodiscard]] Fault find_fault(Bytes text, std::size_t from = 0) noexcept;
 
 // Appends `text` with U+FFFD for every maximal ill-formed part.

@@ -1,23 +1,23 @@
-// unicode: a character -> what is known of it. Pure look-ups in generated tables, no allocation,
-// no failure; UTF-8 in and out. The tables hold what the reference normalizers do, not what the
-// newest Unicode says: characters that they do not know change nothing.
+// unicode: a character -> its properties. Pure look-ups in generated tables, no allocation, no
+// failure; two loads each. The tables hold what the reference normalizers do, which is older than
+// the newest Unicode: characters that they do not know stay as they are.
 #pragma once
-
-#include "base/types.h"
-#include "base/utf8.h"
-#include "unicode/clusters.h"
-#include "unicode/repair.h"
-#include "unicode/generated/normalization_tables.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
 
+#include "base/types.h"
+#include "base/utf8.h"
+#include "unicode/clusters.h"
+#include "unicode/generated/normalization_tables.h"
+#include "unicode/repair.h"
+
 namespace tokenmill::unicode {
 
-// Flags of a character. The first six say that a rewrite changes it wherever it stands; the others
-// that it may move before the mark in front of it, or melt into what stands before it.
+// Flags of a character. The first six: a rewrite changes it, whatever its neighbours are.
+// kCombines, kMaybe and kTakes: it may move before a mark, or compose with the character before it.
 using Flags = std::uint16_t;
 inline constexpr Flags kNotNfc = 1 << 0;
 inline constexpr Flags kNotNfd = 1 << 1;
@@ -40,7 +40,7 @@ inline constexpr char32_t kFirstLead = 0x1100;
 inline constexpr char32_t kLeads = 19;
 inline constexpr char32_t kFirstVowel = 0x1161;
 inline constexpr char32_t kVowels = 21;
-inline constexpr char32_t kNoTail = 0x11A7;  // tails are the 27 characters behind it
+inline constexpr char32_t kNoTail = 0x11A7;  // tails are the 27 characters after it
 inline constexpr char32_t kTails = 28;
 
 // A character and how many bytes of UTF-8 it takes.
@@ -59,8 +59,8 @@ struct Character {
     return look_up(tables::kFlagPages, tables::kFlagBlocks, point);
 }
 
-// What lead_flags() is asked by: the first two bytes of a character.  Needs: `second` behind `lead`
-// in valid UTF-8; when `lead` is no first byte of several the key is one without flags.
+// The key of lead_flags(): the first two bytes of a character.  Needs: `second` follows `lead` in
+// valid UTF-8. If `lead` is not the first byte of a wide character, the key has no flags.
 [[nodiscard]] inline std::uint16_t lead_key(std::uint8_t lead, std::uint8_t second) noexcept {
     const int row = (lead > 0xBF ? lead : 0xBF) - 0xBF;
     return static_cast<std::uint16_t>(row << 6 | (second & 0x3F));
@@ -80,7 +80,7 @@ struct Character {
     return {&tables::kSequences[place + 1], tables::kSequences[place]};
 }
 
-// Full decomposition; empty when the character stands for itself. Not for Hangul syllables.
+// Full decomposition; empty if the character is its own. Not for Hangul syllables.
 [[nodiscard]] inline std::span<const char32_t> canonical_parts(char32_t point) noexcept {
     return sequence_at(look_up(tables::kCanonicalPages, tables::kCanonicalBlocks, point));
 }

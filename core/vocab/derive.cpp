@@ -1,7 +1,7 @@
 #include "vocab/derive.h"
 
-#include "base/utf8.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 namespace tokenmill::vocab {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/utf8.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::vocab {

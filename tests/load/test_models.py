@@ -147,7 +147,7 @@ def test_a_model_without_type_is_what_the_library_takes_it_for(
 @pytest.mark.parametrize(
     ("section", "problem"),
     [
-        ({"vocab": TWO}, "model: expected a type or members that tell it"),
+        ({"vocab": TWO}, "model: expected a type, or members that imply it"),
         ({"type": None, "vocab": PIECES}, "model.type: expected a string, got None"),
         ({"type": [], "vocab": PIECES}, "model.type: expected a string"),
         ({"vocab": TWO, "merges": None}, "model: expected a type"),

@@ -136,7 +136,7 @@ def test_the_text_of_the_unknown_piece() -> None:
     [
         ([*LETTERS, Piece("ab", -1.0, UNUSED)], "1 unused pieces are taken apart"),
         ([*LETTERS, Piece("abc", -1.0)], r"1 characters are in longer pieces only.*U\+0063"),
-        ([*LETTERS, Piece("ab", float("nan"))], "no finite number"),
+        ([*LETTERS, Piece("ab", float("nan"))], "not finite"),
         ([Piece("a" * n, 0.0, USER_DEFINED) for n in range(1, 66)], "65 user-defined pieces"),
     ],
 )

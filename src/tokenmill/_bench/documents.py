@@ -77,7 +77,7 @@ def make_documents(number: int) -> SampleTexts:
     """Make documents of words of the package's tokenizer, the same ones every time.
 
     Words are drawn as often as words of real text are (Zipf's law), so that tables of words help
-    as much as they do there; but it is no language, and real text is better.
+    as much as they do there; but it is not a language, and real text is better.
     """
     words = _words()
     weights = list(accumulate(1 / (rank + _FLATTENING) for rank in range(1, len(words) + 1)))

@@ -1,4 +1,4 @@
-"""The libraries that are measured, each behind the same three calls."""
+"""The libraries that are measured, each with the same three calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CannotMeasure(Exception):  # noqa: N818 -- a message to the parent process, not an error
-    """The library does not do this tokenizer; the text says why."""
+    """The library cannot run this tokenizer; the message explains why."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Library:
 
     `encode` takes one text, `encode_batch` a list of them; each returns whatever the library's
     fastest call returns. `answer` makes ids of a list of such results, outside the clock; its
-    second argument says that they are of `encode`.
+    second argument marks them as results of `encode`.
     """
 
     version: str

@@ -23,11 +23,11 @@ class TokenBatch:
 
     `ids` is uint32 or uint16; `offsets` is int64, one longer than the batch, and begins with 0.
     `spans`, if they were asked for, has a row (begin, end) for every id: the part of its text that
-    it stands for; the spans of row `i` are `spans[offsets[i]:offsets[i + 1]]`.
+    it covers; the spans of row `i` are `spans[offsets[i]:offsets[i + 1]]`.
     Indexing returns views, not copies.
 
-    `device` says what encoded it: "cpu", or a device as "cuda:0"; `reason` says why it was the CPU
-    where a device was asked for.
+    `device` is what encoded it: "cpu", or e.g. "cuda:0"; `reason` explains why it was the CPU
+    although a device was asked for.
     """
 
     __slots__ = ("device", "ids", "offsets", "reason", "spans")
@@ -193,7 +193,7 @@ class EncodedBatch:
 
     @property
     def type_ids(self) -> NDArray[Any] | None:
-        """Type of each token, as the tokenizer's template has it."""
+        """Type of each token, from the tokenizer's template."""
         return self.columns.get("type_ids")
 
     @property

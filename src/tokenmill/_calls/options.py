@@ -43,7 +43,7 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
 
 
 def span_unit(offsets: object, reasons: Sequence[str]) -> bool | None:
-    """Say whether offsets are in characters; None where none are wanted."""
+    """Tell whether offsets are in characters; None if they were not asked for."""
     if offsets is None:
         return None
     unit = bool(SPAN_UNITS[one_of("offsets", offsets, SPAN_UNITS)])

@@ -1,4 +1,4 @@
-"""Decoding where every id stands for bytes, wherever it stands: the core joins them."""
+"""Decoding where every id has fixed bytes: the core joins them."""
 
 from __future__ import annotations
 

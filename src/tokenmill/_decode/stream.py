@@ -34,8 +34,8 @@ class DecodeStream:
     """Text of ids as they come, never half a character. Made by `Tokenizer.decode_stream`.
 
     All that `push` and `finish` return, joined, is what `decode` returns for all ids. A push takes
-    the same time however many ids came before. What the next id could still change is held back:
-    an incomplete character, a run of byte tokens, blanks that the decoder may strip.
+    the same time however many ids came before. Text that the next id could still change is
+    held back: an incomplete character, a run of byte tokens, blanks that the decoder may strip.
     """
 
     __slots__ = ("_make", "_stream")

@@ -2,5 +2,5 @@
 
 A spec describes exactly what the reference library would run, or lists in `unsupported` what cannot
 be described. A source that cannot be read raises `LoadError` or `SourceNotFound`.
-They import nothing but numpy, until a hub repository is asked for. `source.py` is the door.
+The readers import nothing but numpy until a hub repository is asked for. `source.py` is the door.
 """

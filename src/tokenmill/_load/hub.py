@@ -15,7 +15,7 @@ _FILE_SUFFIXES = frozenset((".bpe", ".gz", ".json", ".mill", ".model", ".tiktoke
 
 
 def is_repository_name(source: str) -> bool:
-    """Say whether `source` could be a hub id: "owner/name", or a name of old as "gpt2"."""
+    """Tell whether `source` could be a hub id: "owner/name", or a legacy name such as "gpt2"."""
     if _REPOSITORY.fullmatch(source) is None:
         return False
     return "/" in source or Path(source).suffix not in _FILE_SUFFIXES
@@ -66,7 +66,7 @@ def _download(repository: str, name: str) -> Path:
 
 
 def _why_not_asked() -> str | None:
-    """Say why the hub cannot be asked: without a network, its library tries for half a minute."""
+    """Explain why the hub is out of reach: without a network, its library tries for 30 seconds."""
     import socket  # only where a name is looked up
     from urllib.parse import urlsplit
     from urllib.request import getproxies
@@ -85,7 +85,7 @@ def _why_not_asked() -> str | None:
 
 
 def _fetch_companions(repository: str, path: Path) -> None:
-    """Fetch what lies beside a vocabulary; a repository need not have any of it."""
+    """Fetch the files next to a vocabulary; a repository need not have any of them."""
     from huggingface_hub import errors
 
     for file in companions(path):
@@ -96,14 +96,14 @@ def _fetch_companions(repository: str, path: Path) -> None:
 def _unreachable(repository: str, error: Exception) -> SourceNotFound:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if (why := _why_not_asked()) is not None:
-        reason = f"none of that name, and the hub cannot be asked: {why}"
+        reason = f"no such file, and the hub is out of reach: {why}"
     problem = f"expected a file, a directory or a hub repository, got: {reason}"
     hint = "check the spelling, the network and, for a gated repository, `hf auth login`"
     return SourceNotFound(problem, source=repository, hint=hint)
 
 
 def fetch_beside(repository: str, names: tuple[str, ...]) -> Path | None:
-    """Fetch what a repository has of these files; return the folder that they lie in, or None."""
+    """Fetch those of the files that a repository has; return their folder, or None."""
     try:
         from huggingface_hub import errors
     except ImportError:

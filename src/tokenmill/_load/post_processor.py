@@ -1,4 +1,4 @@
-"""The "post_processor" section of a tokenizer.json -> what is put around one text and two."""
+"""The "post_processor" section of a tokenizer.json -> the tokens around one text and around two."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _B = TemplatePart("B", type_id=1, overflow_type_id=1)
 
 @dataclass(frozen=True)
 class PostProcessor:
-    """What becomes of a text, and of two; see the fields of the same names of TokenizerSpec.
+    """How one text and two are framed; TokenizerSpec explains the fields.
 
-    `reasons`: why `prefix_ids` and `suffix_ids` do not say it.
+    `reasons`: why `prefix_ids` and `suffix_ids` cannot express it.
     """
 
     single: Parts | None = (_A,)
@@ -33,7 +33,7 @@ class PostProcessor:
 
 @dataclass(frozen=True)
 class _Processor:
-    """One processor: the parts that it makes, or None, and whether it trims offsets."""
+    """One processor: the parts it produces, or None, and whether it trims offsets."""
 
     parts: tuple[Parts, Parts] | None = None
     trim_offsets: tuple[bool, ...] = ()
@@ -101,7 +101,7 @@ def _bert(fields: dict[str, Any], where: str) -> tuple[Parts, Parts]:
 
 
 def _roberta(fields: dict[str, Any], where: str) -> tuple[Parts, Parts]:
-    """Everything is of type 0, and the second text has an end in front of it too."""
+    """Everything has type 0, and an end token also comes before the second text."""
     before, after = _pair_id(fields, "cls", where), _pair_id(fields, "sep", where)
     end = TemplatePart(ids=(after,))
     single = (TemplatePart(ids=(before,)), _A, end)

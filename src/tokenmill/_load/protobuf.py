@@ -1,7 +1,7 @@
 """The wire format of protocol buffers: bytes -> numbered fields, without a schema.
 
-Nothing is copied and nothing is called recursively: a field that holds a message is a range of the
-same bytes, which the caller reads in turn.
+Nothing is copied and there is no recursion: a field that holds a message is a range of the same
+bytes, which the caller reads in turn.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class WireField(NamedTuple):
     """A field of a message.
 
     `value`: the number of a varint, the bits of a fixed-width number.
-    `start`, `end`: where the content of a field of bytes lies; of another one, the field itself.
+    `start`, `end`: the content of a field of bytes; for any other field, the field itself.
     """
 
     number: int
@@ -54,7 +54,7 @@ def read_fields(data: bytes, start: int, end: int) -> list[WireField]:
 
 
 def damaged(problem: str, offset: int) -> LoadError:
-    """Say what is wrong at which byte."""
+    """Return the error for a damaged file, with the byte."""
     return LoadError(problem, offset=offset, hint=_DAMAGED)
 
 
@@ -103,7 +103,7 @@ def _read_number(data: bytes, at: int, end: int, tag: int) -> tuple[int, int]:
 
 
 def _skip_group(data: bytes, at: int, end: int, number: int) -> int:
-    """Return where the group ends; groups in it are kept on a stack of our own."""
+    """Return where the group ends; an explicit stack holds nested groups."""
     open_groups = [number]
     while open_groups:
         tag_start = at

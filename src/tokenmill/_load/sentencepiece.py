@@ -1,6 +1,6 @@
-"""SentencePiece `.model` files -> TokenizerSpec, with the meaning that `sentencepiece` gives them.
+"""SentencePiece `.model` files -> TokenizerSpec, as `sentencepiece` understands them.
 
-Control pieces are never found in a text, so they are no added tokens; nothing is put around a text.
+Control pieces never occur in a text, so they are not added tokens. Nothing is put around a text.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _byte_ids(file: SentencePieceFile) -> tuple[int, ...] | None:
 
 
 def _added_tokens(file: SentencePieceFile, texts: Sequence[str]) -> tuple[AddedToken, ...]:
-    """List the user-defined pieces, where they are cut out; Unigram gives them a score instead."""
+    """List the user-defined pieces if they are cut out; Unigram scores them instead."""
     if file.model_type not in (BPE, CHAR):
         return ()
     ids = _of_type(file, USER_DEFINED)
@@ -183,7 +183,7 @@ def _bpe_reasons(file: SentencePieceFile, alone: Sequence[int], joined: Sequence
         reasons.append(f"{len(unused)} unused pieces are taken apart again after merging")
     scores = [file.scores[i] for i in joined]
     if not all(math.isfinite(score) for score in scores):
-        reasons.append("a score that is no finite number")
+        reasons.append("a score that is not finite")
     known = {file.pieces[i].decode() for i in (*alone, *_of_type(file, USER_DEFINED))}
     lone = {c for i in joined for c in file.pieces[i].decode()} - known
     if lone:
@@ -193,7 +193,7 @@ def _bpe_reasons(file: SentencePieceFile, alone: Sequence[int], joined: Sequence
 
 
 def _decode_bytes(file: SentencePieceFile) -> tuple[bytes, ...]:
-    """Say what each id writes, before anything is stripped."""
+    """Return the text of each id, before anything is stripped."""
     table = [piece.replace(SPACE.encode(), b" ") for piece in file.pieces]
     for index, kind in enumerate(file.types):
         if kind == CONTROL:

@@ -1,7 +1,7 @@
-"""A SentencePiece `.model` -> its pieces and options, as the file has them.
+"""A SentencePiece `.model` -> its pieces and options.
 
-The file is one message in the wire format of protocol buffers. What the library refuses to load is
-refused here as well; fields that have no influence on ids or text are skipped.
+The file is one message in the wire format of protocol buffers. Files that
+the library refuses are refused here as well; fields that do not affect ids or text are skipped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _FLOAT = struct.Struct("<f")
 
 @dataclass
 class SentencePieceFile:
-    """What a file says; the defaults are those of the format.
+    """The content of a file; the defaults are those of the format.
 
-    `offsets[id]` is where the piece stands in the file. A charsmap is empty where there is none.
+    `offsets[id]` is where the piece begins in the file. A file without a charsmap has an empty one.
     """
 
     pieces: list[bytes] = field(default_factory=list)
@@ -50,7 +50,7 @@ class SentencePieceFile:
 
 
 def is_sentencepiece(data: bytes) -> bool:
-    """Say whether a file begins with a message (field 1) that begins with a text (field 1)."""
+    """Tell whether a file begins with a message (field 1) that begins with a text (field 1)."""
     if data[:1] != b"\n" or data.lstrip()[:1] == b"{":
         return False
     after = next((at for at in range(1, min(len(data), 6)) if data[at] < 0x80), 6) + 1  # noqa: PLR2004
@@ -151,14 +151,14 @@ def _check(model: SentencePieceFile) -> None:
     _check_bytes(model)
     if model.types.count(UNKNOWN) != 1:
         problem = f"expected one piece of the type unknown, got {model.types.count(UNKNOWN)}"
-        raise LoadError(problem, hint="the file is damaged, or no SentencePiece model")
+        raise LoadError(problem, hint="the file is damaged, or not a SentencePiece model")
     if model.model_type == UNIGRAM:
         _check_scores(model)
     _check_text(model)
 
 
 def _check_twins(model: SentencePieceFile) -> None:
-    """Refuse a piece that is there twice; most models tell those in texts from the reserved."""
+    """Refuse duplicate pieces; most models keep pieces of texts apart from reserved ones."""
     seen = set()
     for index, piece in enumerate(model.pieces):
         in_text = model.model_type == BPE or model.types[index] in FROM_TEXT

@@ -67,7 +67,7 @@ def fetch(key: str) -> ModelFile | None:
 
 
 def store(key: str, payload: bytes) -> None:
-    """Keep a model; a folder that cannot be written is said in the log, and no error."""
+    """Keep a model; if the folder cannot be written, log that and continue."""
     home = folder()
     if home is None:
         return

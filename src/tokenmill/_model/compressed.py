@@ -99,7 +99,7 @@ def _decompress(data: bytes) -> bytes:
     decompressor = lzma.LZMADecompressor(format=lzma.FORMAT_XZ)
     result = decompressor.decompress(data, max_length=_MAX_BYTES)
     if not decompressor.eof or decompressor.unused_data:
-        raise ValueError("the compressed data ends too early, or goes on")
+        raise ValueError("the compressed data is too short or too long")
     return result
 
 

@@ -23,7 +23,7 @@ class Description:
     """How a tokenizer runs. `str()` is for reading, `to_json()` for programs.
 
     `path` is "native" (a built-in split rule), "dfa" (an automaton made of the pattern) or
-    "reference" (the tokenizer's own library); `reasons` says why it is not the faster one.
+    "reference" (the tokenizer's own library); `reasons` explains why it is not the faster one.
     `target` names the SIMD body in use; it is empty on the reference path.
     """
 

@@ -62,7 +62,7 @@ def write_compressed(spec: TokenizerSpec, path: Path) -> None:
 
 
 def is_model_file(path: Path) -> bool:
-    """Say whether a file claims to be a compiled model."""
+    """Tell whether a file claims to be a compiled model."""
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -93,7 +93,7 @@ def open_model(path: Path) -> ModelFile:
 
 
 def write_atomically(path: Path, parts: Sequence[bytes]) -> None:
-    """Write beside `path`, sync, rename: readers see the old file or the new one."""
+    """Write next to `path`, sync, rename: readers see the old file or the new one."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
@@ -165,7 +165,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON; what is behind it is not looked at."""
+    """Read the JSON; anything after it is ignored."""
     end = data.find(b"\0")
     meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
     return meta

@@ -1,4 +1,4 @@
-"""The reference libraries, each behind the same few methods with plain Python types."""
+"""The reference libraries, each with the same few methods and plain Python types."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Library(Protocol):
     def encode_spans(
         self, texts: list[str], add_special: bool, as_text: bool
     ) -> tuple[list[list[int]], list[Spans]]:
-        """Encode; also say which characters of its text each id stands for."""
+        """Encode; also return which characters of the text each id covers."""
 
     def decode(self, ids: list[int], skip_special: bool = False) -> bytes:
         """Decode ids that all are in the vocabulary, without the special ones if asked."""
@@ -158,7 +158,7 @@ class _Tiktoken:
 
 
 class _SentencePiece:
-    """`sentencepiece`; control pieces are no text to it, and it puts nothing around a text."""
+    """`sentencepiece`; it has no text for control pieces, and puts nothing around a text."""
 
     def __init__(self, spec: TokenizerSpec) -> None:
         library = _import("sentencepiece", spec)
@@ -197,7 +197,7 @@ LIBRARIES: dict[str, Callable[[TokenizerSpec], Library]] = {
 
 
 def is_failure(error: BaseException) -> bool:
-    """Tell an error of a library; a panic of Rust code is no `Exception`."""
+    """Tell whether this is an error of a library; a Rust panic is not an `Exception`."""
     is_panic = type(error).__name__ == "PanicException"
     return is_panic or (isinstance(error, Exception) and not isinstance(error, TokenmillError))
 

@@ -33,7 +33,7 @@ class LongestMatch:
     def encode_spans(
         self, texts: list[str], add_special: bool, as_text: bool
     ) -> tuple[list[list[int]], list[Spans]]:
-        """Encode; also say which characters each id is in."""
+        """Encode; also return which characters each id covers."""
         rows = self.encode_all(texts, add_special, as_text)
         pieces = [[self._tokens[i] or b"" for i in row] for row in rows]
         return rows, [covered(text, row) for text, row in zip(texts, pieces, strict=True)]

@@ -41,7 +41,7 @@ _MAX_U16 = 0xFFFF
 _TEXT_MODE, _RAISE_MODE = 1, 2
 _REPLACE = 1
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_FAILURE_HINT = "the tokenizer has no ids for this text; describe() says why it runs there"
+_FAILURE_HINT = "the tokenizer has no ids for this text; describe() explains why it runs there"
 _TEXT_HINT = "texts are str, bytes-like, or an Arrow array of strings"
 
 
@@ -156,7 +156,7 @@ class ReferenceModel:
         return self.decode(np.array([token_id], dtype=np.uint32))
 
     def memory(self) -> dict[str, int]:
-        """Return nothing: the library does not tell what it uses."""
+        """Return nothing: the library does not report what it uses."""
         return {}
 
     def _rows(
@@ -231,7 +231,7 @@ def _succeeds(encode: Callable[..., object], *given: object) -> bool:
 
 
 def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:
-    """Say once, when a tokenizer is loaded, that it runs through its library and why."""
+    """Warn once, when a tokenizer is loaded, that it runs through its library, and why."""
     warnings.warn(
         f"{spec.name}: runs through the library {spec.reference!r}, exact but at its speed: "
         + "; ".join(reasons),
