@@ -39,6 +39,7 @@ pickling, so it may cross a process boundary.
 # ruff: noqa: N818
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -169,6 +170,18 @@ class EncodeError(TokenmillError, ValueError):
         super().__init__(problem, where=_spot(document, offset), hint=hint)
         self.document = document
         self.offset = offset
+
+    def renumbered(self, document: int, hint: str | None = None) -> Self:
+        """Return the same error for another document: the caller counts them differently.
+
+        `hint` replaces the hint, if it names an option that the caller does not have.
+        """
+        error = copy(self)
+        error.document = document
+        error.hint = self.hint if hint is None else hint
+        error.where = _spot(document, self.offset)
+        error.args = (compose(error.where, self.problem, error.hint),)
+        return error
 
 
 class TextTypeError(EncodeError, TypeError):
