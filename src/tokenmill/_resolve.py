@@ -8,6 +8,7 @@ import lzma
 import mmap
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +24,12 @@ from tokenmill._model_file import (
     write_compressed,
     write_model,
 )
+from tokenmill._post.templates import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokenmill._post import Templates
     from tokenmill._spec import TokenizerSpec
 
 _LOG = logging.getLogger("tokenmill")
@@ -41,6 +44,11 @@ class Ready:
     meta: dict[str, Any]
     payload: bytes | memoryview | None
     spec: TokenizerSpec | None = None
+
+    @cached_property
+    def templates(self) -> Templates:
+        """What the tokenizer puts around texts."""
+        return templates_of(self.meta)
 
     def source(self) -> bytes | None:
         """Return the text of the tokenizer.json that it came from, if it came from one."""

@@ -28,7 +28,7 @@ from tokenmill._options import (
     texts_of,
     thread_count,
 )
-from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
+from tokenmill._post import assemble, encode_side, wanted_of
 from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
 from tokenmill._spelling import Spelling
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
 
-__all__ = ["Tokenizer", "compile_file"]
+__all__ = ["Tokenizer", "compile_file", "ready_of"]
 
 
 class Tokenizer:
@@ -65,16 +65,13 @@ class Tokenizer:
     affinity, control-group quota and TOKENMILL_THREADS.
     """
 
-    __slots__ = (
-        "__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling", "_templates",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling")
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
     _decoder: Decoder
     _ready: Ready
     _spelling: Spelling
-    _templates: Templates
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
@@ -84,7 +81,6 @@ class Tokenizer:
         decoder = make_decoder(ready)
         put(self, "_decoder", decoder)
         put(self, "_spelling", Spelling(ready.model, ready.meta, decoder))
-        put(self, "_templates", templates_of(ready.meta))
 
     @classmethod
     def load(
@@ -202,7 +198,7 @@ class Tokenizer:
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
         sides = [encode_side(self._model, (b, count, bits, False, *how), unit) for b in batches]
         return assemble(
-            sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
+            sides, self._ready.templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )
 
     def encode_into(
@@ -237,8 +233,7 @@ class Tokenizer:
         special, policy = modes(special_in_text, errors)
         most = limit_of(limit)
         counts = self._model.count_batch([text], 1, add_special_tokens, special, policy, most)
-        count = int(counts[0])
-        return count if limit is None else min(count, limit + 1)
+        return int(counts[0] if limit is None else min(counts[0], limit + 1))
 
     def count_batch(
         self,
@@ -390,6 +385,11 @@ class Tokenizer:
 
     def __delattr__(self, name: str) -> NoReturn:
         self.__setattr__(name, None)
+
+
+def ready_of(tokenizer: Tokenizer) -> Ready:
+    """Return the model and the meta data of a tokenizer, for rooms that work on the model."""
+    return tokenizer._ready  # noqa: SLF001 -- the slot belongs to this module
 
 
 def _revive(payload: bytes) -> Tokenizer:

@@ -1,6 +1,5 @@
 """Texts of one side of a call -> ids, and where they stand."""
 
-# ruff: noqa: SLF001 -- a drop-in needs of the engine what others have no use for
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,22 +9,23 @@ import numpy as np
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._options import modes, thread_count
 from tokenmill._post import Encoded
+from tokenmill._tokenizer import Tokenizer as Engine
+from tokenmill._tokenizer import ready_of
 
 if TYPE_CHECKING:
     from tokenmill._post import Templates
-    from tokenmill._tokenizer import Tokenizer as Engine
 
 Detail = Literal["ids", "spans", "words"]  # each with what is before it
 
 
 def has_spans(engine: Engine) -> bool:
     """Tell whether the engine knows where ids stand."""
-    return not engine._ready.meta.get("no_offsets")
+    return not ready_of(engine).meta.get("no_offsets")
 
 
 def templates(engine: Engine) -> Templates:
     """Return what the engine puts around texts."""
-    return engine._templates
+    return ready_of(engine).templates
 
 
 def encode_column(
@@ -41,8 +41,8 @@ def encode_column(
         return _encode_words(engine, texts, detail, mode)
     if detail == "words":
         special, _ = modes(mode, "strict")
-        found = engine._model.encode_words(texts, thread_count(None), special)
-        ids, offsets, spans, words = found
+        model: Any = ready_of(engine).model
+        ids, offsets, spans, words = model.encode_words(texts, thread_count(None), special)
         return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2), "words": words})
     return _encode(engine, texts, detail, mode)
 
