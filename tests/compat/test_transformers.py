@@ -234,7 +234,7 @@ def test_a_class_that_encodes_by_itself_stays_as_it_is(tmp_path: Path) -> None:
             return super()._encode_plus(*args, **kwargs)
 
     tokenizer = Own.from_pretrained(write_folder(tmp_path))
-    with pytest.warns(ReferencePathWarning, match="Own encodes in a way of its own"):
+    with pytest.warns(ReferencePathWarning, match="Own has its own way to encode"):
         assert type(hf.accelerate(tokenizer)) is Own
 
 

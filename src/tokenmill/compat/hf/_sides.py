@@ -1,4 +1,4 @@
-"""Texts of one side of a call -> ids, and where they stand."""
+"""Texts of one side of a call -> ids, and their offsets and words."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tokenmill._tokenizer import ready_of
 if TYPE_CHECKING:
     from tokenmill._post import Templates
 
-Detail = Literal["ids", "spans", "words"]  # each with what is before it
+Detail = Literal["ids", "spans", "words"]  # each includes those before it
 
 
 def has_spans(engine: Engine) -> bool:
-    """Tell whether the engine knows where ids stand."""
+    """Whether the engine has offsets."""
     return not ready_of(engine).meta.get("no_offsets")
 
 
 def templates(engine: Engine) -> Templates:
-    """Return what the engine puts around texts."""
+    """Return the special tokens that the engine puts around texts."""
     return ready_of(engine).templates
 
 
@@ -50,7 +50,7 @@ def encode_column(
 def _encode(
     engine: Engine, texts: list[str], detail: Detail, mode: Literal["text", "encode"]
 ) -> Encoded:
-    if detail == "ids" and len(texts) == 1:  # much less to do than for a batch
+    if detail == "ids" and len(texts) == 1:  # much faster than a batch
         ids = engine.encode(texts[0], special_in_text=mode)
         return Encoded(ids, np.array([0, len(ids)], dtype=np.int64))
     offsets: Literal["char"] | None = None if detail == "ids" else "char"
@@ -61,7 +61,7 @@ def _encode(
 def _encode_words(
     engine: Engine, texts: list[list[str]], detail: Detail, mode: Literal["text", "encode"]
 ) -> Encoded:
-    """Encode every word by itself, as the library does."""
+    """Encode each word separately, as the library does."""
     side = _encode(engine, [word for words in texts for word in words], detail, mode)
     bounds = np.zeros(len(texts) + 1, dtype=np.int64)
     np.cumsum([len(words) for words in texts], out=bounds[1:])
@@ -75,9 +75,9 @@ def _encode_words(
 
 
 def _check_first_tokens(engine: Engine, side: Encoded) -> None:
-    """Refuse where the library trims the first token of a word as one inside of a text."""
+    """Refuse if the library trims the first token of a word like one inside a text."""
     if not any(templates(engine).trim_offsets):
         return
     begins = side.offsets[:-1][np.diff(side.offsets) > 0]
     if side.columns["spans"][begins, 0].any():
-        raise UnsupportedTokenizer("a word that does not begin with its first token")
+        raise UnsupportedTokenizer("a word that does not start with its first token")
