@@ -62,8 +62,9 @@ def test_tokens_of_a_pair_that_is_processed_later_keep_one_text(name: str) -> No
     """The library draws the text at random if two of them claim a token."""
 
     def texts_of(tokenizer: Any, *, special: bool) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
-        bare = [tokenizer.encode(t, add_special_tokens=False) for t in ("hello", "world hello")]
-        found = tokenizer.post_process(*bare, add_special_tokens=special)
+        first = tokenizer.encode("hello", add_special_tokens=False)
+        second = tokenizer.encode("world hello", add_special_tokens=False)
+        found = tokenizer.post_process(first, second, add_special_tokens=special)
         copied = pickle.loads(pickle.dumps(found))  # noqa: S301
         answers = [
             [one.token_to_sequence(token) for token in range(len(one))] for one in (found, copied)
@@ -81,8 +82,9 @@ def test_tokens_of_a_pair_that_is_processed_later_keep_one_text(name: str) -> No
 
 def test_a_sequence_id_that_is_set_later_counts() -> None:
     for tokenizer in both(definition("bert_like")):
-        bare = [tokenizer.encode(t, add_special_tokens=False) for t in ("hello", "world")]
-        found = tokenizer.post_process(*bare)
+        first = tokenizer.encode("hello", add_special_tokens=False)
+        second = tokenizer.encode("world", add_special_tokens=False)
+        found = tokenizer.post_process(first, second)
         found.truncate(2)
         assert [found.token_to_sequence(token) for token in range(2)] == [0, 0]
         found.set_sequence_id(1)
