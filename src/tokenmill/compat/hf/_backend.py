@@ -32,7 +32,7 @@ from tokenmill.compat.hf._rows import BatchRows, SingleRow
 from tokenmill.compat.hf._sides import Detail, encode_column, has_spans, templates
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -111,11 +111,14 @@ class TwinBackend:
         """Return the engine; None if it would only call the library."""
         if self._exposed:
             self._notice()
-        if self._engine is _UNSET:
+        engine: Any = self._engine
+        if engine is _UNSET:
             with self.lock:
-                self._engine = _native_engine(self.synced_peer())
-        engine: Engine | None = self._engine
-        return engine
+                engine = self._engine
+                if engine is _UNSET:
+                    engine = self._engine = _native_engine(self.synced_peer())
+        found: Engine | None = engine
+        return found
 
     def synced_peer(self) -> Any:
         """Return the peer with the options that are set now."""
@@ -124,14 +127,17 @@ class TwinBackend:
             self.peer.encode_special_tokens = self.as_text
             return self.peer
 
-    def changing(self) -> Any:
-        """Return the peer for a change, after all calls that still need its present state."""
-        for run in list(self._pending):
-            run.encodings()
-        return self.synced_peer()
+    def change(self, action: Callable[[Any], Any]) -> Any:
+        """Change the peer; calls that still need its present state run first."""
+        with self.lock:
+            for run in list(self._pending):
+                run.encodings()
+            result = action(self.synced_peer())
+            self._forget_engine()
+            return result
 
-    def changed(self) -> None:
-        """Forget everything that was derived from the peer before a change."""
+    def _forget_engine(self) -> None:
+        """Drop everything that was derived from the peer before a change."""
         self._engine = _UNSET
         self._special_texts.clear()
         self._special = self._added = None
@@ -142,13 +148,16 @@ class TwinBackend:
 
     def expose(self, name: str) -> Any:
         """Return a component, and watch it from now on: the caller can change it in place."""
-        component = getattr(self.peer, name)
-        self._exposed.setdefault(name, _state(name, component))
-        return component
+        with self.lock:
+            component = getattr(self.peer, name)
+            self._exposed.setdefault(name, _state(name, component))
+            return component
 
     def _notice(self) -> None:
-        if any(_state(n, getattr(self.peer, n)) != state for n, state in self._exposed.items()):
-            self.changed()
+        """Follow a component that was changed in place."""
+        with self.lock:
+            if any(_state(n, getattr(self.peer, n)) != state for n, state in self._exposed.items()):
+                self._forget_engine()
 
     def special_ids(self) -> NDArray[np.int64]:
         """Return the ids of special tokens, which decoding can skip."""
@@ -184,7 +193,8 @@ class TwinBackend:
     def run(self, call: EncodeCall) -> PeerRun:
         """Return a call on the peer that runs when its result is needed."""
         run = PeerRun(self, call)
-        self._pending.add(run)
+        with self.lock:
+            self._pending.add(run)
         return run
 
     def forget(self, run: PeerRun) -> None:

@@ -193,7 +193,7 @@ class Encoding:
         raise AttributeError(f"'Encoding' object has no attribute {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _revive, (self._real(), self._is_drawn)
+        return _revive, (self._real().__getstate__(), self._is_drawn)
 
     def _list(self, name: str, column: str = "") -> list[int]:
         if self._batch is None:
@@ -271,7 +271,9 @@ def library_encoding(encoding: Any) -> Any:
     return encoding._real() if isinstance(encoding, Encoding) else encoding  # noqa: SLF001
 
 
-def _revive(peer: Any, is_drawn: bool) -> Encoding:
+def _revive(state: bytes, is_drawn: bool) -> Encoding:
+    peer = library("tokenizers").Encoding()
+    peer.__setstate__(state)
     return Encoding(peer=peer, is_drawn=is_drawn)
 
 

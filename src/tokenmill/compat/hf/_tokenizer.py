@@ -201,8 +201,7 @@ class Tokenizer(AsyncCalls):
         if name not in COMPONENTS:
             object.__setattr__(self, name, value)
             return
-        setattr(self._backend.changing(), name, value)
-        self._backend.changed()
+        self._backend.change(lambda peer: setattr(peer, name, value))
 
     def __dir__(self) -> list[str]:
         names = {*COMPONENTS, *_OPTIONS, *_LOOKUPS, *_WITH_OPTIONS, *_CHANGES}
@@ -215,12 +214,13 @@ class Tokenizer(AsyncCalls):
         return str(self._backend.synced_peer())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        peer = self._backend.synced_peer()
-        return _revive, (type(self), peer, self._backend.as_text)
+        state = self._backend.synced_peer().__getstate__()
+        return _revive, (type(self), state, self._backend.as_text)
 
     def __deepcopy__(self, memo: object) -> Tokenizer:
-        peer = copy.deepcopy(self._backend.synced_peer())
-        return _revive(type(self), peer, self._backend.as_text)
+        made = type(self).wrap(copy.deepcopy(self._backend.synced_peer()))
+        made.encode_special_tokens = self.encode_special_tokens
+        return made
 
     def call_of(
         self, inputs: Sequence[Any], is_pretokenized: bool, add_special: bool, *, fast: bool = False
@@ -270,9 +270,7 @@ class Tokenizer(AsyncCalls):
         return ids[~np.isin(ids, self._backend.special_ids())]
 
     def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        result = getattr(self._backend.changing(), name)(*args, **kwargs)
-        self._backend.changed()
-        return result
+        return self._backend.change(lambda peer: getattr(peer, name)(*args, **kwargs))
 
 
 def library_tokenizer(tokenizer: Any) -> Any:
@@ -282,8 +280,8 @@ def library_tokenizer(tokenizer: Any) -> Any:
     return tokenizer._backend.synced_peer()  # noqa: SLF001 -- the class belongs to this module
 
 
-def _revive(cls: type[Tokenizer], peer: Any, as_text: bool) -> Tokenizer:
-    made = cls.wrap(peer)
+def _revive(cls: type[Tokenizer], state: bytes, as_text: bool) -> Tokenizer:
+    made = cls.wrap(library("tokenizers").Tokenizer.from_buffer(state))
     made.encode_special_tokens = as_text
     return made
 

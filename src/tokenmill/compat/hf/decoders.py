@@ -15,6 +15,7 @@ ByteFallback = _decoders.ByteFallback
 ByteLevel = _decoders.ByteLevel
 CTC = _decoders.CTC
 Decoder = _decoders.Decoder
+_LibraryStream = _decoders.DecodeStream
 Fuse = _decoders.Fuse
 Metaspace = _decoders.Metaspace
 Replace = _decoders.Replace
@@ -48,7 +49,7 @@ class DecodeStream:
     __slots__ = ("_stream",)
 
     def __init__(self, ids: Any = None, skip_special_tokens: Any = False) -> None:
-        self._stream = _decoders.DecodeStream(ids, skip_special_tokens)
+        self._stream = _LibraryStream(ids, skip_special_tokens)
 
     @classmethod
     def _of(cls, stream: Any) -> DecodeStream:
