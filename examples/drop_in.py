@@ -81,7 +81,7 @@ def timed(folder: Path, texts: list[str]) -> tuple[list[tuple[str, Any]], float]
     return results, time.perf_counter() - started
 
 
-def equal(one: Any, other: Any) -> bool:  # noqa: ANN401 -- results of any kind
+def equal(one: Any, other: Any) -> bool:  # results of any kind
     """Compare, arrays and their types too."""
     if isinstance(one, transformers.BatchEncoding):
         return list(one) == list(other) and all(equal(one[key], other[key]) for key in one)

@@ -13,15 +13,15 @@ SAMPLE = Path(__file__).parent / "data" / "corpus" / "dictionary.jsonl"
 NEEDED = ("datasets", "transformers", "accelerate", "torch")
 
 
-def rows() -> Any:  # noqa: ANN401 -- a datasets.Dataset
+def rows() -> Any:  # a datasets.Dataset
     """Return rows of 32 tokens with `input_ids`, `attention_mask` and `labels`."""
     tokenizer = tokenmill.CausalLMTokenizer(context_length=32, show_progress=False)
     return tokenizer.tokenize(SAMPLE, max_rows=48)
 
 
-def train(dataset: Any, folder: str | Path, steps: int = 8) -> list[float]:  # noqa: ANN401
+def train(dataset: Any, folder: str | Path, steps: int = 8) -> list[float]:
     """Train a model of one small layer; return the loss at every step."""
-    from transformers import (  # noqa: PLC0415 -- heavy, and optional
+    from transformers import (  # heavy, and optional
         GPT2Config,
         GPT2LMHeadModel,
         Trainer,

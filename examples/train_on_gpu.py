@@ -11,16 +11,16 @@ import tokenmill.cuda
 SAMPLE = Path(__file__).parent / "data" / "corpus" / "dictionary.jsonl"
 
 
-def open_rows(**options: Any) -> Any:  # noqa: ANN401
+def open_rows(**options: Any) -> Any:
     """Return batches of 8 rows of 64 tokens on the GPU, and the token behind each as its label."""
     return tokenmill.cuda.GpuRowDataset(
         SAMPLE, context_length=64, batch_size=8, shifted_labels=True, shuffle=True, **options
     )
 
 
-def train(rows: Any, steps: int = 60) -> list[float]:  # noqa: ANN401
+def train(rows: Any, steps: int = 60) -> list[float]:
     """Return the loss at each step; a model that learns nothing stays at the first one."""
-    import torch  # noqa: PLC0415 -- says below if it is missing
+    import torch  # says below if it is missing
 
     torch.manual_seed(0)
     device = next(iter(rows))["input_ids"].device

@@ -89,7 +89,7 @@ def small_definition() -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:  # noqa: ANN401
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """Keep the tests out of the user's cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOKENMILL_CACHE", str(tmp_path_factory.mktemp("cache")))
@@ -107,6 +107,6 @@ def small_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def small(small_json: Path) -> Tokenizer:
     """The small tokenizer, loaded."""
-    from tokenmill import Tokenizer  # noqa: PLC0415
+    from tokenmill import Tokenizer
 
     return Tokenizer.load(small_json)

@@ -17,7 +17,7 @@ import tokenizers
 from tests.load.sources import gpt2_json, package_file, rank_file
 from tests.models import AS_TEXT, assert_same, compile_payload, make_model, run_batch, ways
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _json_library(name: str) -> Library:
     plain, literal = json_tokenizer(name), json_tokenizer(name)
     literal.encode_special_tokens = True
 
-    def encode(library: Any, texts: Sequence[str]) -> list[list[int]]:  # noqa: ANN401
+    def encode(library: Any, texts: Sequence[str]) -> list[list[int]]:
         found = library.encode_batch_fast(list(texts), add_special_tokens=False)
         return [one.ids for one in found]
 

@@ -17,7 +17,7 @@ from tokenmill._core import FlatTexts
 from tokenmill._cuda.rows import COLUMNS
 from tokenmill._dataset.columns import Columns
 from tokenmill._pack import frame, gather
-from tokenmill._rows import Rows
+from tokenmill._pack.rows import Rows
 from tokenmill.cuda import DeviceRowPacker
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _copied(gpu: GpuTokenizer, rows: DeviceRows) -> list[str]:
     """Return the columns that torch does not take as they are."""
     if find_spec("torch") is None or isinstance(rows["input_ids"], np.ndarray):
         return []
-    import torch  # noqa: PLC0415
+    import torch
 
     address = gpu.backend.address
     return [n for n in COLUMNS if torch.from_dlpack(rows[n]).data_ptr() != address(rows[n])]

@@ -37,7 +37,7 @@ class Clock:
     """Events of the device around each launch."""
 
     def __init__(self) -> None:
-        import cupy  # noqa: PLC0415 -- only where there is a device
+        import cupy  # only where there is a device
 
         self.cuda = cupy.cuda
 
@@ -54,7 +54,7 @@ class Clock:
         times = {n: elapsed(a, b) for n, a, b in zip(names, marks, marks[1:], strict=False)}
         return {**times, "all": elapsed(marks[0], marks[-1])}
 
-    def _mark(self) -> Any:  # noqa: ANN401
+    def _mark(self) -> Any:
         event = self.cuda.Event()
         event.record()
         return event
@@ -139,7 +139,7 @@ def host_to_host(
 def gigatoken_on_cpu(path: Path, text: Text, rounds: int) -> dict[str, float] | str:
     """GB/s of gigatoken on all cores, first pass and later ones, if it is installed."""
     try:
-        import gigatoken  # noqa: PLC0415 -- a peer, not a dependency
+        import gigatoken  # a peer, not a dependency
     except ImportError as error:
         return f"left out: {error}"
     tokenizer = gigatoken.Tokenizer(path)

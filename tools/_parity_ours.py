@@ -52,7 +52,7 @@ def load(path: Path) -> tokenmill.Tokenizer:
     return tokenmill.Tokenizer.load(path, pattern=pattern_of(path))
 
 
-def mismatches(ids: Any, offsets: Any, batch: tokenmill.TokenBatch) -> list[int]:  # noqa: ANN401
+def mismatches(ids: Any, offsets: Any, batch: tokenmill.TokenBatch) -> list[int]:
     """Return the documents whose ids differ."""
     if np.array_equal(offsets, batch.offsets) and np.array_equal(ids, batch.ids):
         return []

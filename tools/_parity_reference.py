@@ -105,7 +105,7 @@ def encode_all(encode: Encode, documents: list[bytes]) -> tuple[Any, Any]:
     return ids, np.cumsum(lengths, dtype=np.int64)
 
 
-def write(stem: Path, mode: str, ids: Any, offsets: Any) -> None:  # noqa: ANN401  arrays
+def write(stem: Path, mode: str, ids: Any, offsets: Any) -> None:
     """Write both arrays; the offsets last, so that their presence means both are whole."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     for path, array in ((ids_path(stem, mode), ids), (offsets_path(stem, mode), offsets)):

@@ -37,7 +37,7 @@ class Sample:
         self.shards = int(self.expected["shards"])
         self.compared = 0
 
-    def ids(self, shard: int) -> Any:  # noqa: ANN401
+    def ids(self, shard: int) -> Any:
         """Return the ids of a shard, padding included."""
         return self.expected[f"ids{shard}"]
 
@@ -54,7 +54,7 @@ class Sample:
         borders = self.expected[f"row_pieces{shard}"][1:-1]
         return np.split(self.expected[f"pieces{shard}"], borders)
 
-    def same(self, found: Any, expected: Any, what: str) -> None:  # noqa: ANN401
+    def same(self, found: Any, expected: Any, what: str) -> None:
         """Compare, and count."""
         found = np.asarray(found)
         if found.shape != np.shape(expected) or not np.array_equal(
@@ -98,7 +98,7 @@ def check_documents(sample: Sample, number: int, path: Path) -> None:
 
 def check_torch(sample: Sample) -> None:
     """Load containers of tensors, and the heads of llm.c files."""
-    import torch  # noqa: PLC0415
+    import torch
 
     for number in range(sample.shards):
         if sample.name.startswith("llmc"):
@@ -118,8 +118,8 @@ def check_torch(sample: Sample) -> None:
 
 def check_megatron(sample: Sample) -> None:
     """Read every document, and compare the files with those of Megatron's own writer."""
-    import torch  # noqa: PLC0415
-    from megatron.core.datasets import indexed_dataset as megatron  # noqa: PLC0415
+    import torch
+    from megatron.core.datasets import indexed_dataset as megatron
 
     for number in range(sample.shards):
         prefix = str(sample.data / f"shard-{number:05d}")
@@ -141,7 +141,7 @@ def check_megatron(sample: Sample) -> None:
 
 def check_litdata(sample: Sample) -> None:
     """Stream every block."""
-    from litdata import StreamingDataset, TokensLoader  # noqa: PLC0415
+    from litdata import StreamingDataset, TokensLoader
 
     loader = TokensLoader(block_size=sample.context)
     dataset = StreamingDataset(str(sample.data), item_loader=loader, shuffle=False)
@@ -153,9 +153,9 @@ def check_litdata(sample: Sample) -> None:
 
 def check_streaming(sample: Sample) -> None:
     """Read every sample, and the files' hashes."""
-    from streaming import StreamingDataset  # noqa: PLC0415
-    from streaming.base.hashing import get_hash  # noqa: PLC0415
-    from streaming.base.util import clean_stale_shared_memory  # noqa: PLC0415
+    from streaming import StreamingDataset
+    from streaming.base.hashing import get_hash
+    from streaming.base.util import clean_stale_shared_memory
 
     clean_stale_shared_memory()
     dataset = StreamingDataset(
@@ -173,7 +173,7 @@ def check_streaming(sample: Sample) -> None:
 
 def check_datatrove(sample: Sample) -> None:
     """Read every window, with the positions that follow from the ends of documents."""
-    from datatrove.utils.dataset import DatatroveFolderDataset  # noqa: PLC0415
+    from datatrove.utils.dataset import DatatroveFolderDataset
 
     size = sample.context + 1
     dataset = DatatroveFolderDataset(
@@ -200,7 +200,7 @@ def check_datatrove(sample: Sample) -> None:
 
 def check_datasets(sample: Sample) -> None:
     """Load tables, and compare both columns."""
-    from datasets import load_dataset  # noqa: PLC0415
+    from datasets import load_dataset
 
     form = sample.name.partition("-")[0]
     files = [str(path) for path in sorted(sample.data.glob(f"*.{form}"))]

@@ -25,7 +25,7 @@ STUB = Path(__file__).resolve().parent.parent / "src" / "tokenmill" / "_core.pyi
 
 def generate() -> str:
     """Return the text of the stub of the module that is installed now."""
-    import tokenmill._core as core  # noqa: PLC0415 -- late, so that --help works without a build
+    import tokenmill._core as core  # late, so that --help works without a build
 
     generator = StubGen(core)
     generator.put(core)

@@ -9,7 +9,7 @@
       +- UnsupportedTokenizer(ValueError)  understood, but nothing here can run it: reasons
       +- PatternError(ValueError)          a split pattern that is wrong: pattern, offset
       +- EncodeError(ValueError)           a text that cannot be encoded: document, offset
-      |    +- TextTypeError(TypeError)     a document that is no text
+      |    +- TextTypeError(TypeError)     a document that is not text
       |    +- InvalidUtf8                  bytes that are not UTF-8
       |    +- SpecialTokenInText           a special token's text where it is forbidden: token
       |    +- OutputTooSmall               the caller's buffer cannot hold the ids
@@ -17,12 +17,12 @@
       +- DtypeError(ValueError)            ids that do not fit the number type asked for
       +- ShardTooLarge(ValueError)         a shard that its file format cannot hold
       +- CorruptShard(ValueError)          a shard whose files contradict themselves: path
-      +- BadRecordFound(ValueError)        an input record that is no document, where that is fatal
+      +- BadRecordFound(ValueError)        a record that is not a document, where that is fatal
       +- TooManyBadRecords(ValueError)     more of them than the error budget allows: bad, records
       +- OutputInUse(OSError)              another run is writing to the same output
       +- OutputError(OSError)              an output that cannot be written: path
-      +- PlanDiffers(ValueError)           an output that another command has begun: differences
-      +- BooksDiffer(RuntimeError)         what came in is not what went out: a fault of ours
+      +- PlanDiffers(ValueError)           an output that another command has started: differences
+      +- BooksDiffer(RuntimeError)         what came in is not what went out: a bug
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
       +- InputError(OSError)               an input that vanished, changed or is damaged: path
       +- MissingDependency(ImportError)    an optional package that is not installed: name
@@ -30,11 +30,12 @@
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
-A message reads ``where: what is wrong, got X; hint: way out``.  The attributes carry the facts
-apart.  Every error survives pickling, so it may cross a process boundary.
+A message reads ``where: what is wrong, got X; hint: how to fix it``. The attributes carry the
+facts.
+Every error survives pickling, so it may cross a process boundary.
 """
 
-# The names are the public vocabulary; the tree above says what is an error.
+# The names are the public vocabulary; the tree above shows which are errors.
 # ruff: noqa: N818
 from __future__ import annotations
 
@@ -87,7 +88,7 @@ class SourceNotFound(TokenmillError, FileNotFoundError):
 
 
 class UnsupportedTokenizer(TokenmillError, ValueError):
-    """A tokenizer that was understood but that nothing installed can run; `reasons` says why."""
+    """A tokenizer that was understood but that nothing installed can run, and the `reasons`."""
 
     def __init__(
         self, problem: str, *, where: str = "", reasons: tuple[str, ...] = (), hint: str = ""
@@ -125,7 +126,7 @@ class EncodeError(TokenmillError, ValueError):
 
 
 class TextTypeError(EncodeError, TypeError):
-    """A document that is no text: of another type, an Arrow null, or in an array without strings.
+    """A document that is not text: of another type, an Arrow null, or in an array without strings.
 
     `document` is None when the argument as a whole is meant.
     """
@@ -210,7 +211,7 @@ class OutputError(TokenmillError, OSError):
 
 
 class PlanDiffers(TokenmillError, ValueError):
-    """An output that a command with other options or inputs has begun; `differences` says which."""
+    """An output that was started with other options or inputs; `differences` lists them."""
 
     def __init__(
         self, problem: str, *, where: str = "", differences: tuple[str, ...] = (), hint: str = ""
@@ -220,7 +221,7 @@ class PlanDiffers(TokenmillError, ValueError):
 
 
 class BooksDiffer(TokenmillError, RuntimeError):
-    """What came in is not what went out: a fault of tokenmill, never of the input."""
+    """What came in is not what went out: a bug in tokenmill, never a fault of the input."""
 
 
 class UnknownId(TokenmillError, LookupError):

@@ -43,7 +43,7 @@ class NewFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._unfinished.open("wb", buffering=0)
 
-    def write(self, data: Any) -> None:  # noqa: ANN401 -- anything with a contiguous buffer
+    def write(self, data: Any) -> None:  # anything with a contiguous buffer
         """Append the bytes of a buffer."""
         view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
         self._hash.update(view)
@@ -120,6 +120,6 @@ def remove_unfinished(folder: Path) -> int:
     return len(left)
 
 
-def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401
+def _blocks(file: Any) -> Iterator[bytes]:
     while block := file.read(1 << 22):
         yield block

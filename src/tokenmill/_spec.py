@@ -1,6 +1,6 @@
 """What a tokenizer is, as plain data.
 
-A `TokenizerSpec` says in which order a text goes through which steps:
+A `TokenizerSpec` lists the steps that a text goes through:
 
 1. the added tokens with ``normalized=False`` are cut out of the raw text;
 2. each remaining range is normalized by `normalizer`, step after step;
@@ -89,7 +89,7 @@ class NormalizerStep:
     sides named by `left` and `right`. "clean" removes controls and makes white space blanks,
     "space_ideographs" puts blanks around ideographs, "strip_nonspacing" removes marks of category
     Mn: with "nfd" and "lowercase" the parts of BertNormalizer. "precompiled": `a` is the map of
-    characters in base64, as tokenizer.json has it. "squeeze" puts one blank before every word and
+    characters in base64, as in tokenizer.json. "squeeze" puts one blank before every word and
     drops all other white space; no file asks for it.
     """
 
@@ -118,9 +118,9 @@ class Metaspace:
 
 @dataclass(frozen=True)
 class SentencePieceNormalizer:
-    """The whole way from a text to what a SentencePiece model sees; it stands alone.
+    """All steps from a text to what a SentencePiece model sees; no other normalizer runs.
 
-    From left to right, at each place: the longest of the `protected` texts stands for itself; else
+    From left to right, at each place: the longest of the `protected` texts stays as it is; else
     the longest key of `charsmap` gives its value; else the character itself. All that follows is
     about the blanks (U+0020) in the outcomes, from `protected` too, never about other white space:
 
@@ -129,11 +129,11 @@ class SentencePieceNormalizer:
     2. With `add_dummy_prefix` and not `whitespace_as_suffix`, a blank is put in front.
     3. With `remove_extra_whitespaces`, blanks at the beginning of an outcome are dropped if the
        last outcome that was not empty then ended with a blank, or if there was none yet. (The one
-       put in front by 2 is no outcome.)
+       put in front by 2 is not an outcome.)
     4. With `escape_whitespaces`, each blank becomes U+2581, the one of 2 too.
     5. With `remove_extra_whitespaces`, all blanks at the end (U+2581 if 4 is on, whether it was a
        blank or not) are dropped, the one of 2 too.
-    6. With `add_dummy_prefix` and `whitespace_as_suffix`, a blank (or U+2581) is put behind.
+    6. With `add_dummy_prefix` and `whitespace_as_suffix`, a blank (or U+2581) is put at the end.
 
     An empty text stays empty. `charsmap` is the compiled table of the file, empty where there is
     none: the size of a double-array trie (little-endian uint32), the trie, and the values, each
@@ -150,7 +150,7 @@ class SentencePieceNormalizer:
 
 @dataclass(frozen=True)
 class SentencePieceDecoder:
-    """Decoding as `sentencepiece` has it, from the pieces in `TokenizerSpec.texts`.
+    """Decoding as in `sentencepiece`, from the pieces in `TokenizerSpec.texts`.
 
     A run of ids out of `byte_ids` (the id of each byte) is its bytes, with U+FFFD for each byte
     that is not part of a well-formed character. Of the others, `control_ids` write nothing,
@@ -171,7 +171,7 @@ class DecoderStep:
     """One step from the texts of tokens to the decoded text.
 
     "byte_level" (stand-in characters to bytes), "byte_fallback" ("<0x41>" to the byte), "fuse" (all
-    texts to one), "strip" (`a` off each text, at most `left` times in front and `right` behind),
+    texts to one), "strip" (`a` off each text, at most `left` times in front, `right` at the end),
     "replace" (`a` by `b`; "replace_regex": `a` is a pattern), "metaspace" (`a` to blanks, the first
     one dropped if `flag`), "wordpiece" (`a` is the prefix that continues; `flag`: clean up), "bpe"
     (`a` is the suffix that ends a word), "ctc" (`a` is the pad token, `b` the word delimiter,
@@ -215,9 +215,9 @@ class BpeModel:
     `ignore_merges`: a word that is itself a token becomes that token, whatever the merges say.
 
     `symbols`: what merging starts from. Under "characters", `tokens` hold UTF-8, and a character
-    that is no token becomes the ids in `byte_ids` of its bytes, else `unk_id`, else nothing;
+    that is not a token becomes the ids in `byte_ids` of its bytes, else `unk_id`, else nothing;
     with `fuse_unk`, neighbouring unknown characters are one unknown.
-    `suffix` is written behind the last symbol of every word, as in "</w>".
+    `suffix` is written after the last symbol of every word, as in "</w>".
     """
 
     tokens: tuple[bytes | None, ...]
@@ -305,8 +305,8 @@ class TokenizerSpec:
     `sentencepiece`: instead of `normalizer`. The added tokens are then looked for after it, in what
     it gives, as they are, the longest first.
     `sentencepiece_decoder`: instead of `decoder`.
-    `single`, `pair`: what is made of one text and of two; empty where the source does not say, and
-    None where it says what parts cannot express.
+    `single`, `pair`: what is made of one text and of two; empty if the source leaves it open, and
+    None if parts cannot express it.
     `trim_offsets`: for each pass that takes blanks off the offsets of tokens, whether it takes the
     blank in front of a text for one that was added.
     `notes`: what was in the source and is deliberately left out of the spec.

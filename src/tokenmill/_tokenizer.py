@@ -6,17 +6,8 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
-from tokenmill._batch import EncodedBatch, TokenBatch
-from tokenmill._decode import (
-    BytesDecoder,
-    Decoder,
-    DecodeStream,
-    DecodeStreams,
-    clean_up_text,
-    make_decoder,
-)
-from tokenmill._describe import Description
-from tokenmill._options import (
+from tokenmill._calls.batch import EncodedBatch, TokenBatch
+from tokenmill._calls.options import (
     bits_of,
     ids_of,
     limit_of,
@@ -28,9 +19,18 @@ from tokenmill._options import (
     texts_of,
     thread_count,
 )
+from tokenmill._decode import (
+    BytesDecoder,
+    Decoder,
+    DecodeStream,
+    DecodeStreams,
+    clean_up_text,
+    make_decoder,
+)
+from tokenmill._decode.spelling import Spelling
+from tokenmill._model.describe import Description
+from tokenmill._model.resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
 from tokenmill._post import assemble, encode_side, wanted_of
-from tokenmill._resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._spelling import Spelling
 
 if TYPE_CHECKING:
     import os
@@ -135,13 +135,13 @@ class Tokenizer:
     @overload
     def encode_batch(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        texts: Iterable[Text] | Any,  # or an Arrow array of any library
         **options: Unpack[BatchOptions],
     ) -> TokenBatch: ...
     @overload
     def encode_batch(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401 -- or an Arrow array of any library
+        texts: Iterable[Text] | Any,  # or an Arrow array of any library
         **options: Unpack[RowOptions],
     ) -> EncodedBatch: ...
     def encode_batch(
@@ -184,7 +184,7 @@ class Tokenizer:
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
         if device != "cpu":
-            from tokenmill._cuda.choose import encode_on  # noqa: PLC0415 -- not for the CPU
+            from tokenmill._cuda.choose import encode_on  # not for the CPU
 
             asked = (first, bits, add_special_tokens, special_in_text, errors)
             found = encode_on(device, self, asked, ids_alone=wanted is None and unit is None)
@@ -203,7 +203,7 @@ class Tokenizer:
 
     def encode_into(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401
+        texts: Iterable[Text] | Any,
         out: NDArray[Any],
         *,
         threads: int | None = None,
@@ -237,7 +237,7 @@ class Tokenizer:
 
     def count_batch(
         self,
-        texts: Iterable[Text] | Any,  # noqa: ANN401
+        texts: Iterable[Text] | Any,
         limit: int | None = None,
         *,
         threads: int | None = None,
@@ -322,7 +322,7 @@ class Tokenizer:
         What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
         rank files a new tokenizer.json whose merges say what the ranks say.
         """
-        from tokenmill._save import save  # noqa: PLC0415 -- brings the compiler
+        from tokenmill._model.save import save  # brings the compiler
 
         save(self._ready, path)
 

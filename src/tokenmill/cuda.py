@@ -20,7 +20,7 @@ from tokenmill._cuda.several import GpuTokenBatches, GpuTokenizers
 from tokenmill._cuda.texts import FlatTexts
 
 if TYPE_CHECKING:
-    from tokenmill._pipeline.device_rows import DeviceRowStream as GpuRowDataset
+    from tokenmill._mill.device.rows import DeviceRowStream as GpuRowDataset
 
 __all__ = [
     "REASONS",
@@ -47,10 +47,10 @@ def __getattr__(name: str) -> object:
 def _row_dataset() -> object:
     """Return the class that gives tensors; where PyTorch is not installed, that of plain arrays."""
     if find_spec("torch") is None:
-        from tokenmill._pipeline.device_rows import DeviceRowStream  # noqa: PLC0415
+        from tokenmill._mill.device.rows import DeviceRowStream
 
         return DeviceRowStream
-    from tokenmill._pipeline.torch_rows import TorchDeviceRowStream  # noqa: PLC0415
+    from tokenmill._mill.device.torch_rows import TorchDeviceRowStream
 
     return TorchDeviceRowStream
 

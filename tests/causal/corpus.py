@@ -49,6 +49,6 @@ def reference(path: Path) -> tokenizers.Tokenizer:
     return loaded
 
 
-def columns_of(rows: Any) -> list[tuple[list[int], list[int], list[int]]]:  # noqa: ANN401
+def columns_of(rows: Any) -> list[tuple[list[int], list[int], list[int]]]:
     """Every row of a result, as lists."""
     return [(row["input_ids"], row["attention_mask"], row["labels"]) for row in rows]

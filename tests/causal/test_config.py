@@ -204,7 +204,7 @@ def test_a_file_that_is_not_there_is_told_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("given", [7, [("context_length", 8)], True, b"path"])
-def test_what_is_no_configuration_is_refused(given: Any) -> None:  # noqa: ANN401
+def test_what_is_no_configuration_is_refused(given: Any) -> None:
     with pytest.raises(OptionError, match="config: expected keys and values, got"):
         CausalLMTokenizer(given)
 

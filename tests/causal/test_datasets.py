@@ -39,12 +39,12 @@ def builtin() -> Tokenizer:
     return Tokenizer.load()
 
 
-def made(context_length: int = 32, **keys: Any) -> CausalLMTokenizer:  # noqa: ANN401
+def made(context_length: int = 32, **keys: Any) -> CausalLMTokenizer:
     given = {**QUIET, "tokenizer": builtin(), **keys}
     return CausalLMTokenizer(context_length=context_length, **given)
 
 
-def rows(texts: Any, **options: Any) -> list[Any]:  # noqa: ANN401
+def rows(texts: Any, **options: Any) -> list[Any]:
     return columns_of(made().tokenize(texts, **options))
 
 
@@ -61,7 +61,7 @@ def test_a_dataset_gives_a_dataset_with_three_columns() -> None:
 @pytest.mark.parametrize("tail", ["pad", "carry", "drop"])
 def test_many_rows_go_to_a_file_and_are_the_same(
     limit: int,
-    tail: Any,  # noqa: ANN401
+    tail: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     expected = rows(dataset(paragraphs()), tail=tail)
@@ -170,7 +170,7 @@ def test_every_type_of_strings_is_taken(kind: pa.DataType) -> None:
     ],
     ids=str,
 )
-def test_a_column_of_another_type_is_refused(feature: Any, values: list[Any]) -> None:  # noqa: ANN401
+def test_a_column_of_another_type_is_refused(feature: Any, values: list[Any]) -> None:
     texts = Dataset.from_dict({"text": values}, features=Features({"text": feature}))
     with pytest.raises(OptionError, match=r"text_column: expected strings, got column 'text' of"):
         made().tokenize(texts, text_column="text")

@@ -30,7 +30,7 @@ def library(gpt2: Path) -> tokenizers.Tokenizer:
     return reference(gpt2)
 
 
-def mapped(texts: Any, library: Any, size: int, batch_size: int) -> Any:  # noqa: ANN401
+def mapped(texts: Any, library: Any, size: int, batch_size: int) -> Any:
     """Tokenize and group as the scripts do: each batch of documents drops its remainder."""
 
     def tokenize(batch: dict[str, list[str]]) -> dict[str, list[list[int]]]:
@@ -76,7 +76,7 @@ def test_rows_equal_those_of_group_texts_in_batches_when_its_remainders_are_acco
     assert 0 < lost < size * len(parts)
 
 
-def _ids(rows: Any) -> list[int]:  # noqa: ANN401
+def _ids(rows: Any) -> list[int]:
     return [i for row in rows["input_ids"] for i in row]
 
 
@@ -145,7 +145,7 @@ def test_every_option_gives_what_the_slow_twin_gives(
     assert columns_of(rows) == [(row.ids, row.mask, row.labels) for row in expected]
 
 
-def _string() -> Any:  # noqa: ANN401
-    from datasets import Value  # noqa: PLC0415
+def _string() -> Any:
+    from datasets import Value
 
     return Value("string")

@@ -46,7 +46,7 @@ def lines(texts: Sequence[str]) -> bytes:
     return "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
 
 
-def made(small_json: Path, **keys: Any) -> CausalLMTokenizer:  # noqa: ANN401
+def made(small_json: Path, **keys: Any) -> CausalLMTokenizer:
     keys = {"context_length": SIZE, "show_progress": False, "verbose_level": "WARNING", **keys}
     return CausalLMTokenizer(tokenizer_name=str(small_json), **keys)
 
@@ -152,7 +152,7 @@ def test_output_is_packed_shards_of_the_same_rows(
     found = pq.read_table(tmp_path / "out" / manifest.shards[0]["path"])["input_ids"].to_pylist()
     assert found == wanted[: len(found)]
     assert len(found) in (len(wanted), len(wanted) - 1)  # the short one is dropped
-    assert manifest.verify(full=True).ok
+    assert tokenmill.verify(manifest.folder, full=True).ok
 
 
 def test_output_takes_datasets_formats_and_limits(
@@ -215,7 +215,7 @@ def test_an_interrupted_output_is_resumed(
 
     tokenizer = made(small_json)
     with monkeypatch.context() as patch:
-        patch.setattr("tokenmill._pipeline.run.Run._pack", fail)
+        patch.setattr("tokenmill._mill.run.run.Run._pack", fail)
         with pytest.raises(RuntimeError, match="the power is gone"):
             tokenizer.tokenize(folder, output=tmp_path / "out")
     parts = tmp_path / "out" / "_work" / "parts"

@@ -87,7 +87,7 @@ def test_a_refused_allocation_gives_the_same_rows_in_smaller_batches(
     expected = columns_of(made.tokenize(texts))
     whole = NativeEncoder.encode
 
-    def encode(self: NativeEncoder, batch: Any) -> Any:  # noqa: ANN401
+    def encode(self: NativeEncoder, batch: Any) -> Any:
         if len(batch) > 10:
             raise MemoryError
         return whole(self, batch)
@@ -105,7 +105,7 @@ def test_long_texts_are_cut_into_batches_by_their_bytes(monkeypatch: pytest.Monk
     sizes = []
     whole = NativeEncoder.encode
 
-    def encode(self: NativeEncoder, batch: Any) -> Any:  # noqa: ANN401
+    def encode(self: NativeEncoder, batch: Any) -> Any:
         sizes.append(len(batch))
         return whole(self, batch)
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 TEXTS = paragraphs()[:40]
 
 
-def made(**keys: Any) -> CausalLMTokenizer:  # noqa: ANN401
+def made(**keys: Any) -> CausalLMTokenizer:
     return CausalLMTokenizer(**{"context_length": 16, **QUIET, **keys})
 
 
@@ -80,7 +80,7 @@ def test_num_proc_is_ignored_by_threads_and_this_is_said(
 @pytest.mark.parametrize("special", ["text", "encode"])
 def test_fast_tokenizers_of_the_library_use_its_threads_and_give_the_same_rows(
     small_json: Path,
-    special: Any,  # noqa: ANN401
+    special: Any,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     texts = dataset([*TEXTS, "a</s>b<s>"])
@@ -270,7 +270,7 @@ def test_a_name_that_nobody_knows_is_told_by_the_first_error(tmp_path: Path) -> 
 def test_a_slow_tokenizer_with_a_fast_twin_is_told_of_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from transformers.models.bert import tokenization_bert_legacy  # noqa: PLC0415
+    from transformers.models.bert import tokenization_bert_legacy
 
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\nworld\n##s\n")
     slow = tokenization_bert_legacy.BertTokenizerLegacy(str(tmp_path / "vocab.txt"))
@@ -355,8 +355,8 @@ def test_a_cache_knows_slow_tokenizers_too(
 
 
 def test_the_engine_survives_being_pickled(small: Tokenizer) -> None:
-    from tokenmill._causal.job import make_job  # noqa: PLC0415
-    from tokenmill._causal.options import check_options  # noqa: PLC0415
+    from tokenmill._causal.job import make_job
+    from tokenmill._causal.options import check_options
 
     job = make_job(small, made().config, check_options())
     again = pickle.loads(pickle.dumps(job))  # noqa: S301

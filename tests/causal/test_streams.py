@@ -36,7 +36,7 @@ def made(builtin: Tokenizer) -> CausalLMTokenizer:
     return CausalLMTokenizer(context_length=32, overlap=4, tokenizer=builtin, **QUIET)
 
 
-def generated(texts: Any, seen: list[str] | None = None) -> IterableDataset:  # noqa: ANN401
+def generated(texts: Any, seen: list[str] | None = None) -> IterableDataset:
     """A stream without known features; `seen` gets what was read."""
 
     def examples() -> Iterator[dict[str, Any]]:
@@ -53,7 +53,7 @@ def generated(texts: Any, seen: list[str] | None = None) -> IterableDataset:  # 
 def test_a_stream_gives_the_rows_of_the_dataset(
     made: CausalLMTokenizer,
     pack: bool,
-    tail: Any,  # noqa: ANN401
+    tail: Any,
 ) -> None:
     texts = [*paragraphs(), None, "", "end"]
     expected = columns_of(made.tokenize(dataset(texts), pack=pack, tail=tail))
@@ -138,7 +138,7 @@ def test_an_empty_stream_gives_no_rows(made: CausalLMTokenizer) -> None:
 def test_a_stream_is_not_cached_and_this_is_said(
     made: CausalLMTokenizer,
     caplog: pytest.LogCaptureFixture,
-    tmp_path: Any,  # noqa: ANN401
+    tmp_path: Any,
 ) -> None:
     made.tokenize(generated(["a"]), cache_dir=tmp_path)
     assert "cache_dir is ignored: an IterableDataset is tokenized as it is read" in caplog.messages

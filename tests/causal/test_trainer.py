@@ -32,9 +32,9 @@ def test_a_trainer_takes_the_rows_unchanged_and_the_loss_goes_down(
 
 
 def test_padding_is_not_learnt(example: dict[str, Any], tmp_path: Path) -> None:
-    from datasets import Dataset  # noqa: PLC0415
+    from datasets import Dataset
 
-    import tokenmill  # noqa: PLC0415
+    import tokenmill
 
     tokenizer = tokenmill.CausalLMTokenizer(context_length=32, show_progress=False)
     rows = tokenizer.tokenize(Dataset.from_dict({"text": ["hello world"] * 16}), pack=False)

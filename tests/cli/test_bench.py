@@ -15,17 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tokenmill import InputError, Tokenizer, TokenmillError
-from tokenmill._bench import (
-    libraries,
-    make_documents,
-    measure,
-    plot,
-    processes,
-    read_documents,
-    worker,
-)
+from tokenmill._bench import libraries, plot, processes, worker
 from tokenmill._bench.answers import answer_of, check_same, read_texts, write_texts
+from tokenmill._bench.documents import make_documents, read_documents
 from tokenmill._bench.libraries import Library
+from tokenmill._bench.processes import measure
 from tokenmill._bench.result import Result, Row
 from tokenmill._cli import main
 from tokenmill._read import ReadRules

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.cli.slow_cut import TEXTS, lines, rows_of, slow_rows
 
-from tokenmill import Manifest
+from tokenmill import Manifest, verify
 from tokenmill._cli import main
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_packed(
     assert f"{raw}/z.gone.jsonl: cannot be read: No such file" in said
     assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
     assert Manifest.load(tmp_path / "out").documents["skipped"] == {"bad_file": 3}
-    assert Manifest.load(tmp_path / "out").verify(full=True).ok
+    assert verify(tmp_path / "out", full=True).ok
     assert run("--input-dir", raw, "--json") == 4  # also when there is nothing left to do
     told = json.loads(capsys.readouterr().out)
     assert [Path(one["file"]).name for one in told["failed"]] == [
@@ -135,7 +135,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("tokenmill._pipeline.run.Run._pack", stop)
+        patch.setattr("tokenmill._mill.run.run.Run._pack", stop)
         assert run("--input-dir", raw) == 130
     assert "stopped; the same command goes on from here" in capsys.readouterr().err
     assert run("--input-dir", raw) == 0

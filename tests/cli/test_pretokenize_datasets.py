@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.cli.slow_cut import TEXTS, rows_of, slow_rows
 
-from tokenmill._causal.presets import HubDataset, find_dataset, read_presets
 from tokenmill._cli import main
 from tokenmill._errors import SourceNotFound
+from tokenmill._mill.plan.presets import HubDataset, find_dataset, read_presets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,7 +76,7 @@ def test_a_preset_is_loaded_by_its_facts(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def load(hub: str, config: str, **keywords: Any) -> Rows:  # noqa: ANN401
+    def load(hub: str, config: str, **keywords: Any) -> Rows:
         asked.append((hub, config, keywords))
         return Rows(TEXTS)
 

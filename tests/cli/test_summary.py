@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tokenmill._cli import main
-from tokenmill._pipeline import progress
+from tokenmill._mill import progress
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "examples" / "data" / "corpus"

@@ -53,7 +53,7 @@ def _inputs(choose: random.Random) -> tuple[Any, Any, bool]:
     words, batched, paired = (choose.random() < 0.5 for _ in range(3))
     count = choose.randint(1, 5)
 
-    def some() -> Any:  # noqa: ANN401
+    def some() -> Any:
         texts: list[Any] = [choose.choice(TEXTS) for _ in range(count if batched else 1)]
         if words:
             texts = [text.split(" ") for text in texts]
@@ -62,7 +62,7 @@ def _inputs(choose: random.Random) -> tuple[Any, Any, bool]:
     return some(), some() if paired else None, words
 
 
-def seen(answer: Any) -> Any:  # noqa: ANN401
+def seen(answer: Any) -> Any:
     """Show an answer, tensors with their types."""
     if not isinstance(answer, BatchEncoding):
         return plain(answer)
@@ -74,7 +74,7 @@ def seen(answer: Any) -> Any:  # noqa: ANN401
     return shown
 
 
-def plain(value: Any) -> Any:  # noqa: ANN401
+def plain(value: Any) -> Any:
     """Show an array or a tensor."""
     if torch.is_tensor(value):
         return "pt", str(value.dtype), value.tolist()

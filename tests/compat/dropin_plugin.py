@@ -21,30 +21,30 @@ _ORIGINALS: dict[str, Any] = {
 }
 
 
-def _original(name: str) -> Any:  # noqa: ANN401 -- a module
+def _original(name: str) -> Any:
     return _ORIGINALS.get(name) or import_module(name)
 
 
-def _replace(module: Any, names: dict[str, Any]) -> None:  # noqa: ANN401
+def _replace(module: Any, names: dict[str, Any]) -> None:
     for name, value in names.items():
         if hasattr(module, name):
             setattr(module, name, value)
 
 
 def _install() -> None:
-    import tokenmill.compat.tiktoken as our_tiktoken  # noqa: PLC0415 -- after the originals
-    from tokenmill import _libraries  # noqa: PLC0415
-    from tokenmill.compat.hf import Encoding, Tokenizer, _library, decoders  # noqa: PLC0415
-    from tokenmill.compat.tiktoken import _peer  # noqa: PLC0415
+    import tokenmill.compat.tiktoken as our_tiktoken
+    from tokenmill._reference import libraries
+    from tokenmill.compat.hf import Encoding, Tokenizer, _library, decoders
+    from tokenmill.compat.tiktoken import _peer
 
-    for module in (_library, _peer, _libraries):
+    for module in (_library, _peer, libraries):
         module.import_module = _original  # type: ignore[attr-defined]
     _replace(tiktoken, {name: getattr(our_tiktoken, name) for name in our_tiktoken.__all__})
     ours = {"Tokenizer": Tokenizer, "Encoding": Encoding}
     for name, module in list(sys.modules.items()):
         if name == "tokenizers" or name.startswith("tokenizers.implementations"):
             _replace(module, ours)
-    tokenizers.decoders.DecodeStream = decoders.DecodeStream
+    _replace(tokenizers.decoders, {"DecodeStream": decoders.DecodeStream})
 
 
 _install()

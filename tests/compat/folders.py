@@ -29,7 +29,7 @@ def write_folder(
     folder: Path,
     post_processor: str = "bert_like",
     config: str = "plain",
-    **more: Any,  # noqa: ANN401
+    **more: Any,
 ) -> Path:
     """Write a tokenizer.json and its configuration."""
     made = {

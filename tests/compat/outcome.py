@@ -13,7 +13,7 @@ LISTS = (
 )  # fmt: skip
 
 
-def outcome(action: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+def outcome(action: Callable[..., Any], *arguments: object) -> Any:
     """Return the result, or the kind of the error."""
     try:
         return action(*arguments)
@@ -32,7 +32,7 @@ def kind_of(error: BaseException) -> str:
     return "raises Exception"  # or a panic: which row is met first is a matter of its threads
 
 
-def view(encoding: Any, depth: int = 0) -> Any:  # noqa: ANN401 -- of either library
+def view(encoding: Any, depth: int = 0) -> Any:  # of either library
     """Show all of an encoding."""
     shown: dict[Any, Any] = {name: getattr(encoding, name) for name in LISTS}
     shown["length"] = len(encoding)
@@ -47,7 +47,7 @@ def view(encoding: Any, depth: int = 0) -> Any:  # noqa: ANN401 -- of either lib
     return shown
 
 
-def exact_outcome(action: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
+def exact_outcome(action: Callable[..., Any], *arguments: object) -> Any:
     """Return the result, or the full name and the text of the error."""
     try:
         return action(*arguments)

@@ -113,7 +113,7 @@ def _keep(target: Path, name: str, data: bytes) -> None:
 
 def _keep_gpt2_ranks(target: Path) -> None:
     """Write the ranks of r50k_base, and of p50k_base, which adds runs of blanks."""
-    from tiktoken.load import data_gym_to_mergeable_bpe_ranks  # noqa: PLC0415 -- after the cache
+    from tiktoken.load import data_gym_to_mergeable_bpe_ranks
 
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("TIKTOKEN_CACHE_DIR", str(target))

@@ -42,7 +42,7 @@ def byte_fallback() -> dict[str, Any]:
 DEFINITIONS = {"byte_level": definition, "words": word_level, "byte_fallback": byte_fallback}
 
 
-def steps(stream: Any, tokenizer: Any, ids: list[Any]) -> list[Any]:  # noqa: ANN401
+def steps(stream: Any, tokenizer: Any, ids: list[Any]) -> list[Any]:
     """Return what each step returns or raises."""
     return [exact_outcome(stream.step, tokenizer, one) for one in ids]
 
@@ -97,14 +97,14 @@ def test_texts_stream_back() -> None:
         lambda m, t: m.DecodeStream(ids=[72], skip_special_tokens=None).step(t, id=73),
     ],
 )
-def test_unusual_arguments(action: Any) -> None:  # noqa: ANN401
+def test_unusual_arguments(action: Any) -> None:
     text = json.dumps(definition())
     expected = exact_outcome(action, tokenizers.decoders, tokenizers.Tokenizer.from_str(text))
     assert exact_outcome(action, decoders, Tokenizer.from_str(text)) == expected
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_a_copy_continues_on_its_own(copied: Any) -> None:  # noqa: ANN401
+def test_a_copy_continues_on_its_own(copied: Any) -> None:
     tokenizer = Tokenizer.from_str(json.dumps(definition()))
     stream = decoders.DecodeStream()
     assert stream.step(tokenizer, 0xE2) is None

@@ -25,11 +25,11 @@ def folder(tmp_path: Path) -> Path:
     return write_folder(tmp_path)
 
 
-def _loader_of(kind: Any) -> Callable[[Path], Any]:  # noqa: ANN401
+def _loader_of(kind: Any) -> Callable[[Path], Any]:
     return lambda folder: kind.from_pretrained(folder)  # noqa: PLW0108 -- looked up late
 
 
-def _made_of_a_file(folder: Path) -> Any:  # noqa: ANN401
+def _made_of_a_file(folder: Path) -> Any:
     return PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
 
 

@@ -43,7 +43,7 @@ def encoding() -> ours.Encoding:
     return ours.Encoding(**PARTS)
 
 
-def compare(encoding: ours.Encoding, action: Any) -> None:  # noqa: ANN401
+def compare(encoding: ours.Encoding, action: Any) -> None:
     expected, got = outcome(lambda: action(PEER)), outcome(lambda: action(encoding))
     if isinstance(expected, np.ndarray):
         assert got.dtype == expected.dtype
@@ -174,12 +174,12 @@ def test_bytes_that_may_not_be_utf8(data: bytes) -> None:
      bytearray(b"a"), memoryview(b"a"), "text", 5, None],
     ids=ascii,
 )  # fmt: skip
-def test_bytes_that_are_hard(encoding: ours.Encoding, data: Any) -> None:  # noqa: ANN401
+def test_bytes_that_are_hard(encoding: ours.Encoding, data: Any) -> None:
     compare(encoding, lambda e: e._encode_bytes(data))
 
 
 @pytest.mark.parametrize("text", ["", "hello world", b"hello\xff", "hello  hello", 5], ids=ascii)
-def test_private_methods_that_others_call(encoding: ours.Encoding, text: Any) -> None:  # noqa: ANN401
+def test_private_methods_that_others_call(encoding: ours.Encoding, text: Any) -> None:
     compare(encoding, lambda e: e._encode_single_piece(text))
     compare(encoding, lambda e: e._encode_only_native_bpe(text))
 

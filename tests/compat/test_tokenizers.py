@@ -63,16 +63,16 @@ def both(made: dict[str, Any]) -> tuple[Any, Tokenizer]:
     return tokenizers.Tokenizer.from_str(text), Tokenizer.from_str(text)
 
 
-def agree(pair: tuple[Any, Any], action: Any) -> None:  # noqa: ANN401
+def agree(pair: tuple[Any, Any], action: Any) -> None:
     expected, got = (outcome(action, tokenizer) for tokenizer in pair)
     assert got == expected
 
 
 def set_options(
-    tokenizer: Any,  # noqa: ANN401
+    tokenizer: Any,
     truncation: dict[str, Any] | None,
     padding: dict[str, Any] | None,
-) -> Any:  # noqa: ANN401
+) -> Any:
     if truncation is None:
         tokenizer.no_truncation()
     else:
@@ -101,7 +101,7 @@ def test_encodings_are_equal_under_all_options(name: str) -> None:
 
 
 @pytest.mark.parametrize("sequence", [*TEXTS[:5], ("a", "b"), ["a", "b"], 5, None, b"x", "\udc00"])
-def test_single_texts(sequence: Any) -> None:  # noqa: ANN401
+def test_single_texts(sequence: Any) -> None:
     pair = both(definition())
     for words, second in product((False, True), (None, "hello", ["hello", "world"], 5)):
         agree(pair, lambda t, w=words, s=second: view(t.encode(sequence, s, is_pretokenized=w)))
@@ -109,7 +109,7 @@ def test_single_texts(sequence: Any) -> None:  # noqa: ANN401
 
 @pytest.mark.parametrize("name", POST_PROCESSORS)
 def test_what_was_encoded_bare_is_processed_later(name: str) -> None:
-    def later(tokenizer: Any, *texts: str, **options: bool) -> Any:  # noqa: ANN401
+    def later(tokenizer: Any, *texts: str, **options: bool) -> Any:
         bare = [tokenizer.encode(text, add_special_tokens=False) for text in texts]
         found = tokenizer.post_process(*bare, **options)
         assert type(found) is type(bare[0])
@@ -283,7 +283,7 @@ def test_the_library_is_loaded_only_when_asked(tmp_path: Path) -> None:
     assert tokenizer._backend._peer is not None
 
 
-async def _asked(tokenizer: Any) -> Any:  # noqa: ANN401
+async def _asked(tokenizer: Any) -> Any:
     one = await tokenizer.async_encode("hello")
     many = await tokenizer.async_encode_batch(["hello", "world"])
     fast = await tokenizer.async_encode_batch_fast(["hello"])

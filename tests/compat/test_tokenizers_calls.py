@@ -25,7 +25,7 @@ def both(made: dict[str, Any]) -> tuple[Any, Tokenizer]:
     return tokenizers.Tokenizer.from_str(text), Tokenizer.from_str(text)
 
 
-def fast_views(tokenizer: Any, *arguments: Any) -> list[Any]:  # noqa: ANN401
+def fast_views(tokenizer: Any, *arguments: Any) -> list[Any]:
     return [view(encoding) for encoding in tokenizer.encode_batch_fast(*arguments)]
 
 
@@ -61,7 +61,7 @@ def test_both_are_printed_alike(made: dict[str, Any]) -> None:
 def test_tokens_of_a_pair_that_is_processed_later_keep_one_text(name: str) -> None:
     """The library draws the text at random if two of them claim a token."""
 
-    def texts_of(tokenizer: Any, *, special: bool) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
+    def texts_of(tokenizer: Any, *, special: bool) -> tuple[list[Any], list[Any]]:
         first = tokenizer.encode("hello", add_special_tokens=False)
         second = tokenizer.encode("world hello", add_special_tokens=False)
         found = tokenizer.post_process(first, second, add_special_tokens=special)
@@ -94,8 +94,8 @@ def test_a_sequence_id_that_is_set_later_counts() -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("stride", [0, 1, 2, 3])
 def test_asynchronous_calls_raise_what_those_of_the_library_raise(method: str, stride: int) -> None:
-    def run(tokenizer: Any, inputs: Any) -> Any:  # noqa: ANN401
-        async def call() -> Any:  # noqa: ANN401
+    def run(tokenizer: Any, inputs: Any) -> Any:
+        async def call() -> Any:
             found = await getattr(tokenizer, method)(*inputs)
             return [e.ids for e in (found if isinstance(found, list) else [found])]
 

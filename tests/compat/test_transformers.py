@@ -37,7 +37,7 @@ TALK = [
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _quiet() -> Any:  # noqa: ANN401
+def _quiet() -> Any:
     before = transformers.logging.get_verbosity()
     transformers.logging.set_verbosity_error()
     yield
@@ -57,7 +57,7 @@ def both(folder: Path) -> tuple[Any, Any]:
     return peer, mine
 
 
-def agree(pair: tuple[Any, Any], action: Any) -> None:  # noqa: ANN401
+def agree(pair: tuple[Any, Any], action: Any) -> None:
     expected, got = (outcome(lambda t: seen(action(t)), tokenizer) for tokenizer in pair)
     assert got == expected
 
@@ -206,7 +206,7 @@ def test_a_tokenizer_that_is_trained_anew_is_ours_too(
     agree(anew, lambda t: t.batch_decode(t(TEXTS)["input_ids"]))
 
 
-def _shouting(tokenizer: Any) -> Any:  # noqa: ANN401
+def _shouting(tokenizer: Any) -> Any:
     """Put a method on the library's object, as the class of CLIP does."""
     backend = tokenizer.backend_tokenizer
     plain = backend.decode
@@ -230,7 +230,7 @@ def test_a_method_on_the_object_itself_is_kept(
 
 def test_a_class_that_encodes_by_itself_stays_as_it_is(tmp_path: Path) -> None:
     class Own(transformers.PreTrainedTokenizerFast):  # type: ignore[misc]
-        def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        def _encode_plus(self, *args: Any, **kwargs: Any) -> Any:
             return super()._encode_plus(*args, **kwargs)
 
     tokenizer = Own.from_pretrained(write_folder(tmp_path))
@@ -285,7 +285,7 @@ def test_without_transformers_the_error_says_what_to_do(monkeypatch: pytest.Monk
     assert "Tokenizer" in dir(hf)
 
 
-def _revived(answer: Any) -> Any:  # noqa: ANN401
+def _revived(answer: Any) -> Any:
     again = pickle.loads(pickle.dumps(answer))  # noqa: S301
     return again.data, [again.word_ids(i) for i in range(len(TEXTS))]
 

@@ -24,7 +24,7 @@ class Bench(NamedTuple):
     tokenizer: Tokenizer
     folder: Path
 
-    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> GpuTokenizer:  # noqa: ANN401
+    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> GpuTokenizer:
         made = connect(self.folder, **(device or {}))
         return GpuTokenizer(self.tokenizer, _connect=made, **{"table_bits": 12, **options})
 

@@ -114,12 +114,12 @@ class HostDevice(ShimBackend):
         for number in order:
             works[number]()
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         array = self.empty(count, dtype)
         self._stream.put(lambda: array.fill(0))
         return array
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         self.memory -= count * np.dtype(dtype).itemsize
         if self.memory < 0:
             raise device_error("out_of_memory", "no room")
@@ -127,36 +127,36 @@ class HostDevice(ShimBackend):
         self._pool[-1].view(np.uint8)[:] = 0xEE  # whatever was there
         return self._pool[-1].view(DeviceMemory)
 
-    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
         self._pinned.append(np.full(count, 0xEE, dtype))
         return self._pinned[-1][:]
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
         return any(np.may_share_memory(array, pinned) for pinned in self._pinned)
 
-    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any:
         array = self.empty(values.size, values.dtype)
         self.upload(array, values.reshape(-1))
         return array
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # type: ignore[override]  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:  # type: ignore[override]
         self._stream.run(self._stream.taken)
         return np.array(array)
 
-    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+    def upload(self, target: Any, values: NDArray[Any]) -> None:
         self.uploaded += values.nbytes
         kept = values if self.is_pinned(values) else values.copy()
         self._copy(target, kept)
 
-    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+    def download(self, target: NDArray[Any], array: Any) -> None:
         if array.size:
             assert self.is_pinned(target), "such a copy would wait"
             self._copy(target[: array.size], array)
 
-    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+    def copy(self, target: Any, array: Any) -> None:
         self._copy(target, array)
 
-    def _copy(self, target: Any, source: Any) -> None:  # noqa: ANN401
+    def _copy(self, target: Any, source: Any) -> None:
         assert target.size == source.size
         self.put(lambda: np.copyto(target, source, casting="no"))
 
@@ -165,11 +165,11 @@ class HostDevice(ShimBackend):
         return isinstance(array, DeviceMemory)
 
     @staticmethod
-    def adopt(array: Any) -> Any:  # noqa: ANN401
+    def adopt(array: Any) -> Any:
         return array
 
     @staticmethod
-    def has_room(array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
+    def has_room(array: Any, before: int, behind: int) -> bool:
         whole = array
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
@@ -197,7 +197,7 @@ class HostDevice(ShimBackend):
             self._stream = before
 
 
-def connect(folder: Path, **options: Any) -> Connect:  # noqa: ANN401
+def connect(folder: Path, **options: Any) -> Connect:
     """Return what compiles the kernels for a host device."""
 
     def made(defines: Mapping[str, int]) -> HostDevice:

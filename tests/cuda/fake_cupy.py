@@ -1,6 +1,5 @@
 """What CupyBackend calls of CuPy, over numpy and the host library: its calls, not its ways."""
 
-# ruff: noqa: ANN401 -- the names and freedoms are CuPy's
 from __future__ import annotations
 
 import ctypes

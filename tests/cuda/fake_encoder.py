@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class RowShim(ShimBackend):
     """A device for rows; memory without a content is full of what must not be seen."""
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         array = self.zeros(count, dtype)
         array[:] = 99
         return array
 
-    def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
+    def using(self, stream: Any) -> AbstractContextManager[Any]:
         del stream
         return nullcontext()
 

@@ -74,7 +74,7 @@ class ShimBackend:
             self._library.shim_set_block(int(block), blocks)
             kernel(tables, batch)
 
-    def zeros(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> NDArray[Any]:
         """Return an array that begins at a multiple of 256 bytes, as on a device."""
         size = np.dtype(dtype).itemsize * count
         memory = np.zeros(size + 256, dtype=np.uint8)

@@ -84,7 +84,7 @@ def assert_sound(found: Bounds, tile: int) -> None:
     assert np.array_equal(found.tile_words, counts)
 
 
-def assert_equal_bits(got: Any, wanted: Any, texts: Sequence[str], what: object) -> None:  # noqa: ANN401
+def assert_equal_bits(got: Any, wanted: Any, texts: Sequence[str], what: object) -> None:
     """Compare bits; the message shows the first text that differs."""
     at = np.flatnonzero(got != wanted)
     if at.size:

@@ -1,7 +1,5 @@
 """GpuTokenizer against the CPU engine, through the kernels as a host library."""
 
-# ruff: noqa: ANN401 -- texts and options are of many kinds
-
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor

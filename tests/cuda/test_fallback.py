@@ -1,7 +1,5 @@
 """Why a device does not do the work: in words, as an error, or in the result of the CPU."""
 
-# ruff: noqa: ANN401 -- texts and options are of many kinds
-
 from __future__ import annotations
 
 import logging
@@ -418,7 +416,7 @@ def test_a_tokenizer_is_put_on_a_device_once(monkeypatch: pytest.MonkeyPatch, pl
 
 
 def test_what_counts_as_worth_a_device() -> None:
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     assert choose._is_worth_it(MUCH)
     assert not choose._is_worth_it(["a"] * 1000)

@@ -17,9 +17,10 @@ from tests.mill.tuned import shrink
 
 from tokenmill import DeviceError, OptionError, SpecialTokenInText, Tokenizer, TokenmillError, pack
 from tokenmill._cli import main
-from tokenmill._pipeline import device as device_module
-from tokenmill._pipeline import pack_task, prepare_task
-from tokenmill._pipeline.shared_encoder import SharedEncoder
+from tokenmill._mill.device import choose as device_module
+from tokenmill._mill.device.shared_encoder import SharedEncoder
+from tokenmill._mill.pack import pack_task
+from tokenmill._mill.plan.task import prepare_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,7 @@ def test_without_a_gpu_cuda_raises_the_reason_and_auto_takes_the_cpu(
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:", "cuda:x", 0])
 def test_a_device_that_there_is_not(
-    device: Any,  # noqa: ANN401
+    device: Any,
     dirty: Corpus,
     tokenizer: Tokenizer,
     tmp_path: Path,
@@ -189,8 +190,8 @@ class GatedEncoder(CpuEncoder):
     def encode_host(
         self,
         text: NDArray[np.uint8],
-        *args: Any,  # noqa: ANN401
-        **options: Any,  # noqa: ANN401
+        *args: Any,
+        **options: Any,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self.begun.set()
         assert self.may_go_on.wait(HANGS)
@@ -207,7 +208,7 @@ def shared_by_threads(
     encoder: GatedEncoder,
     shared: SharedEncoder,
     blocks: list[list[str]],
-    **options: Any,  # noqa: ANN401
+    **options: Any,
 ) -> list[Any]:
     """Let the first block occupy the device while all others come."""
     results: list[Any] = [None] * len(blocks)
@@ -271,8 +272,8 @@ class SmallEncoder(CpuEncoder):
     def encode_host(
         self,
         text: NDArray[np.uint8],
-        *args: Any,  # noqa: ANN401
-        **options: Any,  # noqa: ANN401
+        *args: Any,
+        **options: Any,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         if len(text) > self.most:
             raise DeviceError("no room", reason="out_of_memory")

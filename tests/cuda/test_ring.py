@@ -41,7 +41,7 @@ def test_ids_and_offsets_are_those_of_the_cpu(
     ring: GpuTokenizer,
     texts: list[str],
     is_pinned: bool,
-    dtype: Any,  # noqa: ANN401
+    dtype: Any,
 ) -> None:
     data, offsets = flat(texts)
     given = pinned_copy(ring, data) if is_pinned else data

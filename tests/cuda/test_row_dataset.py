@@ -25,10 +25,10 @@ from tokenmill import (
     stream,
 )
 from tokenmill._dataset.columns import Columns
+from tokenmill._mill.device import rows as device_rows
+from tokenmill._mill.device.rows import DeviceRowStream
 from tokenmill._pack import gather
-from tokenmill._pipeline import device_rows
-from tokenmill._pipeline.device_rows import DeviceRowStream
-from tokenmill._rows import Rows
+from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,12 +49,12 @@ def dirty(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     return dirty_corpus(tmp_path_factory.mktemp("dirty"))
 
 
-def rows_of(encoder: CpuEncoder, inputs: Any, **options: Any) -> DeviceRowStream:  # noqa: ANN401
+def rows_of(encoder: CpuEncoder, inputs: Any, **options: Any) -> DeviceRowStream:
     given = {"context_length": 32, "columns": COLUMNS, **COMMON, **options}
     return DeviceRowStream(inputs, encoder.tokenizer, encoder=encoder, **given)
 
 
-def tables(batches: Any) -> dict[str, Any]:  # noqa: ANN401
+def tables(batches: Any) -> dict[str, Any]:
     found = list(batches)
     return {name: np.concatenate([batch[name] for batch in found]) for name in found[0]}
 
@@ -119,7 +119,7 @@ def test_other_ways_pack_each_batch_of_text_by_itself(
     assert_equal(tables(rows), wanted)
 
 
-def texts_read(batches: Any) -> list[tuple[int, ...]]:  # noqa: ANN401
+def texts_read(batches: Any) -> list[tuple[int, ...]]:
     """Return the documents of rows that hold one each."""
     found = []
     for batch in batches:
@@ -231,7 +231,7 @@ def test_documents_without_a_token_are_counted(encoder: CpuEncoder, tmp_path: Pa
     class Silent(CpuEncoder):
         """Leaves nothing of any text."""
 
-        def encode_flat(self, text: Any, offsets: Any, **_: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        def encode_flat(self, text: Any, offsets: Any, **_: Any) -> tuple[Any, Any]:
             del text
             return self.backend.zeros(0, np.int32), np.zeros_like(offsets)
 

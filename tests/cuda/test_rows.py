@@ -16,7 +16,7 @@ from tokenmill._cuda.row_packer import DeviceRowPacker
 from tokenmill._cuda.rows import COLUMNS, DeviceRows
 from tokenmill._dataset.columns import Columns
 from tokenmill._pack import frame, gather
-from tokenmill._rows import Rows
+from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ class Case:
         return [rows for rows in made if rows is not None]
 
 
-def columns_of(packer: Packer, **options: Any) -> Columns:  # noqa: ANN401
+def columns_of(packer: Packer, **options: Any) -> Columns:
     asked = {"shifted_labels": False, "ignore_index": -100, "continue_positions": False, **options}
     return Columns(COLUMNS, packer.context_length, PAD, **asked)
 
@@ -100,7 +100,7 @@ def device_packer(
     backend: RowShim,
     packer: Packer,
     case: Case,
-    **options: Any,  # noqa: ANN401
+    **options: Any,
 ) -> DeviceRowPacker:
     return DeviceRowPacker(
         backend,
@@ -112,7 +112,7 @@ def device_packer(
     )
 
 
-def check(backend: RowShim, case: Case, packer: Packer, **options: Any) -> None:  # noqa: ANN401
+def check(backend: RowShim, case: Case, packer: Packer, **options: Any) -> None:
     device = device_packer(backend, packer, case, **options)
     made = case.packed(device, backend)
     looks = {k: v for k, v in options.items() if k not in ("batch_rows", "dtype")}

@@ -12,7 +12,7 @@ from tests.cuda.fake_encoder import CpuEncoder, RowShim, build_rows
 
 import tokenmill.cuda
 from tokenmill import Tokenizer
-from tokenmill._pipeline.device_rows import DeviceRowStream
+from tokenmill._mill.device.rows import DeviceRowStream
 
 if TYPE_CHECKING:
     from tokenmill._cuda.encoder import DeviceEncoder

@@ -17,8 +17,8 @@ from tests.mill.outputs import BOS, digests
 from tokenmill import PackedDataset, Tokenizer, pack
 from tokenmill._cuda.encoder import GpuEncoder
 from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
-from tokenmill._pipeline import device as device_module
-from tokenmill._pipeline.device_rows import DeviceRowStream
+from tokenmill._mill.device import choose as device_module
+from tokenmill._mill.device.rows import DeviceRowStream
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +41,7 @@ class PoolDevice(HostDevice):
         super().__init__(library, shuffle=11)
         self._pool: list[Any] = []
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         self._pool.append(super().zeros(count, dtype))
         return self._pool[-1]
 
@@ -50,7 +50,7 @@ class PoolDevice(HostDevice):
 def engines(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> Engines:
     folder = tmp_path_factory.mktemp("kernels")
 
-    def connect(defines: Mapping[str, int]) -> Any:  # noqa: ANN401
+    def connect(defines: Mapping[str, int]) -> Any:
         return PoolDevice(build(folder, defines))
 
     tokenizer = Tokenizer.load(small_json)
@@ -112,10 +112,10 @@ def test_the_check_for_real_devices_finds_rows_equal(
     }
 
 
-def wrong_labels(expected: Any) -> Any:  # noqa: ANN401
+def wrong_labels(expected: Any) -> Any:
     """Spoil what the rows are compared with."""
 
-    def spoilt(*arguments: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    def spoilt(*arguments: Any) -> list[dict[str, Any]]:
         tables: list[dict[str, Any]] = expected(*arguments)
         tables[-1]["labels"][-1, 0] += 1
         return tables

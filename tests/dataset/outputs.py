@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokenmill import Packer
-from tokenmill._rows import Pieces, Rows, ShardShape
+from tokenmill._pack.rows import Pieces, Rows, ShardShape
 from tokenmill._write import FORMATS, index_name, write_index
 
 if TYPE_CHECKING:

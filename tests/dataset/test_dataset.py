@@ -23,7 +23,7 @@ MAPPED = sorted(set(FORMATS) - {"parquet"})
 LENGTHS = [5, 1, 9, 30, 2, 17, 8, 8, 3, 3, 3, 40]
 
 
-def plain(folder: Path | list[Path], **options: Any) -> PackedDataset:  # noqa: ANN401
+def plain(folder: Path | list[Path], **options: Any) -> PackedDataset:
     return PackedDataset(folder, torch=False, **options)
 
 

@@ -40,7 +40,7 @@ def rows_of(items: Iterable[dict[str, Any]]) -> list[list[int]]:
     return [((item["input_ids"][..., 0] - 1) // 8).reshape(-1).tolist() for item in items]
 
 
-def loader_of(iterable: Any, workers: int, **options: Any) -> Any:  # noqa: ANN401
+def loader_of(iterable: Any, workers: int, **options: Any) -> Any:
     return DataLoader(iterable, batch_size=None, num_workers=workers, **options)
 
 

@@ -81,7 +81,7 @@ def test_random_chains_equal_the_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("decoder", [None, *SINGLE, LLAMA], ids=lambda d: d and d["type"])
-def test_a_compiled_model_keeps_its_decoder(decoder: Any, tmp_path: Path) -> None:  # noqa: ANN401
+def test_a_compiled_model_keeps_its_decoder(decoder: Any, tmp_path: Path) -> None:
     tokenizer, library = load(tmp_path, {**small_definition(), "decoder": decoder})
     revived = pickle.loads(pickle.dumps(tokenizer))  # noqa: S301
     assert revived.describe().path == "native"

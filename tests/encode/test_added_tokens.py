@@ -26,7 +26,7 @@ from tests.strategies import shifted
 from tests.vocabularies import flat
 
 from tokenmill import SpecialTokenInText, UnsupportedTokenizer, _core
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ FLAGS = ("special", "normalized", "lstrip", "rstrip", "single_word")
 ONCE = [Way(target) for target in _core.targets()]
 
 
-def definition(tokens: list[dict[str, Any]], **sections: Any) -> dict[str, Any]:  # noqa: ANN401
+def definition(tokens: list[dict[str, Any]], **sections: Any) -> dict[str, Any]:
     vocab = {**BYTES, "ab": 256, "abc": 257, "\u0120x": 258}
     return tokenizer_json(vocab=vocab, merges=["a b", "ab c", "\u0120 x"], added=tokens, **sections)
 

@@ -74,7 +74,7 @@ MODELS: dict[str, Callable[[], tuple[Any, Any]]] = {
 
 def chained(
     choose: random.Random, makers: list[Callable[[random.Random], Any]], join: Callable[..., Any]
-) -> Any:  # noqa: ANN401 -- the library has no types
+) -> Any:  # the library has no types
     """Make none, one or a chain of them."""
     made = [choose.choice(makers)(choose) for _ in range(choose.choice([0, 1, 1, 2, 3]))]
     return None if not made else made[0] if len(made) == 1 else join(made)

@@ -12,7 +12,7 @@ from tests.models import compile_payload
 
 from tokenmill._compile.blanks import spell_blanks
 from tokenmill._compile.split_plan import spell_ideographs
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

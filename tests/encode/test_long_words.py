@@ -14,8 +14,8 @@ from tests.timing import check_linear
 from tests.vocabularies import flat, payload
 
 from tokenmill import _core
-from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +59,7 @@ def chain_merges(rng: random.Random, letters: str, count: int, longest: int) -> 
     return [*merges[: len(merges) // 2], *rng.sample(later, len(later))]
 
 
-def definition(merges: Sequence[Merge], **model: Any) -> dict[str, Any]:  # noqa: ANN401
+def definition(merges: Sequence[Merge], **model: Any) -> dict[str, Any]:
     """A tokenizer whose every text is one word."""
     vocab = dict(BYTES)
     for left, right in merges:

@@ -23,7 +23,7 @@ from tests.strategies import hostile_texts
 from tokenizers import Tokenizer
 
 from tokenmill._errors import UnsupportedTokenizer
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -22,7 +22,7 @@ from tests.load.sources import (
 from tests.reference.spec_encoder import SpecEncoder
 from tokenizers import Tokenizer
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:

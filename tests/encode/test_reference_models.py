@@ -11,7 +11,7 @@ from tests.load.sources import BYTE_LEVEL, BYTES, added, tokenizer_json, write_j
 from tests.reference.spec_encoder import SpecEncoder
 from tokenizers import Tokenizer
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

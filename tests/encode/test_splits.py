@@ -14,8 +14,8 @@ from tests.models import assert_same, compile_payload, make_model, run_batch, wa
 from tests.strategies import ALPHABET, CORE_ALPHABET, class_strings, shifted, short_texts
 from tests.vocabularies import flat
 
-from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET as SPELLING
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

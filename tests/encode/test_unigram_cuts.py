@@ -12,7 +12,7 @@ from tests.encode.test_reference_models import BAR
 from tests.load.sources import write_json
 from tests.models import compile_payload
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

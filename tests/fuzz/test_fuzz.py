@@ -18,7 +18,7 @@ from tests.load.sources import write_json
 from tests.models import compile_payload, pair_model, spec_of
 from tests.split.patterns import CHAINS
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import AddedToken, NormalizerStep
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -79,7 +79,7 @@ def model_file(
     return data + bytes_field(2, options) + bytes_field(3, normalizer)
 
 
-def trained(lines: list[str], **options: Any) -> bytes:  # noqa: ANN401
+def trained(lines: list[str], **options: Any) -> bytes:
     """Train a model of the library."""
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(

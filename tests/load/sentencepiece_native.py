@@ -9,7 +9,7 @@ from tests.models import ENCODE, TINY, Way, make_model
 
 from tokenmill import Tokenizer, _core
 from tokenmill._compile import compile_spec
-from tokenmill._resolve import from_payload
+from tokenmill._model.resolve import from_payload
 
 if TYPE_CHECKING:
     from typing import Literal
@@ -26,7 +26,7 @@ class NativeSentencePiece:
         self._models = [make_model(payload, way) for way in ways]
         self._tokenizer = Tokenizer(from_payload(payload))
 
-    def check(self, library: Any, text: str) -> None:  # noqa: ANN401 -- has no types
+    def check(self, library: Any, text: str) -> None:  # has no types
         """Compare ids, and offsets where the library has any."""
         ids = library.encode(text)
         for model in self._models:
@@ -36,7 +36,7 @@ class NativeSentencePiece:
         self._check_spans(library, text, "char")
         self._check_spans(library, text, "byte")
 
-    def _check_spans(self, library: Any, text: str, unit: Literal["char", "byte"]) -> None:  # noqa: ANN401
+    def _check_spans(self, library: Any, text: str, unit: Literal["char", "byte"]) -> None:
         batch = self._tokenizer.encode_batch([text], offsets=unit, threads=1)
         try:
             found = library.encode(text, return_type="offset_mapping", return_bytes=unit == "byte")
@@ -45,7 +45,7 @@ class NativeSentencePiece:
         spans = np.asarray(batch.spans).reshape(-1, 2).tolist()
         assert spans == [list(place) for place in found["offsets"]], text
 
-    def check_decode(self, library: Any, ids: list[int]) -> None:  # noqa: ANN401
+    def check_decode(self, library: Any, ids: list[int]) -> None:
         """Compare decoding at once, in pieces, and without control pieces."""
         expected = library.decode(ids)
         assert self._tokenizer.decode(ids) == expected, ids

@@ -60,7 +60,7 @@ def tokenizer_json(
     merges: list[Any] | None = None,
     added: list[dict[str, Any]] | None = None,
     model: dict[str, Any] | None = None,
-    **sections: Any,  # noqa: ANN401
+    **sections: Any,
 ) -> dict[str, Any]:
     """A byte-level BPE tokenizer; the default vocabulary is the 256 bytes, id = byte."""
     return {

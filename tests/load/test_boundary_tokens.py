@@ -188,7 +188,7 @@ def test_a_repository_of_the_hub_is_asked_for_its_files(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     huggingface_hub = pytest.importorskip("huggingface_hub")
-    from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+    from huggingface_hub.errors import EntryNotFoundError
 
     class MissingError(EntryNotFoundError):  # type: ignore[misc]  # the library is not typed here
         def __init__(self) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.load.sources import BYTE_LEVEL, BYTES, added, tokenizer_json, write_json
 
 from tokenmill._errors import LoadError, SourceNotFound, TokenmillError
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from tests.load.test_pre_tokenizers import SECTIONS, SPACE
 from tests.load.test_vocab_files import TOKENS, WORLD, spelled
 
 from tokenmill._errors import LoadError
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,7 +36,7 @@ MODELS: list[dict[str, Any]] = [
 ]
 
 
-def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # noqa: ANN401
+def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     if isinstance(data, dict):
         keys: list[Any] = list(data)[:12]
     else:
@@ -44,7 +44,7 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:  # n
     return [path, *(place for key in keys for place in places(data[key], (*path, key)))]
 
 
-def spoil(data: Any, path: tuple[Any, ...], value: object) -> None:  # noqa: ANN401
+def spoil(data: Any, path: tuple[Any, ...], value: object) -> None:
     for key in path[:-1]:
         data = data[key]
     data[path[-1]] = value

@@ -9,8 +9,8 @@ from tests.load.sources import BYTE_LEVEL, added, tokenizer_json, write_json
 from tokenizers import Tokenizer
 
 import tokenmill
-from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
+from tokenmill._load.source import load_source
 from tokenmill._spec import DecoderStep
 
 if TYPE_CHECKING:

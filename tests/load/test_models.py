@@ -12,7 +12,7 @@ from tests.load.sources import BYTES, added, tokenizer_json, write_json
 from tokenizers import Tokenizer
 
 from tokenmill._errors import LoadError
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 from tokenmill._spec import (
     BpeModel,
     OpaqueModel,
@@ -37,7 +37,7 @@ WORDPIECE = {
 }
 
 
-def load(tmp_path: Path, model: dict[str, Any], **sections: Any) -> TokenizerSpec:  # noqa: ANN401
+def load(tmp_path: Path, model: dict[str, Any], **sections: Any) -> TokenizerSpec:
     data = tokenizer_json(**{"pre_tokenizer": None, **sections})
     return load_source(write_json(tmp_path, {**data, "model": model}))
 
@@ -147,7 +147,7 @@ def test_a_model_without_type_is_what_the_library_takes_it_for(
 @pytest.mark.parametrize(
     ("section", "problem"),
     [
-        ({"vocab": TWO}, "model: expected a type or members that tell it"),
+        ({"vocab": TWO}, "model: expected a type, or members that imply it"),
         ({"type": None, "vocab": PIECES}, "model.type: expected a string, got None"),
         ({"type": [], "vocab": PIECES}, "model.type: expected a string"),
         ({"vocab": TWO, "merges": None}, "model: expected a type"),

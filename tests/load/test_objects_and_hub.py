@@ -14,7 +14,7 @@ from tests.load.sources import added, tokenizer_json, write_json
 from tokenizers import AddedToken, Tokenizer, models, pre_tokenizers
 
 from tokenmill._errors import MissingDependency, SourceNotFound, UnsupportedTokenizer
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,15 +107,15 @@ def test_a_file_that_is_missing_is_not_looked_for_on_the_hub(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # asking would raise
-    with pytest.raises(SourceNotFound, match="a name of neither"):
+    with pytest.raises(SourceNotFound, match="a directory, got neither"):
         load_source(name)
 
 
 def test_a_repository_without_a_tokenizer_is_not_found(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import huggingface_hub  # noqa: PLC0415
-    from huggingface_hub.errors import EntryNotFoundError  # noqa: PLC0415
+    import huggingface_hub
+    from huggingface_hub.errors import EntryNotFoundError
 
     class MissingError(EntryNotFoundError):  # type: ignore[misc]  # the library is not typed here
         def __init__(self) -> None:

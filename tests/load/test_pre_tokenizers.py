@@ -15,8 +15,8 @@ from tokenizers import Tokenizer
 
 from tokenmill._compile.split import compile_stage
 from tokenmill._errors import LoadError
-from tokenmill._load import load_source
 from tokenmill._load.pre_tokenizer import N_SCRIPTS, read_pre_tokenizer
+from tokenmill._load.source import load_source
 from tokenmill._spec import Metaspace
 from tokenmill._unicode import code_points, names
 

@@ -12,7 +12,8 @@ from tests.load.sources import package_file, rank_file, rank_lines
 from tiktoken_ext import openai_public
 
 from tokenmill._errors import LoadError, PatternError
-from tokenmill._load import KNOWN, load_source
+from tokenmill._load.known import KNOWN
+from tokenmill._load.source import load_source
 from tokenmill._spec import NO_RANK, BpeModel, SplitStep
 
 if TYPE_CHECKING:

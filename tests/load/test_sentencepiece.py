@@ -33,8 +33,8 @@ from tokenmill import (
     Tokenizer,
     UnsupportedTokenizer,
 )
-from tokenmill._load import load_source
 from tokenmill._load.sentencepiece import read_sentencepiece
+from tokenmill._load.source import load_source
 from tokenmill._spec import NO_RANK, AddedToken, BpeModel, UnigramModel, WordLevelModel
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def test_the_text_of_the_unknown_piece() -> None:
     [
         ([*LETTERS, Piece("ab", -1.0, UNUSED)], "1 unused pieces are taken apart"),
         ([*LETTERS, Piece("abc", -1.0)], r"1 characters are in longer pieces only.*U\+0063"),
-        ([*LETTERS, Piece("ab", float("nan"))], "no finite number"),
+        ([*LETTERS, Piece("ab", float("nan"))], "not finite"),
         ([Piece("a" * n, 0.0, USER_DEFINED) for n in range(1, 66)], "65 user-defined pieces"),
     ],
 )

@@ -24,9 +24,9 @@ from tests.load.sentencepiece_models import (
 from tests.reference.sentencepiece import ReferenceSentencePiece
 
 from tokenmill import LoadError
-from tokenmill._load import load_source
 from tokenmill._load.protobuf import read_fields
 from tokenmill._load.sentencepiece import read_sentencepiece
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

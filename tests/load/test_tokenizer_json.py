@@ -19,9 +19,9 @@ from tests.load.sources import (
 )
 from tokenizers import Tokenizer
 
-from tokenmill._load import load_source
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._load.pre_tokenizer import BYTE_LEVEL_PATTERN
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel, NormalizerStep, SplitStep
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 WORDS = {**BYTES, "ab": 256, "bc": 257, "abc": 258}
 
 
-def load(tmp_path: Path, **parts: Any) -> TokenizerSpec:  # noqa: ANN401
+def load(tmp_path: Path, **parts: Any) -> TokenizerSpec:
     return load_source(write_json(tmp_path, tokenizer_json(**parts)))
 
 
@@ -50,7 +50,7 @@ def merged(spec: TokenizerSpec) -> list[list[int]]:
 
 
 def test_the_alphabet_is_that_of_the_library() -> None:
-    from tokenizers import pre_tokenizers  # noqa: PLC0415
+    from tokenizers import pre_tokenizers
 
     assert sorted(ALPHABET) == sorted(pre_tokenizers.ByteLevel.alphabet())
     assert ALPHABET[0x20] == "\u0120"

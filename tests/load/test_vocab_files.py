@@ -13,7 +13,8 @@ from tokenizers import BertWordPieceTokenizer, ByteLevelBPETokenizer, Tokenizer
 from tokenmill import ReferencePathWarning
 from tokenmill import Tokenizer as Mill
 from tokenmill._errors import LoadError, SourceNotFound
-from tokenmill._load import files_of, load_source
+from tokenmill._load.files import files_of
+from tokenmill._load.source import load_source
 from tokenmill._spec import BpeModel, LongestMatchModel, WordPieceModel
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def test_a_wrong_merge_names_its_line(tmp_path: Path, merges: str, line: int, pr
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"vocab.json": {"a": 0}}, "expected merges.txt beside it"),
+        ({"vocab.json": {"a": 0}}, "expected merges.txt next to it"),
         ({"vocab.json": {"a": 0}, "merges.txt": ""}, "token for every byte, 242 are missing"),
         ({"vocab.json": {**BYTES, "x": -1}, "merges.txt": ""}, "whole number, got -1"),
         ({"vocab.txt": "a\nb\n"}, "expected JSON, lines"),

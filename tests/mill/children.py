@@ -19,7 +19,7 @@ from tests.mill.tuned import SMALL, Sizes, shrink
 from tests.peaks import peak_mb, refuse_large_pages
 
 from tokenmill._files import NewFile
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class _Steps:
         self.count = 0
 
     def before(self, function: Callable[..., Any], *, does: bool = True) -> Callable[..., Any]:
-        def step(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+        def step(*arguments: Any, **named: Any) -> Any:
             with self._lock:
                 self.count += 1
                 if self.count == self._die_at:
@@ -72,7 +72,7 @@ class _Steps:
         return step
 
 
-def _child(connection: Any, order: Order) -> None:  # noqa: ANN401
+def _child(connection: Any, order: Order) -> None:
     # A shell that runs tests in the background has told them to ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     refuse_large_pages()

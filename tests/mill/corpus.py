@@ -102,8 +102,8 @@ def write_compressed(path: Path, body: bytes) -> None:
 
 def add_parquet(corpus: Corpus, path: Path, rng: random.Random, documents: int) -> None:
     """Write a Parquet file of many row groups with a null and an empty text in it."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     texts: list[str | None] = [text_of(rng) for _ in range(documents)]
     texts.insert(rng.randint(0, len(texts)), None)

@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from tokenmill._files import checksum
-from tokenmill._pipeline import Manifest, pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tokenmill._mill.output.manifest import Manifest
 
 TEXTS = [
     f"hello world {i} \u00e9\u4e2d\U0001f600\ttab\nline \x1b[31m " * (i % 7) + f"end of {i}"
@@ -62,7 +64,7 @@ def write_corpus(path: Path, texts: list[str] | None = None) -> dict[int, int]:
     return places
 
 
-def make(corpus: Path, output: Path, tokenizer: Path, **options: Any) -> Manifest:  # noqa: ANN401
+def make(corpus: Path, output: Path, tokenizer: Path, **options: Any) -> Manifest:
     return pack([corpus], output=output, tokenizer=tokenizer, **{"shard_tokens": 2000, **options})
 
 
@@ -87,7 +89,7 @@ def forge(output: Path, name: str, content: bytes) -> None:
     (output / name).write_bytes(content)
     record = {"bytes": len(content), "checksum": checksum(output / name)}
 
-    def believe(data: Any) -> None:  # noqa: ANN401
+    def believe(data: Any) -> None:
         for shard in data["shards"]:
             for file in shard["files"]:
                 if file["path"] == name:

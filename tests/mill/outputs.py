@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.reference.packing import Row
 
     from tokenmill import Tokenizer
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 EOS = 266  # </s> of the small tokenizer
 BOS = 265
@@ -140,7 +140,7 @@ _SKIPPED = ("empty_text", "no_tokens")
 
 
 def document_places(output: Path) -> Iterator[tuple[str, int, int, int]]:
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq
 
     table = pq.read_table(output / "documents.parquet")
     columns = [table.column(name).to_pylist() for name in ("file", "line", "offset", "tokens")]

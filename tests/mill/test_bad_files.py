@@ -14,14 +14,14 @@ from tests.mill.outputs import digests
 from tests.mill.tuned import shrink
 
 from tokenmill._errors import InputError
-from tokenmill._pipeline import pack
-from tokenmill._pipeline.run import Run
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run.run import Run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill import Manifest, Tokenizer
-    from tokenmill._pipeline.parts import PartRecord
+    from tokenmill._mill.output.parts import PartRecord
 
 TEXTS = [f"hello world {n} " * (n % 9 + 1) for n in range(400)]
 

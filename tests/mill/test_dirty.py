@@ -13,14 +13,14 @@ from tests.mill.outputs import document_places, quarantined
 from tests.mill.tuned import Sizes, shrink
 
 from tokenmill._errors import BadRecordFound, OptionError, TooManyBadRecords
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill import Tokenizer
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 pytestmark = pytest.mark.usefixtures("_small")
 
@@ -146,8 +146,8 @@ def test_fail_says_the_line_of_the_file_in_a_later_range(
 
 
 def test_fail_says_the_row_of_a_table(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     texts = [f"{i} " * 200 for i in range(300)] + [None]
     pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", row_group_size=20)
@@ -183,7 +183,7 @@ def test_replace_mends_and_counts(dirty: Corpus, tokenizer: Tokenizer, tmp_path:
     [{"bad_json": "replace"}, {"empty_text": "replace"}, {"bad_jsn": "skip"}, {"bad_json": "no"}],
 )
 def test_policies_that_there_are_not(
-    policies: Any,  # noqa: ANN401
+    policies: Any,
     dirty: Corpus,
     tokenizer: Tokenizer,
     tmp_path: Path,
@@ -224,7 +224,7 @@ def test_budget_of_what_a_limit_takes(tokenizer: Tokenizer, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("budget", ["-1", -1, "101%", 1.5, "many", "0.1.2", None])
 def test_budgets_that_there_are_not(
-    budget: Any,  # noqa: ANN401
+    budget: Any,
     dirty: Corpus,
     tokenizer: Tokenizer,
     tmp_path: Path,

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 from tests.read.helpers import COMPRESS
 
-from tokenmill._pipeline import estimate, pack, prepare_task
+from tokenmill._mill.estimate import estimate
+from tokenmill._mill.pack import pack
+from tokenmill._mill.plan.task import prepare_task
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -25,9 +25,10 @@ from tokenmill._errors import (
     SourceNotFound,
     SpecialTokenInText,
 )
-from tokenmill._pipeline import pack, run
-from tokenmill._pipeline.feed import Feed
-from tokenmill._pipeline.tokenize import Tokenizing
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run import run
+from tokenmill._mill.run.feed import Feed
+from tokenmill._mill.run.tokenize import Tokenizing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,11 +55,11 @@ class Mill:
         self.steps = run_child(self.order(folder / "alone")).steps
         self.expected = digests(folder / "alone")
 
-    def order(self, output: Path, **how: Any) -> Order:  # noqa: ANN401
+    def order(self, output: Path, **how: Any) -> Order:
         options = {**OPTIONS, "tokenizer": self._tokenizer, "output": str(output)}
         return Order(self.corpus.paths, options, **how)
 
-    def run(self, **how: Any) -> BaseException | None:  # noqa: ANN401
+    def run(self, **how: Any) -> BaseException | None:
         return run_child(self.order(self.output, **how)).error
 
     def check_nothing_half_done(self) -> None:
@@ -119,7 +120,7 @@ def test_interrupt_is_raised_when_no_worker_writes_any_more(
     stopped, delivered = threading.Event(), threading.Event()
     deliver, stop = Feed.deliver, Tokenizing.stop
 
-    def interrupting(self: Feed, *arguments: Any) -> int:  # noqa: ANN401
+    def interrupting(self: Feed, *arguments: Any) -> int:
         if self.stream or stopped.is_set():
             return deliver(self, *arguments)
         os.kill(os.getpid(), signal.SIGINT)

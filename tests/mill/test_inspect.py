@@ -19,7 +19,7 @@ from tokenmill import (
     rewrite,
 )
 from tokenmill._cli import _show, main
-from tokenmill._pipeline import DocumentView, RowView, SourceView
+from tokenmill._mill.inspect import DocumentView, RowView, SourceView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -39,10 +39,10 @@ class Killing:
         assert self.alone.error is None
         self.expected = digests(folder / "alone")
 
-    def order(self, output: Path, **how: Any) -> Order:  # noqa: ANN401
+    def order(self, output: Path, **how: Any) -> Order:
         return Order(self._dirty.paths, {**self._options, "output": str(output)}, **how)
 
-    def resume(self, **how: Any) -> Outcome:  # noqa: ANN401
+    def resume(self, **how: Any) -> Outcome:
         return run_child(self.order(self.output, **how))
 
     def check(self) -> None:

@@ -10,7 +10,7 @@ from tests.mill.children import Order, Outcome, run_child
 from tests.mill.outputs import quarantined
 from tests.mill.tuned import Sizes
 
-from tokenmill._pipeline import Manifest
+from tokenmill._mill.output.manifest import Manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +37,7 @@ def repeat(path: Path, size: int) -> Path:
     return path
 
 
-def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: Any) -> Outcome:  # noqa: ANN401
+def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: Any) -> Outcome:
     options = {
         "tokenizer": str(small_json),
         "context_length": 512,
@@ -51,7 +51,7 @@ def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: 
     return outcome
 
 
-def least(name: str, bound: float, path: Path, *arguments: Any, **options: Any) -> float:  # noqa: ANN401
+def least(name: str, bound: float, path: Path, *arguments: Any, **options: Any) -> float:
     """Run up to five times, until it is below the bound.
 
     Noise of the allocator, or a worker that the system let wait, adds to a peak and never takes

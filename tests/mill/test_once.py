@@ -16,7 +16,8 @@ from tests.mill.outputs import digests
 
 from tokenmill._cli import main
 from tokenmill._errors import PlanDiffers
-from tokenmill._pipeline import feed, pack, run
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run import feed, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -75,7 +76,7 @@ def test_stopped_and_resumed(
     calls = [0]
     function = getattr(*place)
 
-    def stopping(*arguments: Any) -> Any:  # noqa: ANN401
+    def stopping(*arguments: Any) -> Any:
         calls[0] += 1
         if calls[0] == (8 if place[1] == "_write" else 1):
             raise Stop

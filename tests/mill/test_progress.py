@@ -11,9 +11,9 @@ import pytest
 
 from tokenmill import Manifest, OptionError
 from tokenmill._cli import main
-from tokenmill._pipeline import progress
-from tokenmill._pipeline.meter import Meter
-from tokenmill._pipeline.progress import Progress
+from tokenmill._mill import progress
+from tokenmill._mill.meter import Meter
+from tokenmill._mill.progress import Progress
 
 if TYPE_CHECKING:
     from pathlib import Path

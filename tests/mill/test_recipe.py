@@ -10,8 +10,8 @@ import pytest
 
 from tokenmill import OptionError, Source, TooManyBadRecords, pack, stream
 from tokenmill._cli import main
-from tokenmill._pipeline import read_recipe
-from tokenmill._pipeline.sources import as_sources
+from tokenmill._mill.plan.recipe import read_recipe
+from tokenmill._mill.plan.sources import as_sources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,7 +15,7 @@ from tests.mill.outputs import BOS, compare
 from tests.mill.tuned import Sizes, shrink
 
 from tokenmill import Tokenizer
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
@@ -197,11 +197,19 @@ SIZES = st.builds(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.generate],  # an example is too slow to shrink
 )
-@given(st.lists(LENGTHS, max_size=40), WAYS, CHOICES, CAPS, SIZES, st.integers(0, 3))
-def test_any_options_and_sizes(  # noqa: PLR0917
+@given(
+    lengths=st.lists(LENGTHS, max_size=40),
+    way=WAYS,
+    choices=CHOICES,
+    caps=CAPS,
+    sizes=SIZES,
+    blanks=st.integers(0, 3),
+)
+def test_any_options_and_sizes(
     tokenizer: Tokenizer,
     tmp_path_factory: pytest.TempPathFactory,
     monkeypatch: pytest.MonkeyPatch,
+    *,
     lengths: list[int],
     way: dict[str, Any],
     choices: dict[str, Any],

@@ -16,8 +16,9 @@ from tests.mill.outputs import digests, unfinished_names
 
 from tokenmill._errors import OptionError, OutputInUse, PlanDiffers
 from tokenmill._files import UNFINISHED
-from tokenmill._pipeline import feed, pack, run, shards
-from tokenmill._pipeline.work import Work
+from tokenmill._mill.output.work import Work
+from tokenmill._mill.pack import pack
+from tokenmill._mill.run import feed, run, shards
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +41,8 @@ class Stop(Exception):  # noqa: N818
 
 
 @pytest.fixture
-def mill(dirty: Corpus, tokenizer: Tokenizer) -> Any:  # noqa: ANN401
-    def call(output: Path, **options: Any) -> Any:  # noqa: ANN401
+def mill(dirty: Corpus, tokenizer: Tokenizer) -> Any:
+    def call(output: Path, **options: Any) -> Any:
         chosen = {**OPTIONS, **options}
         return pack(dirty.paths, output=output, tokenizer=tokenizer, **chosen)
 
@@ -49,17 +50,17 @@ def mill(dirty: Corpus, tokenizer: Tokenizer) -> Any:  # noqa: ANN401
 
 
 @pytest.fixture
-def expected(mill: Any, tmp_path: Path) -> dict[str, str]:  # noqa: ANN401
+def expected(mill: Any, tmp_path: Path) -> dict[str, str]:
     mill(tmp_path / "alone")
     return digests(tmp_path / "alone")
 
 
-def stop_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -> None:  # noqa: ANN401
+def stop_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -> None:
     """Stop a run when a function is called for the n-th time."""
     function, calls = getattr(owner, name), [0]
     lock = threading.Lock()
 
-    def stopping(*arguments: Any, **named: Any) -> Any:  # noqa: ANN401
+    def stopping(*arguments: Any, **named: Any) -> Any:
         with lock:
             calls[0] += 1
             if calls[0] >= call:
@@ -69,7 +70,7 @@ def stop_at(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, call: int) -
     monkeypatch.setattr(owner, name, stopping)
 
 
-def interrupted(monkeypatch: pytest.MonkeyPatch, mill: Any, output: Path, *place: Any) -> None:  # noqa: ANN401
+def interrupted(monkeypatch: pytest.MonkeyPatch, mill: Any, output: Path, *place: Any) -> None:
     with monkeypatch.context() as patch:
         stop_at(patch, *place)
         with pytest.raises(Stop):
@@ -90,8 +91,8 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, mill: Any, output: Path, *place
     ids=lambda place: place[1],
 )
 def test_stopped_anywhere_and_resumed(
-    place: Any,  # noqa: ANN401
-    mill: Any,  # noqa: ANN401
+    place: Any,
+    mill: Any,
     expected: dict[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -104,7 +105,7 @@ def test_stopped_anywhere_and_resumed(
 
 
 def test_parts_and_shards_are_not_made_twice(
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     expected: dict[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -113,7 +114,7 @@ def test_parts_and_shards_are_not_made_twice(
     made = []
     make = shards.Sharding.make
 
-    def noted(self: Any, number: int, meter: Any) -> Any:  # noqa: ANN401
+    def noted(self: Any, number: int, meter: Any) -> Any:
         made.append(number)
         return make(self, number, meter)
 
@@ -128,7 +129,7 @@ def test_parts_and_shards_are_not_made_twice(
 @pytest.mark.parametrize("damage", ["truncate", "remove", "record"])
 def test_damaged_work_is_made_again(
     damage: str,
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     expected: dict[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -155,7 +156,7 @@ def test_damaged_work_is_made_again(
 @pytest.mark.parametrize("damage", ["truncate", "remove"])
 def test_damaged_order_is_made_again(
     damage: str,
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -172,7 +173,7 @@ def test_damaged_order_is_made_again(
 
 
 def test_unfinished_files_are_swept_and_others_stay(
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     expected: dict[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -193,7 +194,7 @@ def test_unfinished_files_are_swept_and_others_stay(
 
 
 def test_finished_output_is_left_alone(
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -208,7 +209,7 @@ def test_finished_output_is_left_alone(
 @pytest.mark.parametrize("finished", [True, False])
 def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
     finished: bool,
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     dirty: Corpus,
     tokenizer: Tokenizer,
     tmp_path: Path,
@@ -234,7 +235,7 @@ def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
 
 
 def test_force_starts_over_and_keeps_what_is_not_ours(
-    mill: Any,  # noqa: ANN401
+    mill: Any,
     expected: dict[str, str],
     tmp_path: Path,
 ) -> None:
@@ -271,7 +272,7 @@ def test_force_killed_at_every_step_leaves_nothing_that_misleads(
         assert digests(out) == expected
 
 
-def test_two_runs_at_once(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ANN401
+def test_two_runs_at_once(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
     refused = []
 
@@ -289,7 +290,7 @@ def test_two_runs_at_once(mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "hint: " in refused[0]
 
 
-def test_output_that_is_a_file(mill: Any, tmp_path: Path) -> None:  # noqa: ANN401
+def test_output_that_is_a_file(mill: Any, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     with pytest.raises(OptionError, match="out: expected a folder"):
         mill(tmp_path / "out")

@@ -34,8 +34,8 @@ from tokenmill import (
     verify,
 )
 from tokenmill._cli import main
-from tokenmill._pipeline import rewrite_shards
-from tokenmill._pipeline.stored import IdReader, RowReader, stored_shards
+from tokenmill._mill.output.stored import IdReader, RowReader, stored_shards
+from tokenmill._mill.rewrite import shards as rewrite_shards
 from tokenmill._write import FORMATS
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ def test_a_run_that_is_stopped_is_taken_up(
     made: list[int] = []
     commit = rewrite_shards.Rewriting._commit
 
-    def stop(self: Any, shard: Any, *rest: Any) -> Any:  # noqa: ANN401
+    def stop(self: Any, shard: Any, *rest: Any) -> Any:
         if len(made) == 2:
             raise KeyboardInterrupt
         made.append(shard.number)

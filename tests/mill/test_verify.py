@@ -34,8 +34,8 @@ from tokenmill import (
     verify,
 )
 from tokenmill._cli import main
-from tokenmill._pipeline import pack
-from tokenmill._rows import Pieces
+from tokenmill._mill.pack import pack
+from tokenmill._pack.rows import Pieces
 from tokenmill._write import read_index, write_index
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def problems(output: Path) -> list[str]:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_sound_output_is_whole(way: str, corpus: Path, tmp_path: Path, small_json: Path) -> None:
     manifest = make(corpus, tmp_path / "out", small_json, **WAYS[way])
-    report = manifest.verify()
+    report = verify(manifest.folder)
     assert (report.problems, report.warnings) == ([], [])
     assert report.ok
     assert (report.documents, report.tokens) == (manifest.documents["out"], manifest.tokens["out"])

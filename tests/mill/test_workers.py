@@ -9,7 +9,7 @@ from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import BOS, digests
 from tests.mill.tuned import Sizes, shrink
 
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ WEIGHED = [
 COMMON: dict[str, Any] = {"shard_tokens": 4000, "max_document_bytes": LONGEST}
 
 
-def made(folder: Path, inputs: Any, tokenizer: Tokenizer, **options: Any) -> dict[str, str]:  # noqa: ANN401
+def made(folder: Path, inputs: Any, tokenizer: Tokenizer, **options: Any) -> dict[str, str]:
     pack(inputs, output=folder, tokenizer=tokenizer, **{**COMMON, **options})
     return digests(folder)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tokenmill import DtypeError, OptionError, Packer, Tokenizer, write_shards
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
 from tokenmill._write import FORMATS, read_index
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tokenmill._pipeline import collect, deal, feed, prepare, shards
+from tokenmill._mill.plan import task
+from tokenmill._mill.run import collect, deal, feed, shards
 from tokenmill._read import ReadRules, rules
 
 
@@ -27,10 +28,10 @@ class Sizes:
 SMALL = Sizes()
 
 
-def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:  # noqa: ANN401
+def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:
     """Use other sizes; `put` is setattr, or pytest's monkeypatch.setattr."""
     own = partial(ReadRules, block_bytes=sizes.block_bytes, stream_bytes=sizes.stream_bytes)
-    put(prepare, "ReadRules", own)
+    put(task, "ReadRules", own)
     put(rules, "LINE_SLACK", sizes.line_slack)
     put(feed, "PART_BYTES", sizes.part_bytes)
     put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)

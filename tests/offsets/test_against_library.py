@@ -22,7 +22,7 @@ WAYS = [(target, threads) for target in _core.targets() for threads in (1, 2)]
 
 
 @cache
-def library(kind: str) -> Any:  # noqa: ANN401 -- the library has no types
+def library(kind: str) -> Any:  # the library has no types
     return KINDS[kind]()
 
 

@@ -51,10 +51,10 @@ def texts(seed: int, count: int) -> list[str]:
 
 
 def _trained(
-    tokenizer: Any,  # noqa: ANN401 -- the library has no types
-    trainer: Any,  # noqa: ANN401
+    tokenizer: Any,  # the library has no types
+    trainer: Any,
     removes: bool = False,
-) -> Any:  # noqa: ANN401
+) -> Any:
     tokenizer.train_from_iterator(CORPUS, trainer)
     # The engine leaves it to the library where a normalizer might remove the token's text.
     tokenizer.add_tokens([AddedToken("Word", normalized=not removes)])
@@ -66,10 +66,10 @@ def _trained(
 
 def byte_level(
     prefix: bool,
-    post: Any = None,  # noqa: ANN401
-    normalizer: Any = None,  # noqa: ANN401
+    post: Any = None,
+    normalizer: Any = None,
     lacking: str = "",
-) -> Any:  # noqa: ANN401
+) -> Any:
     tokenizer = Tokenizer(models.BPE())
     if normalizer is not None:
         tokenizer.normalizer = normalizer
@@ -86,11 +86,11 @@ def byte_level(
     return _trained(tokenizer, trainer, removes=isinstance(normalizer, normalizers.Sequence))
 
 
-def _roberta(prefix: bool) -> Any:  # noqa: ANN401
+def _roberta(prefix: bool) -> Any:
     return processors.RobertaProcessing(("</s>", 1), ("<s>", 0), add_prefix_space=prefix)
 
 
-def over_characters(byte_fallback: bool, fuse_unk: bool) -> Any:  # noqa: ANN401
+def over_characters(byte_fallback: bool, fuse_unk: bool) -> Any:
     """As SentencePiece's BPE: a marker in front and for blanks."""
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN, fuse_unk=fuse_unk))
     marker = "\u2581"
@@ -108,7 +108,7 @@ def over_characters(byte_fallback: bool, fuse_unk: bool) -> Any:  # noqa: ANN401
     return _trained(tokenizer, trainer)
 
 
-def word_piece(lowercase: bool) -> Any:  # noqa: ANN401
+def word_piece(lowercase: bool) -> Any:
     tokenizer = Tokenizer(models.WordPiece(unk_token=NO_WORD, max_input_chars_per_word=20))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -119,7 +119,7 @@ def word_piece(lowercase: bool) -> Any:  # noqa: ANN401
     return tokenizer
 
 
-def unigram(normalizer: Any, pre_tokenizer: Any) -> Any:  # noqa: ANN401
+def unigram(normalizer: Any, pre_tokenizer: Any) -> Any:
     tokenizer = Tokenizer(models.Unigram())
     if normalizer is not None:
         tokenizer.normalizer = normalizer
@@ -130,14 +130,14 @@ def unigram(normalizer: Any, pre_tokenizer: Any) -> Any:  # noqa: ANN401
     return _trained(tokenizer, trainer, removes=isinstance(normalizer, normalizers.Nmt))
 
 
-def word_level() -> Any:  # noqa: ANN401
+def word_level() -> Any:
     tokenizer = Tokenizer(models.WordLevel(unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.Lowercase()
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
     return _trained(tokenizer, trainers.WordLevelTrainer(special_tokens=["<unk>"]))
 
 
-def _rewriting() -> Any:  # noqa: ANN401
+def _rewriting() -> Any:
     steps = [
         normalizers.NFKD(),
         normalizers.StripAccents(),

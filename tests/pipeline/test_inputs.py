@@ -101,7 +101,7 @@ ROWS = ["", "a", *EXAMPLES, HAN, "x" * 5000, "short", "twelve bytes", "thirteen 
     [pa.string(), pa.large_string(), pa.string_view(), pa.binary(), pa.large_binary()],
     ids=str,
 )
-def test_arrow_arrays_equal_lists(model: Engine, kind: Any) -> None:  # noqa: ANN401
+def test_arrow_arrays_equal_lists(model: Engine, kind: Any) -> None:
     expected = run_batch(model, ROWS)
     whole = pa.array(ROWS, kind)
     for threads in (1, 2):
@@ -121,7 +121,7 @@ def test_an_empty_arrow_array_gives_an_empty_batch(model: Engine) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
-def test_nulls_are_refused_with_their_number(model: Engine, kind: Any) -> None:  # noqa: ANN401
+def test_nulls_are_refused_with_their_number(model: Engine, kind: Any) -> None:
     rows = pa.array(["a", "b", None, "c"], kind)
     with pytest.raises(ValueError, match="document 2: expected text, got null"):
         run_batch(model, rows)
@@ -143,7 +143,7 @@ def test_nulls_are_refused_with_their_number(model: Engine, kind: Any) -> None: 
     ],
     ids=lambda rows: str(getattr(rows, "type", type(rows).__name__)),
 )
-def test_arrow_arrays_of_other_types_are_refused(model: Engine, rows: Any) -> None:  # noqa: ANN401
+def test_arrow_arrays_of_other_types_are_refused(model: Engine, rows: Any) -> None:
     with pytest.raises(TypeError, match="expected an Arrow array of strings"):
         run_batch(model, rows)
 

@@ -16,7 +16,7 @@ from tests.load.sources import BYTE_LEVEL, BYTES, added, tokenizer_json, write_j
 from tests.models import assert_same, compile_payload, make_model, run_batch, ways
 from tests.vocabularies import flat
 
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
     from pathlib import Path

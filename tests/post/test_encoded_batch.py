@@ -49,7 +49,7 @@ def same(left: EncodedBatch, right: list[Any]) -> bool:
     return [vars_of(row) for row in left] == [vars_of(row) for row in right]
 
 
-def vars_of(row: Any) -> list[Any]:  # noqa: ANN401
+def vars_of(row: Any) -> list[Any]:
     columns = (row.ids, row.type_ids, row.special_mask, row.attention_mask)
     return [*(column.tolist() for column in columns), row.sample]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 CUT: dict[str, Any] = {"truncation": "longest_first", "max_length": 4}
 
 
-def encode(tokenizer: Tokenizer, *texts: str, **options: Any) -> EncodedBatch:  # noqa: ANN401
+def encode(tokenizer: Tokenizer, *texts: str, **options: Any) -> EncodedBatch:
     batch = tokenizer.encode_batch(texts, **options)
     assert isinstance(batch, EncodedBatch)
     return batch
@@ -111,7 +111,7 @@ def test_pairs_are_texts_and_nothing_else(small: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["uint32", "uint16", "int64", np.int32])
-def test_ids_have_the_type_that_was_asked_for(small: Tokenizer, dtype: Any) -> None:  # noqa: ANN401
+def test_ids_have_the_type_that_was_asked_for(small: Tokenizer, dtype: Any) -> None:
     batch = encode(small, "hello world", "a", padding="longest", pad_id=3, dtype=dtype)
     assert batch.ids.dtype == np.dtype(dtype)
     assert batch.tolist() == encode(small, "hello world", "a", padding="longest", pad_id=3).tolist()

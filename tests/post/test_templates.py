@@ -10,8 +10,8 @@ from tests.load.sources import BYTE_LEVEL, tokenizer_json, write_json
 from tests.post.processors import BERT, ROBERTA, template
 
 from tokenmill import LoadError, Tokenizer, UnsupportedTokenizer
-from tokenmill._compressed import pack_spec, unpack_spec
-from tokenmill._load import load_source
+from tokenmill._load.source import load_source
+from tokenmill._model.compressed import pack_spec, unpack_spec
 from tokenmill._spec import TemplatePart
 
 if TYPE_CHECKING:

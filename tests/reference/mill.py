@@ -91,7 +91,7 @@ class Wanted:
     def is_mix(self) -> bool:
         return all(weight is not None for _, weight, _ in self.sources)
 
-    def get(self, name: str, otherwise: Any = None) -> Any:  # noqa: ANN401
+    def get(self, name: str, otherwise: Any = None) -> Any:
         value = self.options.get(name)
         return otherwise if value is None else value
 
@@ -187,7 +187,7 @@ def _read_file(wanted: Wanted, source: int, path: Path, made: Milled) -> None:
 def _records(path: Path, text_mode: str) -> Iterator[tuple[int, int, Any]]:
     """Yield line, offset, and a line of JSON as bytes or else a pair of text and reason."""
     if path.suffix == ".parquet":
-        import pyarrow.parquet as pq  # noqa: PLC0415
+        import pyarrow.parquet as pq
 
         for number, text in enumerate(pq.read_table(path).column("text").to_pylist(), 1):
             yield number, -1, (None if text is None else text.encode(), "null_field")
@@ -213,7 +213,7 @@ def _decompressed(path: Path) -> bytes:
     if path.suffix == ".gz":
         return gzip.decompress(data)
     if path.suffix == ".zst":
-        from backports import zstd  # noqa: PLC0415
+        from backports import zstd
 
         return bytes(zstd.decompress(data))
     return data

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokenmill._rows import Pieces
+    from tokenmill._pack.rows import Pieces
 
 Row = list[tuple[int, int]]
 

@@ -22,9 +22,9 @@ from tokenmill import (
     TokenmillError,
     UnknownId,
     UnsupportedTokenizer,
-    _libraries,
 )
-from tokenmill._resolve import compile_file
+from tokenmill._model.resolve import compile_file
+from tokenmill._reference import libraries
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +40,7 @@ NOBODY_KNOWS = r"[aeiou]+|[^aeiou\s]{2}|\s+"
 NOT_REGULAR = r"(\w)\1|\w+"
 
 
-def write(folder: Path, pattern: str, **changes: Any) -> Path:  # noqa: ANN401
+def write(folder: Path, pattern: str, **changes: Any) -> Path:
     """Write the small tokenizer with another split."""
     definition = small_definition()
     byte_level = {**definition["pre_tokenizer"], "use_regex": False}
@@ -138,7 +138,7 @@ def test_the_reference_path_has_the_same_face(referred: Tokenizer) -> None:
 def test_the_reference_path_raises_what_the_core_raises(
     small: Tokenizer,
     referred: Tokenizer,
-    texts: Any,  # noqa: ANN401
+    texts: Any,
 ) -> None:
     core, library = (error_of(tokenizer, texts) for tokenizer in (small, referred))
     assert type(core) is type(library)
@@ -149,7 +149,7 @@ def test_the_reference_path_raises_what_the_core_raises(
 def test_an_error_of_a_single_text_names_no_document(
     small: Tokenizer,
     referred: Tokenizer,
-    text: Any,  # noqa: ANN401
+    text: Any,
 ) -> None:
     for tokenizer in (small, referred):
         with pytest.raises(EncodeError) as caught:
@@ -157,7 +157,7 @@ def test_an_error_of_a_single_text_names_no_document(
         assert caught.value.document is None
 
 
-def error_of(tokenizer: Tokenizer, texts: Any) -> EncodeError:  # noqa: ANN401
+def error_of(tokenizer: Tokenizer, texts: Any) -> EncodeError:
     with pytest.raises(EncodeError) as caught:
         tokenizer.encode_batch(texts, special_in_text="raise")
     return caught.value
@@ -167,7 +167,7 @@ def error_of(tokenizer: Tokenizer, texts: Any) -> EncodeError:  # noqa: ANN401
 def test_what_is_replaced_is_the_same_on_both_paths(
     small: Tokenizer,
     referred: Tokenizer,
-    text: Any,  # noqa: ANN401
+    text: Any,
 ) -> None:
     core, library = (t.decode(t.encode(text, errors="replace")) for t in (small, referred))
     assert core == library
@@ -204,7 +204,7 @@ def test_a_library_that_is_missing_is_named(
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr(_libraries, "import_module", missing)
+    monkeypatch.setattr(libraries, "import_module", missing)
     with pytest.raises(MissingDependency, match="pip install tokenizers"):
         Tokenizer.load(write(tmp_path, NOT_REGULAR))
 
@@ -225,7 +225,7 @@ def test_a_strange_decoder_is_left_to_the_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("offsets", [None, "char"])
-def test_what_the_library_fails_on_is_an_error_of_ours(tmp_path: Path, offsets: Any) -> None:  # noqa: ANN401
+def test_what_the_library_fails_on_is_an_error_of_ours(tmp_path: Path, offsets: Any) -> None:
     definition = small_definition()
     definition["model"] = {"type": "WordLevel", "vocab": {"hello": 0}, "unk_token": "nothing"}
     definition["pre_tokenizer"] = {"type": "WhitespaceSplit"}

@@ -109,7 +109,7 @@ def test_encode_into_refuses_a_small_buffer(small: Tokenizer) -> None:
     ],
     ids=["list", "int64", "2-d", "gaps", "read-only"],
 )
-def test_encode_into_refuses_what_cannot_hold_ids(small: Tokenizer, out: Any) -> None:  # noqa: ANN401
+def test_encode_into_refuses_what_cannot_hold_ids(small: Tokenizer, out: Any) -> None:
     with pytest.raises(DtypeError, match=r"out: expected|dtype: expected"):
         small.encode_into(["hello"], out)
 
@@ -158,7 +158,7 @@ def test_a_wrong_argument_is_a_typed_error(
 
 
 @pytest.mark.parametrize("text", [7, None, ["hello"], memoryview(b"hello")[::2]])
-def test_what_is_no_text_is_refused(small: Tokenizer, text: Any) -> None:  # noqa: ANN401
+def test_what_is_no_text_is_refused(small: Tokenizer, text: Any) -> None:
     with pytest.raises(TextTypeError, match=r"^expected str or bytes-like, got") as caught:
         small.encode(text)
     assert (caught.value.document, caught.value.offset) == (None, None)
@@ -182,7 +182,7 @@ def test_what_is_no_text_is_refused(small: Tokenizer, text: Any) -> None:  # noq
 )
 def test_an_arrow_array_without_texts_is_refused(
     small: Tokenizer,
-    array: Any,  # noqa: ANN401
+    array: Any,
     document: int | None,
 ) -> None:
     with pytest.raises(TextTypeError, match="expected") as caught:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
-from tokenmill._rows import Pieces, Rows, ShardShape
+from tokenmill._pack.rows import Pieces, Rows, ShardShape
 from tokenmill._write import FORMATS, Extras
 
 if TYPE_CHECKING:

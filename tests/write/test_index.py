@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.write.shards import Shard, shard_of, shards
 
 from tokenmill import CorruptShard
-from tokenmill._rows import Pieces
+from tokenmill._pack.rows import Pieces
 from tokenmill._write import index_name, read_index, write_index
 
 

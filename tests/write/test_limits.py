@@ -11,7 +11,7 @@ import pytest
 from tests.write.shards import SIGNED, read, shard_of, write
 
 from tokenmill import CorruptShard, DtypeError, OptionError, ShardTooLarge, TokenmillError
-from tokenmill._rows import Rows, ShardShape
+from tokenmill._pack.rows import Rows, ShardShape
 from tokenmill._write import FORMATS, Extras
 
 if TYPE_CHECKING:

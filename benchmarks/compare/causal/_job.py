@@ -42,7 +42,7 @@ def serve(work: Work, *packages: str) -> None:
     (output / "job.json").write_text(json.dumps({**facts, "versions": versions}))
 
 
-def save(rows: Any, path: Path, kind: str) -> None:  # noqa: ANN401  datasets has no types
+def save(rows: Any, path: Path, kind: str) -> None:
     """Write a dataset as its own Arrow files, or as one Parquet file."""
     if kind == "arrow":
         rows.save_to_disk(str(path))

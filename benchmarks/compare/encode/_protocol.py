@@ -140,7 +140,7 @@ def documents_for(library: Library, request: dict[str, Any]) -> tuple[list[Any],
     return [as_input(library, document) for document in documents], sum(map(len, documents))
 
 
-def as_input(library: Library, text: bytes) -> Any:  # noqa: ANN401  bytes or str, by library
+def as_input(library: Library, text: bytes) -> Any:
     """Return the text as the library takes it."""
     return text if library.takes_bytes else text.decode()
 
@@ -152,12 +152,12 @@ def timed_load(library: Library, request: dict[str, Any]) -> tuple[Any, float]:
     return tokenizer, time.perf_counter() - begin
 
 
-def warm_up(library: Library, tokenizer: Any, threads: int) -> None:  # noqa: ANN401
+def warm_up(library: Library, tokenizer: Any, threads: int) -> None:
     """Encode one word: some libraries import half of themselves in their first call."""
     library.encode_batch(tokenizer, [as_input(library, b"begin")], threads)
 
 
-def answer(library: Library, result: Any) -> tuple[str, int]:  # noqa: ANN401
+def answer(library: Library, result: Any) -> tuple[str, int]:
     """Return a hash over ids and document lengths, and the number of ids."""
     ids, lengths = library.flat(result)
     digest = hashlib.sha256(np.ascontiguousarray(ids, dtype="<u4").data)

@@ -23,12 +23,12 @@ def load(folder: Path, _threads: int) -> gigatoken.Tokenizer:
     return gigatoken.Tokenizer.from_tiktoken(path, pretokenizer=scheme)
 
 
-def encode_batch(tokenizer: gigatoken.Tokenizer, documents: list[bytes], threads: int) -> Any:  # noqa: ANN401
+def encode_batch(tokenizer: gigatoken.Tokenizer, documents: list[bytes], threads: int) -> Any:
     """Encode all documents; one thread never enters the thread pool."""
     return tokenizer.encode_batch(documents, parallel=threads > 1)
 
 
-def flat(result: Any) -> Flat:  # noqa: ANN401  awkward has no types
+def flat(result: Any) -> Flat:
     """Read the buffers of the awkward array."""
     layout = result.layout
     offsets = np.asarray(layout.offsets)

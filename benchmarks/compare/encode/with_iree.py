@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 KNOWN_RANK_FILES = ("cl100k_base", "o200k_base", "r50k_base", "p50k_base")
 
 
-def load(folder: Path, threads: int) -> Any:  # noqa: ANN401  the extension has no types
+def load(folder: Path, threads: int) -> Any:
     """Load tokenizer.json, or a rank file whose name it knows."""
     if threads > 1:
         raise CannotError("has no batch call on several threads")

@@ -18,14 +18,14 @@ def load(folder: Path, _threads: int) -> Tokenizer:
     return Tokenizer.from_file(tokenizer_json(folder))
 
 
-def encode_batch(tokenizer: Any, documents: list[str], _threads: int) -> Any:  # noqa: ANN401
+def encode_batch(tokenizer: Any, documents: list[str], _threads: int) -> Any:
     """Encode all documents; threads follow RAYON_NUM_THREADS."""
     return tokenizer.encode_batch(
         documents, add_special_tokens=False, padding=None, truncation=None
     )
 
 
-def flat(result: Any) -> Flat:  # noqa: ANN401  the types differ from the stable release's
+def flat(result: Any) -> Flat:
     """Return ids and lengths."""
     return flat_lists([encoding.ids for encoding in result])
 

@@ -150,9 +150,9 @@ def convert(plain: Path, path: Path, kind: str) -> None:
 def to_zstd(plain: Path, path: Path) -> None:
     """Compress as one frame, at the usual level."""
     if sys.version_info >= (3, 14):
-        from compression import zstd  # noqa: PLC0415
+        from compression import zstd
     else:
-        from backports import zstd  # noqa: PLC0415
+        from backports import zstd
     with plain.open("rb") as source, zstd.open(path, "wb", level=3) as sink:
         while data := source.read(1 << 20):
             sink.write(data)
@@ -160,8 +160,8 @@ def to_zstd(plain: Path, path: Path) -> None:
 
 def to_parquet(plain: Path, path: Path) -> None:
     """Write number, text and source as columns, compressed with zstd."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+    import pyarrow as pa
+    from pyarrow import parquet
 
     schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("source", pa.string())])
     with plain.open("rb") as file, parquet.ParquetWriter(path, schema, compression="zstd") as sink:

@@ -89,7 +89,7 @@ class Runner:
         """Return the interpreter of a library."""
         return self._pythons.get(library, self._default)
 
-    def run(self, library: str, inputs: list[Path], kind: str, **more: Any) -> Measured:  # noqa: ANN401
+    def run(self, library: str, inputs: list[Path], kind: str, **more: Any) -> Measured:
         """Run one job on an empty output folder."""
         shutil.rmtree(self.output, ignore_errors=True)
         command = [self.python(library), str(self.scripts / f"with_{library}.py")]

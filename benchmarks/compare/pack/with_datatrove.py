@@ -37,7 +37,7 @@ def main() -> None:
             os.fsync(file.fileno())
 
 
-def reader(job: dict[str, Any]) -> Any:  # noqa: ANN401  datatrove has no types
+def reader(job: dict[str, Any]) -> Any:
     """Return the reader of the input files, which lie in one folder by themselves."""
     folder = str(Path(job["inputs"][0]).parent)
     if job["format"] == "parquet":

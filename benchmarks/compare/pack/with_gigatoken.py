@@ -32,7 +32,7 @@ def main() -> None:
         os.fsync(file.fileno())
 
 
-def with_ends(documents: Any, job: dict[str, Any]) -> np.ndarray[Any, Any]:  # noqa: ANN401
+def with_ends(documents: Any, job: dict[str, Any]) -> np.ndarray[Any, Any]:
     """Return all ids in a row, each document ended by the end token."""
     ends = np.cumsum(np.asarray(ak.num(documents)))
     ids = np.asarray(ak.flatten(documents)).astype(job["dtype"])

@@ -27,9 +27,9 @@ def read_plain(path: Path, _threads: int) -> None:
 def read_zstd(path: Path, _threads: int) -> None:
     """Decompress a file into /dev/null."""
     if sys.version_info >= (3, 14):
-        from compression import zstd  # noqa: PLC0415
+        from compression import zstd
     else:
-        from backports import zstd  # noqa: PLC0415
+        from backports import zstd
     with zstd.open(path) as file, Path("/dev/null").open("wb", buffering=0) as sink:
         while data := file.read(BUFFER_BYTES):
             sink.write(data)
@@ -37,8 +37,8 @@ def read_zstd(path: Path, _threads: int) -> None:
 
 def read_parquet(path: Path, threads: int) -> None:
     """Read the text column, a row group at a time."""
-    import pyarrow as pa  # noqa: PLC0415
-    from pyarrow import parquet  # noqa: PLC0415
+    import pyarrow as pa
+    from pyarrow import parquet
 
     pa.set_cpu_count(threads)
     for _ in parquet.ParquetFile(path).iter_batches(columns=["text"], use_threads=threads > 1):

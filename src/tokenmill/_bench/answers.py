@@ -22,7 +22,7 @@ _IDS = "I"
 
 @dataclass(frozen=True)
 class Answer:
-    """The ids of all documents, one behind the other, and how many each has."""
+    """The ids of all documents, one after the other, and how many each has."""
 
     ids: bytes
     lengths: bytes

@@ -24,7 +24,7 @@ _FLATTENING = 2.7  # Mandelbrot's: common words of real text are a little less c
 
 
 @dataclass(frozen=True)
-class Documents:
+class SampleTexts:
     """Texts, where they come from, and how many records were no documents, by reason."""
 
     texts: list[str]
@@ -37,7 +37,7 @@ class Documents:
         return sum(len(text.encode()) for text in self.texts)
 
 
-def read_documents(sources: Sequence[str], number: int, rules: ReadRules) -> Documents:
+def read_documents(sources: Sequence[str], number: int, rules: ReadRules) -> SampleTexts:
     """Return the first `number` documents of files, folders and globs; fewer if there are fewer."""
     texts: list[str] = []
     skipped: Counter[str] = Counter()
@@ -52,7 +52,7 @@ def read_documents(sources: Sequence[str], number: int, rules: ReadRules) -> Doc
             path=", ".join(sources),
             hint="--field names the field that holds the text",
         )
-    return Documents(texts[:number], ", ".join(sources), skipped)
+    return SampleTexts(texts[:number], ", ".join(sources), skipped)
 
 
 def _blocks(sources: Sequence[str], rules: ReadRules) -> Iterator[Block]:
@@ -73,17 +73,17 @@ def _texts_of(block: Block) -> list[str]:
     return [text[begin:end].decode() for begin, end in pairwise(ends)]
 
 
-def make_documents(number: int) -> Documents:
+def make_documents(number: int) -> SampleTexts:
     """Make documents of words of the package's tokenizer, the same ones every time.
 
     Words are drawn as often as words of real text are (Zipf's law), so that tables of words help
-    as much as they do there; but it is no language, and real text is better.
+    as much as they do there; but it is not a language, and real text is better.
     """
     words = _words()
     weights = list(accumulate(1 / (rank + _FLATTENING) for rank in range(1, len(words) + 1)))
     chance = random.Random(_SEED)  # noqa: S311 -- test data, not a secret
     texts = [_document(words, weights, chance) for _ in range(number)]
-    return Documents(texts, "made of words of the package's vocabulary")
+    return SampleTexts(texts, "made of words of the package's vocabulary")
 
 
 def _words() -> list[str]:

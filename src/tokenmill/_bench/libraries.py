@@ -1,4 +1,4 @@
-"""The libraries that are measured, each behind the same three calls."""
+"""The libraries that are measured, each with the same three calls."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CannotMeasure(Exception):  # noqa: N818 -- a message to the parent process, not an error
-    """The library does not do this tokenizer; the text says why."""
+    """The library cannot run this tokenizer; the message explains why."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Library:
 
     `encode` takes one text, `encode_batch` a list of them; each returns whatever the library's
     fastest call returns. `answer` makes ids of a list of such results, outside the clock; its
-    second argument says that they are of `encode`.
+    second argument marks them as results of `encode`.
     """
 
     version: str
@@ -37,7 +37,7 @@ class Library:
 
 def load_native(request: Request) -> Library:
     """Load tokenmill's own tokenizer."""
-    import tokenmill  # noqa: PLC0415 -- the other libraries' processes do without
+    import tokenmill  # the other libraries' processes do without
 
     tokenizer = tokenmill.Tokenizer.load(request["source"], pattern=request["pattern"])
     description = tokenizer.describe()
@@ -62,7 +62,7 @@ def load_fast(request: Request) -> Library:
     """Load the tokenizer.json with Hugging Face `tokenizers`, the Rust code of fast tokenizers."""
     if request["json"] is None:
         raise CannotMeasure("needs a tokenizer.json, which cannot be made of this source")
-    import tokenizers  # noqa: PLC0415 -- measured here
+    import tokenizers  # measured here
 
     tokenizer = tokenizers.Tokenizer.from_file(request["json"])
     tokenizer.no_truncation()
@@ -83,7 +83,7 @@ def _fast_answer(results: list[Any], singles: bool) -> Answer:
 
 def load_slow(request: Request) -> Library:
     """Load the slow Python tokenizer of `transformers`, where there is one for this tokenizer."""
-    import transformers  # noqa: PLC0415 -- measured here
+    import transformers  # measured here
 
     tokenizer = _slow_tokenizer(transformers, request)
     return Library(
@@ -98,7 +98,7 @@ def _slow_answer(results: list[Any], singles: bool) -> Answer:
     return answer_of(results if singles else [row for batch in results for row in batch])
 
 
-def _slow_tokenizer(transformers: Any, request: Request) -> Any:  # noqa: ANN401 -- a library's
+def _slow_tokenizer(transformers: Any, request: Request) -> Any:  # a library's
     if request["folder"] is not None:
         try:
             found = transformers.AutoTokenizer.from_pretrained(request["folder"], use_fast=False)
@@ -115,7 +115,7 @@ def _slow_tokenizer(transformers: Any, request: Request) -> Any:  # noqa: ANN401
     )
 
 
-def _word_piece(definition: dict[str, Any], folder: Path) -> Any | None:  # noqa: ANN401 -- as above
+def _word_piece(definition: dict[str, Any], folder: Path) -> Any | None:  # as above
     """Return the slow BERT tokenizer of a WordPiece definition that BERT's own rules describe."""
     normalizer, model = definition.get("normalizer") or {}, definition["model"]
     cutter = (definition.get("pre_tokenizer") or {}).get("type")
@@ -123,7 +123,7 @@ def _word_piece(definition: dict[str, Any], folder: Path) -> Any | None:  # noqa
     if not is_bert or "max_input_chars_per_word" not in model:  # old files do not name the model
         return None
     try:
-        from transformers.models.bert.tokenization_bert_legacy import (  # noqa: PLC0415
+        from transformers.models.bert.tokenization_bert_legacy import (
             BertTokenizerLegacy,
         )
     except ImportError:

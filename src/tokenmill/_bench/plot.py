@@ -28,8 +28,8 @@ def check_plot() -> None:
 def draw(result: Result, title: str, path: Path) -> None:
     """Write the picture; the suffix of the path names its format."""
     check_plot()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 -- optional
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # optional
+    from matplotlib.figure import Figure
 
     sizes = sorted({row.batch_size for row in result.rows})
     names = list(dict.fromkeys(row.library for row in result.rows))

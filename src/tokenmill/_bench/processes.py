@@ -37,8 +37,8 @@ class Request:
     libraries: Sequence[str] = tuple(LIBRARIES)
 
 
-def measure(request: Request, texts: Sequence[str], tell: Callable[[str], None]) -> Result:
-    """Measure all rows; `tell` is told what is being done."""
+def measure(request: Request, texts: Sequence[str], report: Callable[[str], None]) -> Result:
+    """Measure all rows; `report` receives what is being done."""
     load_average = os.getloadavg()[0]
     missing = {
         name: f"needs {package} (pip install 'tokenmill[hf]')"
@@ -46,7 +46,7 @@ def measure(request: Request, texts: Sequence[str], tell: Callable[[str], None])
         if (package := LIBRARIES[name]) is not None and find_spec(package) is None
     }
     with TemporaryDirectory(prefix="tokenmill-bench-") as folder:
-        bench = _Bench(request, Path(folder), tell, not_measured=missing)
+        bench = _Bench(request, Path(folder), report, not_measured=missing)
         write_texts(bench.texts, texts)
         bench.run(len(texts))
         return Result(bench.done(), bench.not_measured, request.threads, load_average)
@@ -59,12 +59,12 @@ class _Bench:
         self,
         request: Request,
         folder: Path,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         not_measured: dict[str, str],
     ) -> None:
         self._request = request
         self._folder = folder
-        self._tell = tell
+        self._report = report
         self._rows: list[Row] = []
         self._right: tuple[Answer, str] | None = None
         self.not_measured = not_measured
@@ -83,7 +83,7 @@ class _Bench:
         for number in range(self._request.repeat):
             for row in self._rows:
                 if row.library not in self.not_measured:
-                    self._tell(f"round {number + 1} of {self._request.repeat}: {row.name}")
+                    self._report(f"round {number + 1} of {self._request.repeat}: {row.name}")
                     self._run_row(row)
 
     def done(self) -> list[Row]:
@@ -145,9 +145,9 @@ def _run_process(body: Mapping[str, Any], threads: int) -> dict[str, Any]:
     )
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
-        said = f": {lines[-1][:200]}" if lines else ""
+        last = f": {lines[-1][:200]}" if lines else ""
         raise TokenmillError(
-            f"its process ended with {done.returncode}{said}",
+            f"its process ended with {done.returncode}{last}",
             where=f"{body['library']}/{body['batch_size']}",
             hint="--num-docs takes fewer documents, --only leaves a tokenizer out",
         )

@@ -62,7 +62,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """All rows, in the order of the table; `not_measured` says of a library why it is not there."""
+    """All rows, in the order of the table; `not_measured` explains why a library is missing."""
 
     rows: list[Row]
     not_measured: dict[str, str]

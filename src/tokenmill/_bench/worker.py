@@ -32,7 +32,7 @@ def main() -> None:
         report = run(request)
     except CannotMeasure as error:
         report = {"cannot": str(error)}
-    except Exception as error:  # a library may raise anything; the table says what
+    except Exception as error:  # a library may raise anything; the table shows it
         report = {"cannot": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}
     sys.stdout.write("\n" + json.dumps(report) + "\n")
 
@@ -87,7 +87,7 @@ def peak_mib() -> float:
 
 
 def _forget_peak() -> None:
-    """Count anew where that is allowed: writing down the answer is not the library's memory."""
+    """Reset the count if allowed: writing down the answer is not the library's memory."""
     with suppress(OSError):
         _FORGET_PEAK.write_text("5")
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._causal.job import Job
-    from tokenmill._causal.rows import Rows
+    from tokenmill._causal.rows import CausalRows
     from tokenmill._causal.windows import Table
 
 _MOST_VALUES = 1 << 28  # of a list array: its offsets have 32 bits
@@ -29,7 +29,7 @@ class ArrowRows:
         self._schema = schema
         self._ones = np.empty(0, np.int8)  # the mask of all rows without padding
 
-    def record_batches(self, rows: Rows) -> Iterator[pa.RecordBatch]:
+    def record_batches(self, rows: CausalRows) -> Iterator[pa.RecordBatch]:
         """Return the record batches of rows: one, unless there are too many tokens."""
         step = max(1, _MOST_VALUES // self._job.config.context_length)
         for begin in range(0, len(rows), step):
@@ -64,7 +64,7 @@ class ArrowRows:
         return self._ones[: table.ids.size]
 
 
-def _cast(column: Any, kind: pa.DataType) -> Any:  # noqa: ANN401 -- arrays
+def _cast(column: Any, kind: pa.DataType) -> Any:  # arrays
     return column if column.type == kind else column.cast(kind)
 
 

@@ -42,12 +42,12 @@ class TextBatch:
         return TextBatch(self.texts.slice(begin, end - begin), self.rows[begin:end], kept)
 
 
-def is_transformed(dataset: Any) -> bool:  # noqa: ANN401
+def is_transformed(dataset: Any) -> bool:
     """Say whether a Dataset has rows and a transform, which alone knows what is in them."""
     return bool(len(dataset)) and dataset.format["type"] == "custom"
 
 
-def as_arrow(dataset: Any) -> Callable[[int, int], pa.Table]:  # noqa: ANN401
+def as_arrow(dataset: Any) -> Callable[[int, int], pa.Table]:
     """Return what reads rows `begin` to `end` of a Dataset, through its transform if it has one."""
     if is_transformed(dataset):
         return lambda begin, end: _table(dataset[begin:end])
@@ -55,7 +55,7 @@ def as_arrow(dataset: Any) -> Callable[[int, int], pa.Table]:  # noqa: ANN401
     return lambda begin, end: view[begin:end]
 
 
-def first_rows(dataset: Any, read: Callable[[int, int], pa.Table]) -> pa.Table:  # noqa: ANN401
+def first_rows(dataset: Any, read: Callable[[int, int], pa.Table]) -> pa.Table:
     """Return the first documents of a Dataset: they say how many fit a batch."""
     return read(0, min(_SAMPLE, len(dataset)))
 
@@ -82,7 +82,7 @@ def dataset_tables(
         few *= 2
 
 
-def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:  # noqa: ANN401
+def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:
     """Read an IterableDataset of tables; few documents wait at a time, however long they are."""
     waiting: list[pa.Table] = []
     documents = text_bytes = 0
@@ -118,7 +118,7 @@ def _mixed(*columns: str) -> OptionError:
     return OptionError(problem, where="dataset", hint="cast the column first")
 
 
-def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:  # noqa: ANN401
+def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:
     """Begin to read an IterableDataset, a few documents at a time."""
     step = min(_SAMPLE, batch_size or _SAMPLE)
     source = getattr(dataset, "_ex_iterable", None)
@@ -130,7 +130,7 @@ def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:  # no
         yield _table(examples)
 
 
-def _formatted(dataset: Any, kind: str | None) -> Any:  # noqa: ANN401
+def _formatted(dataset: Any, kind: str | None) -> Any:
     """Return an IterableDataset in another format and the same epoch, which a copy begins anew."""
     view = dataset.with_format(kind)
     view.set_epoch(int(dataset._epoch))  # noqa: SLF001 -- not all versions show it otherwise
@@ -142,7 +142,7 @@ def _table(examples: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: array for name, array in arrays.items() if array is not None})
 
 
-def _array(values: Any) -> pa.Array | None:  # noqa: ANN401 -- a list, or what a transform gives
+def _array(values: Any) -> pa.Array | None:  # a list, or what a transform gives
     """Make a column of Python objects; None of what Arrow cannot hold, as pictures."""
     try:
         return pa.array(values)

@@ -90,7 +90,7 @@ def _mapping(value: object, where: str) -> dict[str, Any]:
 
 
 def _parse(path: Path) -> object:
-    import yaml  # noqa: PLC0415 -- only files need it
+    import yaml  # only files need it
 
     try:
         return yaml.safe_load(path.read_text(encoding="utf-8"))

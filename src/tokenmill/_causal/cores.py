@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tokenmill._threads import available
+from tokenmill._calls.threads import available
 
 MAX_PROCESSES = 32
 _CPUS = Path("/sys/devices/system/cpu")

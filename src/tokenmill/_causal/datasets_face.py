@@ -25,12 +25,12 @@ _KINDS = ("Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
 
 def tokenize_dataset(
     face: CausalLMTokenizer,
-    dataset: Any,  # noqa: ANN401 -- of datasets
+    dataset: Any,  # of datasets
     options: Options,
     *,
     cache_dir: str | os.PathLike[str] | None = None,
     force: bool = False,
-) -> Any:  # noqa: ANN401 -- the same kind
+) -> Any:  # the same kind
     """Tokenize a Dataset, DatasetDict, IterableDataset or IterableDatasetDict."""
     kind = _kind_of(dataset)
     job = make_job(face.source, face.config, options)
@@ -53,7 +53,7 @@ def tokenize_texts(
     *,
     cache_dir: str | os.PathLike[str] | None = None,
     force: bool = False,
-) -> Any:  # noqa: ANN401 -- a Dataset
+) -> Any:  # a Dataset
     """Tokenize texts that are no dataset, as those of files, into a Dataset."""
     _import_datasets()
     if options.keep_columns:
@@ -65,7 +65,7 @@ def tokenize_texts(
         return SplitRun(job, "Dataset", cache, force).result_of_texts(texts)
 
 
-def _streams(job: Job, dataset: Any, kind: str) -> Any:  # noqa: ANN401 -- of datasets
+def _streams(job: Job, dataset: Any, kind: str) -> Any:  # of datasets
     if kind == "IterableDataset":
         return stream_of_rows(job, dataset)
     splits = {name: stream_of_rows(job, one, f"{name}: ") for name, one in dataset.items()}
@@ -85,7 +85,7 @@ def _kind_of(dataset: object) -> str:
     )
 
 
-def _import_datasets() -> Any:  # noqa: ANN401 -- a module
+def _import_datasets() -> Any:  # a module
     try:
         return import_module("datasets")
     except ImportError as error:

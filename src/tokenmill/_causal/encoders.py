@@ -45,7 +45,7 @@ class Encoder(Protocol):
     def identity(self) -> str | None:
         """Return what tells this tokenizer from others."""
 
-    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:  # noqa: ANN401
+    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the ids of an Arrow array of strings, back to back, and their offsets."""
 
     def close(self) -> None:
@@ -76,7 +76,7 @@ class NativeEncoder:
         """Return the hash of what the tokenizer is made of."""
         return self._tokenizer.describe().content_hash
 
-    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:  # noqa: ANN401
+    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode without a copy of the texts; where its library does the work, with its threads."""
         if not self.is_reference:
             return self._encode(texts)
@@ -86,7 +86,7 @@ class NativeEncoder:
     def close(self) -> None:
         """Do nothing: no thread outlives a call."""
 
-    def _encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:  # noqa: ANN401
+    def _encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         batch = self._tokenizer.encode_batch(
             texts, threads=self._threads, special_in_text=self._special
         )
@@ -99,7 +99,7 @@ class FastEncoder:
     num_proc: int | None = None
     slice_bytes: int | None = None
 
-    def __init__(self, tokenizer: Any, threads: int, special: SpecialInText) -> None:  # noqa: ANN401
+    def __init__(self, tokenizer: Any, threads: int, special: SpecialInText) -> None:
         self._tokenizer = _own_copy(tokenizer, as_text=special == "text")
         self._threads = threads
         self._special = special
@@ -115,7 +115,7 @@ class FastEncoder:
         """Return the whole definition."""
         return str(self._tokenizer.to_str())
 
-    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:  # noqa: ANN401
+    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode in one call of the library."""
         plain = texts.to_pylist()
         if self._special == "raise":
@@ -162,7 +162,7 @@ def refuse_special(texts: Sequence[str], special: Mapping[str, int]) -> None:
             )
 
 
-def _own_copy(tokenizer: Any, *, as_text: bool) -> Any:  # noqa: ANN401 -- of the library
+def _own_copy(tokenizer: Any, *, as_text: bool) -> Any:  # of the library
     """Copy a tokenizer, so that truncation, padding and this switch stay as they are in it."""
     copied = type(tokenizer).from_str(tokenizer.to_str())
     copied.no_truncation()

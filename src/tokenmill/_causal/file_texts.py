@@ -9,8 +9,8 @@ import pyarrow as pa
 import xxhash
 
 from tokenmill._errors import OptionError
-from tokenmill._pipeline.prepare import find_fields, list_files
-from tokenmill._pipeline.sources import as_sources
+from tokenmill._mill.plan.sources import as_sources
+from tokenmill._mill.plan.task import find_fields, list_files
 from tokenmill._read import ReadRules, deal_streams, open_stream, parse
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class FileTexts:
     file does.
     """
 
-    def __init__(self, inputs: Any, text_column: str | None) -> None:  # noqa: ANN401 -- paths
+    def __init__(self, inputs: Any, text_column: str | None) -> None:  # paths
         self._rules = ReadRules(field=text_column)
         sources = as_sources(inputs)
         self._files, self.left_out = list_files(sources)
@@ -97,7 +97,7 @@ class FileTexts:
                 self.first = self.first or self._files[record.file].path
 
 
-def _strings(block: Block) -> Any:  # noqa: ANN401 -- pyarrow has no types
+def _strings(block: Block) -> Any:  # pyarrow has no types
     """Lay the texts of a block out as Arrow strings, without a copy."""
     buffers = [None, pa.py_buffer(block.offsets), pa.py_buffer(block.text)]
     return pa.Array.from_buffers(pa.large_string(), len(block), buffers)

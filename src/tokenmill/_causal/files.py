@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._causal.options import IGNORE_INDEX
 from tokenmill._causal.voice import Voice
 from tokenmill._errors import OptionError
-from tokenmill._pipeline import pack
+from tokenmill._mill.pack import pack
 
 if TYPE_CHECKING:
     import os
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from tokenmill._causal.options import Options
     from tokenmill._causal.tokenizer import CausalLMTokenizer
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 
 def tokenize_files(
     face: CausalLMTokenizer,
-    dataset: Any,  # noqa: ANN401 -- paths; with `output` also datasets
+    dataset: Any,  # paths; with `output` also datasets
     options: Options,
     *,
     output: str | os.PathLike[str] | None,
     format: str | Sequence[str],  # noqa: A002 -- the mill's word
     cache_dir: str | os.PathLike[str] | None,
     force: bool,
-) -> Any:  # noqa: ANN401
+) -> Any:
     """Return the rows of files as a Dataset, or write the rows of anything as shards."""
     voice = Voice(face.config.verbose_level)
     if output is not None:
@@ -45,8 +45,8 @@ def tokenize_files(
                 f"{', '.join(ignored)} ignored: with output= the mill works in its own way"
             )
         return write_output(face, dataset, options, output=output, format=format, force=force)
-    from tokenmill._causal.datasets_face import tokenize_texts  # noqa: PLC0415 -- datasets
-    from tokenmill._causal.file_texts import FileTexts  # noqa: PLC0415 -- pyarrow
+    from tokenmill._causal.datasets_face import tokenize_texts  # datasets
+    from tokenmill._causal.file_texts import FileTexts  # pyarrow
 
     texts = FileTexts(dataset, options.text_column)
     voice.info(texts.words)
@@ -58,7 +58,7 @@ def tokenize_files(
 
 def write_output(
     face: CausalLMTokenizer,
-    dataset: Any,  # noqa: ANN401
+    dataset: Any,
     options: Options,
     *,
     output: str | os.PathLike[str],
@@ -81,7 +81,7 @@ def write_output(
 
 def _write_split(
     face: CausalLMTokenizer,
-    split: Any,  # noqa: ANN401
+    split: Any,
     options: Options,
     output: Path,
     format: str | Sequence[str],  # noqa: A002

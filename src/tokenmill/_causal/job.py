@@ -10,7 +10,7 @@ from tokenmill._causal.strategy import choose_encoder
 from tokenmill._causal.vocabulary import boundary_tokens
 from tokenmill._causal.voice import Voice
 from tokenmill._causal.windows import Shape
-from tokenmill._pipeline.ends import resolve_boundary, resolve_eos
+from tokenmill._mill.plan.ends import resolve_boundary, resolve_eos
 
 if TYPE_CHECKING:
     from tokenmill._causal.config import Config

@@ -47,7 +47,7 @@ def check_options(
     tail: Tail | None = None,
     max_rows: int | None = None,
     max_chunks: int | None = None,
-    **others: Any,  # noqa: ANN401 -- the other fields, checked below
+    **others: Any,  # the other fields, checked below
 ) -> Options:
     """Check the options of a call; `max_chunks` is another name of `max_rows`."""
     if max_rows is not None and max_chunks is not None and max_rows != max_chunks:

@@ -33,7 +33,7 @@ class Framed:
 
 
 @dataclass(frozen=True)
-class Rows:
+class CausalRows:
     """Rows of ids, and the kept columns of each row."""
 
     table: Table
@@ -42,10 +42,10 @@ class Rows:
     def __len__(self) -> int:
         return len(self.table)
 
-    def some(self, begin: int, end: int) -> Rows:
+    def some(self, begin: int, end: int) -> CausalRows:
         """Return rows `begin` to `end`."""
         kept = None if self.kept is None else self.kept.slice(begin, end - begin)
-        return Rows(self.table.some_rows(begin, end), kept)
+        return CausalRows(self.table.some_rows(begin, end), kept)
 
 
 def encode_batches(
@@ -59,7 +59,7 @@ def encode_batches(
             yield framed
 
 
-def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
+def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[CausalRows]:
     """Cut ids into rows as they come; ends after `max_rows`."""
     found = _packed(job, batches, counts) if job.options.pack else _apart(job, batches, counts)
     for rows in found:
@@ -73,13 +73,13 @@ def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Ro
             return
 
 
-def regroup(rows: Iterable[Rows], size: int, width: int) -> Iterator[Rows]:
+def regroup(rows: Iterable[CausalRows], size: int, width: int) -> Iterator[CausalRows]:
     """Gather rows until there are `size` of them, in one piece of memory.
 
     A group of full rows is not joined by some that have padding: then its labels can be its ids.
     """
     buffer = np.empty((size, width), np.int32)
-    waiting: list[Rows] = []
+    waiting: list[CausalRows] = []
     count = 0
     for more in rows:
         if waiting and more.table.is_full != waiting[-1].table.is_full:
@@ -132,40 +132,40 @@ def _renumbered(error: EncodeError, rows: NDArray[np.int64]) -> EncodeError:
     return renumbered
 
 
-def _packed(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
+def _packed(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[CausalRows]:
     cutter = StreamCutter(job.shape)
     for batch in batches:
         for table in cutter.feed(batch.ids.astype(np.uint32, copy=False)):
-            yield Rows(table)
-    yield Rows(cutter.finish())
+            yield CausalRows(table)
+    yield CausalRows(cutter.finish())
     counts.dropped = cutter.dropped
 
 
-def _apart(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Rows]:
+def _apart(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[CausalRows]:
     cutter = DocumentCutter(job.shape)
     for batch in batches:
         for table in cutter.feed(batch.ids.astype(np.uint32, copy=False), batch.lengths):
             counts.dropped = cutter.dropped
             kept = None if batch.kept is None else batch.kept.take(pa.array(table.documents))
-            yield Rows(table, kept)
+            yield CausalRows(table, kept)
         counts.dropped = cutter.dropped  # of a batch without a row, too
 
 
-def _within_limit(rows: Rows, counts: Counts, limit: int | None) -> Rows:
+def _within_limit(rows: CausalRows, counts: Counts, limit: int | None) -> CausalRows:
     if limit is None or counts.rows + len(rows) < limit:
         return rows
     counts.is_cut = True
     return rows.some(0, limit - counts.rows)
 
 
-def _moved(rows: Rows, place: NDArray[np.int32]) -> Rows:
+def _moved(rows: CausalRows, place: NDArray[np.int32]) -> CausalRows:
     """Copy ids to their place in a group; the rest of the rows is small."""
     table = rows.table
     place[: len(rows)] = table.ids
-    return Rows(Table(place[: len(rows)], table.lengths, table.repeats), rows.kept)
+    return CausalRows(Table(place[: len(rows)], table.lengths, table.repeats), rows.kept)
 
 
-def _joined(many: Sequence[Rows], ids: NDArray[np.int32]) -> Rows:
+def _joined(many: Sequence[CausalRows], ids: NDArray[np.int32]) -> CausalRows:
     tables = [rows.table for rows in many]
     table = Table(
         ids,
@@ -173,4 +173,4 @@ def _joined(many: Sequence[Rows], ids: NDArray[np.int32]) -> Rows:
         np.concatenate([table.repeats for table in tables]),
     )
     kept = [rows.kept for rows in many if rows.kept is not None]
-    return Rows(table, pa.concat_tables(kept) if kept else None)
+    return CausalRows(table, pa.concat_tables(kept) if kept else None)

@@ -20,7 +20,7 @@ class SlowEncoder:
 
     slice_bytes: int | None = None
 
-    def __init__(self, tokenizer: Any, processes: int, special: SpecialInText) -> None:  # noqa: ANN401
+    def __init__(self, tokenizer: Any, processes: int, special: SpecialInText) -> None:
         self.num_proc: int | None = processes
         self.parallelism = "python_multiprocessing" if processes > 1 else "single_process"
         self._tokenizer = tokenizer
@@ -35,14 +35,14 @@ class SlowEncoder:
     @property
     def identity(self) -> str | None:
         """Return a hash of the object, where it can be pickled."""
-        from datasets.fingerprint import Hasher  # noqa: PLC0415 -- only a cache asks
+        from datasets.fingerprint import Hasher  # only a cache asks
 
         try:
             return f"{type(self._tokenizer).__qualname__} {Hasher.hash(self._tokenizer)}"
         except Exception:
             return None
 
-    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:  # noqa: ANN401
+    def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Encode in the worker processes; documents keep their order."""
         plain = texts.to_pylist()
         if self._special == "raise":

@@ -167,7 +167,7 @@ def _encode_in_worker(texts: Sequence[str]) -> object:
 
 
 def _check_picklable(call: Call) -> None:
-    import pickle  # noqa: PLC0415 -- our own object, to see whether it can travel
+    import pickle  # our own object, to see whether it can travel
 
     try:
         pickle.dumps(call.tokenizer)

@@ -77,7 +77,7 @@ class SplitRun:
     force: bool
     _said: str = field(default="", init=False)
 
-    def result(self, dataset: Any, where: str = "") -> Any:  # noqa: ANN401 -- Datasets
+    def result(self, dataset: Any, where: str = "") -> Any:  # Datasets
         """Return the rows of a split, from the cache if they are there."""
         options, known = self.job.options, dataset.features
         if is_transformed(dataset):
@@ -100,7 +100,7 @@ class SplitRun:
         watched = _watched(tables, len(source), self.job, where)
         return self._make(_Reading(watched, column, size), result)
 
-    def result_of_texts(self, texts: Texts) -> Any:  # noqa: ANN401 -- a Dataset
+    def result_of_texts(self, texts: Texts) -> Any:  # a Dataset
         """Return the rows of texts as a Dataset, from the cache if they are there."""
         path = self._path(texts.fingerprint, USUAL_NAME, "")
         result = _Result(result_features(), None, path, "")
@@ -115,7 +115,7 @@ class SplitRun:
         watched = _watched(tables, None, self.job, "")
         return self._make(_Reading(watched, USUAL_NAME, size), result)
 
-    def _cached(self, result: _Result) -> Any:  # noqa: ANN401 -- a Dataset, or None
+    def _cached(self, result: _Result) -> Any:  # a Dataset, or None
         if self.force or not result.path.exists():
             return None
         try:
@@ -140,7 +140,7 @@ class SplitRun:
             key = uuid.uuid4().hex
         return self.cache / f"tokenmill-{key}.arrow"
 
-    def _make(self, reading: _Reading, result: _Result) -> Any:  # noqa: ANN401 -- a Dataset
+    def _make(self, reading: _Reading, result: _Result) -> Any:  # a Dataset
         job, size, counts = self.job, reading.size, Counts()
         length = job.config.context_length
         self._say_performance(size)
@@ -177,7 +177,7 @@ def _watched(
     tables: Iterator[pa.Table], documents: int | None, job: Job, where: str
 ) -> Iterator[pa.Table]:
     """Show how many documents have been read."""
-    from datasets.utils import tqdm  # noqa: PLC0415 -- an extra
+    from datasets.utils import tqdm  # an extra
 
     title = f"{where}tokenize"
     hidden = not job.config.show_progress

@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokenmill._causal.job import Job
-    from tokenmill._causal.rows import Rows
+    from tokenmill._causal.rows import CausalRows
 
 _ABANDONED_SECONDS = 24 * 3600
 _VERSION = 1  # of the rows that the same call gives
 
 
-def result_features(kept: dict[str, Any] | None = None) -> Any:  # noqa: ANN401 -- of datasets
+def result_features(kept: dict[str, Any] | None = None) -> Any:  # of datasets
     """Return the features of a result: three columns of lists, and the kept columns."""
-    import datasets  # noqa: PLC0415 -- an extra
+    import datasets  # an extra
 
-    def numbers(kind: str) -> Any:  # noqa: ANN401
+    def numbers(kind: str) -> Any:
         return datasets.Sequence(datasets.Value(kind))
 
     own = {
@@ -77,7 +77,7 @@ class RowStore:
         self._kept_bytes = 0
         self._file: _Unfinished | None = None
 
-    def put(self, rows: Iterable[Rows], job: Job, writer_rows: int) -> None:
+    def put(self, rows: Iterable[CausalRows], job: Job, writer_rows: int) -> None:
         """Take all rows; an error leaves no file."""
         arrow = ArrowRows(job, self._schema)
         try:
@@ -93,11 +93,11 @@ class RowStore:
             if self._file is not None:
                 self._file.discard()
 
-    def dataset(self, features: Any, split: Any) -> Any:  # noqa: ANN401 -- of datasets
+    def dataset(self, features: Any, split: Any) -> Any:  # of datasets
         """Return the rows as a Dataset."""
         if self._file is not None:
             return open_rows(self._path, features, split)
-        import datasets  # noqa: PLC0415 -- an extra
+        import datasets  # an extra
 
         table = pa.Table.from_batches(self._kept, self._schema)
         info = datasets.DatasetInfo(features=features)
@@ -172,9 +172,9 @@ def _sweep(path: Path) -> None:
                 left.unlink()
 
 
-def open_rows(path: Path, features: Any, split: Any) -> Any:  # noqa: ANN401 -- of datasets
+def open_rows(path: Path, features: Any, split: Any) -> Any:  # of datasets
     """Map a finished file as a Dataset."""
-    import datasets  # noqa: PLC0415 -- an extra
+    import datasets  # an extra
 
     info = datasets.DatasetInfo(features=features)
     return datasets.Dataset.from_file(str(path), info=info, split=split)
@@ -182,6 +182,6 @@ def open_rows(path: Path, features: Any, split: Any) -> Any:  # noqa: ANN401 -- 
 
 def temporary_folder() -> Path:
     """Return a folder that `datasets` removes when the process ends."""
-    from datasets.fingerprint import get_temporary_cache_files_directory  # noqa: PLC0415
+    from datasets.fingerprint import get_temporary_cache_files_directory
 
     return Path(get_temporary_cache_files_directory())

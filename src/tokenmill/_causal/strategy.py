@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _CANNOT = (LoadError, MissingDependency, SourceNotFound, UnsupportedTokenizer)
 
 
-def choose_encoder(source: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:  # noqa: ANN401
+def choose_encoder(source: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:
     """Load a tokenizer, or take the object that is one, and choose how it runs.
 
     Native tokenizers use native threads, the library `tokenizers` its own, Python ones processes.
@@ -56,7 +56,7 @@ def performance_line(encoder: Encoder, batch_size: int) -> str:
     )
 
 
-def _loaded(source: Any) -> Any:  # noqa: ANN401
+def _loaded(source: Any) -> Any:
     """Load by name: natively, or with `transformers` where only it knows the tokenizer."""
     try:
         return Tokenizer.load(source)
@@ -69,21 +69,21 @@ def _loaded(source: Any) -> Any:  # noqa: ANN401
         return found
 
 
-def _may_be_slow(source: Any) -> bool:  # noqa: ANN401
+def _may_be_slow(source: Any) -> bool:
     """Say whether `transformers` could know it: a hub id, or a folder with its settings."""
     path = Path(source)
     return not path.exists() or (path / "tokenizer_config.json").is_file()
 
 
-def _from_transformers(source: Any) -> Any:  # noqa: ANN401
+def _from_transformers(source: Any) -> Any:
     try:
         return import_module("transformers").AutoTokenizer.from_pretrained(os.fspath(source))
     except Exception:
         return None
 
 
-def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:  # noqa: ANN401
-    from tokenmill._causal.slow_encoder import SlowEncoder  # noqa: PLC0415 -- multiprocessing
+def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:
+    from tokenmill._causal.slow_encoder import SlowEncoder  # multiprocessing
 
     if not (callable(tokenizer) or callable(getattr(tokenizer, "encode", None))):
         raise OptionError(
@@ -100,7 +100,7 @@ def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) 
     return SlowEncoder(tokenizer, processes, special)
 
 
-def _fast_twin(tokenizer: Any) -> str:  # noqa: ANN401
+def _fast_twin(tokenizer: Any) -> str:
     """Say where a fast tokenizer with the same name is, if there is one."""
     if not is_transformers(tokenizer):
         return ""

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tokenmill._causal.job import Job
-    from tokenmill._causal.rows import Rows
+    from tokenmill._causal.rows import CausalRows
 
 _TABLE_TOKENS = 1 << 20  # that are handed on at a time
 
 
-def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:  # noqa: ANN401
+def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:
     """Return a dataset that reads, encodes and cuts when it is iterated over, every time."""
-    from datasets import DatasetInfo, IterableDataset  # noqa: PLC0415 -- an extra
+    from datasets import DatasetInfo, IterableDataset  # an extra
 
-    from tokenmill._causal.rows_iterable import RowsIterable  # noqa: PLC0415 -- the same
+    from tokenmill._causal.rows_iterable import RowsIterable  # the same
 
     features = _known_features(job, dataset, where)
     arguments = {"job": job, "dataset": dataset, "where": where}
@@ -42,7 +42,7 @@ def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:  # noqa: ANN
     )
 
 
-def _known_features(job: Job, dataset: Any, where: str) -> Any:  # noqa: ANN401
+def _known_features(job: Job, dataset: Any, where: str) -> Any:
     """Return the features of the result; None where only the first documents will tell them."""
     keep = job.options.keep_columns
     if dataset.features is None:
@@ -51,7 +51,7 @@ def _known_features(job: Job, dataset: Any, where: str) -> Any:  # noqa: ANN401
     return result_features({name: dataset.features[name] for name in keep})
 
 
-def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]]:  # noqa: ANN401
+def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]]:
     counts = Counts()
     with closing(job.encoder):
         schema, rows = _rows(job, dataset, where, counts)
@@ -69,10 +69,10 @@ def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]
 
 def _rows(
     job: Job,
-    dataset: Any,  # noqa: ANN401
+    dataset: Any,
     where: str,
     counts: Counts,
-) -> tuple[pa.Schema, Iterator[Rows]]:
+) -> tuple[pa.Schema, Iterator[CausalRows]]:
     """Begin to read; the first documents say which columns there are and how long texts are."""
     raw = stream_of(dataset, job.config.batch_size)
     first = next(raw, None)

@@ -30,7 +30,7 @@ class CausalLMTokenizer:
         config: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         *,
         tokenizer: object = _NOT_GIVEN,
-        **keywords: Any,  # noqa: ANN401 -- the keys of the schema, checked by it
+        **keywords: Any,  # the keys of the schema, checked by it
     ) -> None:
         given = tokenizer is not _NOT_GIVEN and tokenizer is not None
         self.config: Config = read_config(config, keywords)
@@ -45,7 +45,7 @@ class CausalLMTokenizer:
 
     def tokenize(
         self,
-        dataset: Any,  # noqa: ANN401 -- of datasets, or paths
+        dataset: Any,  # of datasets, or paths
         *,
         text_column: str | None = None,
         keep_columns: Sequence[str] = (),
@@ -63,7 +63,7 @@ class CausalLMTokenizer:
         force: bool = False,
         max_rows: int | None = None,
         max_chunks: int | None = None,
-    ) -> Any:  # noqa: ANN401 -- the kind of what came in
+    ) -> Any:  # the kind of what came in
         """Return the rows of a dataset, as the same kind of object; of paths, as a Dataset.
 
         `dataset` is a Dataset, DatasetDict, IterableDataset or IterableDatasetDict of `datasets`,
@@ -102,7 +102,7 @@ class CausalLMTokenizer:
         )
         check_places(output=output, cache_dir=cache_dir, force=force)
         if output is not None or _is_path(dataset):
-            from tokenmill._causal.files import tokenize_files  # noqa: PLC0415 -- brings the mill
+            from tokenmill._causal.files import tokenize_files  # brings the mill
 
             return tokenize_files(
                 self,
@@ -113,7 +113,7 @@ class CausalLMTokenizer:
                 cache_dir=cache_dir,
                 force=force,
             )
-        from tokenmill._causal.datasets_face import tokenize_dataset  # noqa: PLC0415 -- pyarrow
+        from tokenmill._causal.datasets_face import tokenize_dataset  # pyarrow
 
         return tokenize_dataset(self, dataset, options, cache_dir=cache_dir, force=force)
 

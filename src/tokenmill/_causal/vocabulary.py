@@ -16,7 +16,7 @@ MAX_IDS = 2**31  # the type of input_ids
 class LibraryVocabulary:
     """That of a `tokenizers.Tokenizer`."""
 
-    def __init__(self, tokenizer: Any) -> None:  # noqa: ANN401 -- of the library
+    def __init__(self, tokenizer: Any) -> None:  # of the library
         self._tokenizer = tokenizer
         added = tokenizer.get_added_tokens_decoder()
         self.special_tokens: Mapping[str, int] = {
@@ -37,7 +37,7 @@ class LibraryVocabulary:
 class PythonVocabulary:
     """That of a tokenizer written in Python: of `transformers`, or any object."""
 
-    def __init__(self, tokenizer: Any) -> None:  # noqa: ANN401 -- any object
+    def __init__(self, tokenizer: Any) -> None:  # any object
         self._tokenizer = tokenizer
         self._is_transformers = is_transformers(tokenizer)
         if self._is_transformers:

@@ -102,7 +102,7 @@ def _option(argument: re.Match[str]) -> str:
 
 @contextlib.contextmanager
 def _warnings_on_one_line() -> Iterator[None]:
-    import warnings  # noqa: PLC0415
+    import warnings
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         print(f"tokenmill: warning: {message}", file=sys.stderr)  # noqa: T201

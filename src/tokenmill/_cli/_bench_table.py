@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tokenmill._bench import Documents, Result, Row
+    from tokenmill._bench.documents import SampleTexts
+    from tokenmill._bench.result import Result, Row
 
 _WIDTH = 80
 _LABEL = 12
@@ -21,7 +22,7 @@ _WIDTHS = (9, 6, 9, 9, 11, 12, 8, 9)
 _CLEAR = "\r\x1b[K"
 
 
-def lines(result: Result, documents: Documents, against: str | None) -> list[str]:
+def lines(result: Result, documents: SampleTexts, against: str | None) -> list[str]:
     """Return what was measured, on what, and what was not."""
     found = [*_about(result, documents)]
     if result.rows:
@@ -33,7 +34,7 @@ def lines(result: Result, documents: Documents, against: str | None) -> list[str
     return found + _not_measured(result) + _doubts(result)
 
 
-def title(result: Result, documents: Documents) -> str:
+def title(result: Result, documents: SampleTexts) -> str:
     """Return a line for the head of a picture."""
     libraries = dict.fromkeys(row.version for row in result.rows)
     return f"{len(documents.texts):,} documents, {result.threads} threads\n{'; '.join(libraries)}"
@@ -56,7 +57,7 @@ def progress() -> Iterator[Callable[[str], None]]:
             sys.stderr.write(_CLEAR)
 
 
-def _about(result: Result, documents: Documents) -> Iterator[str]:
+def _about(result: Result, documents: SampleTexts) -> Iterator[str]:
     size = documents.size_bytes / 1e6
     yield from _labelled("text", f"{len(documents.texts):,} documents, {size:,.2f} MB")
     yield from _labelled("", documents.origin)

@@ -11,7 +11,8 @@ from tokenmill._cli import _summary
 if TYPE_CHECKING:
     import argparse
 
-    from tokenmill._pipeline import PackResult, Task
+    from tokenmill._mill.pack import PackResult
+    from tokenmill._mill.plan.task import Task
 
 
 def run_task(
@@ -19,10 +20,10 @@ def run_task(
     options: argparse.Namespace,
     *,
     quiet: bool,
-    **keywords: Any,  # noqa: ANN401 -- those of pack_task
+    **keywords: Any,  # those of pack_task
 ) -> PackResult:
     """Run a task towards the output of the options; say before what was chosen."""
-    from tokenmill._pipeline import pack_task  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.pack import pack_task  # imports numpy
 
     if not quiet:
         say(_summary.opening(task, Path(options.output)))

@@ -89,7 +89,7 @@ def add_text_options(parser: argparse.ArgumentParser) -> None:
 
 def load(options: argparse.Namespace) -> Tokenizer:
     """Load the tokenizer that the options name."""
-    from tokenmill._tokenizer import Tokenizer  # noqa: PLC0415 -- imports numpy
+    from tokenmill._tokenizer import Tokenizer  # imports numpy
 
     return Tokenizer.load(options.tokenizer, pattern=options.pattern)
 

@@ -176,7 +176,9 @@ def read(
     parser: argparse.ArgumentParser, options: argparse.Namespace
 ) -> tuple[list[Any], dict[str, Any]]:
     """Return the inputs and the keywords of `tokenmill.pack`."""
-    from tokenmill._pipeline import parse_size, parse_source, read_recipe  # noqa: PLC0415
+    from tokenmill._mill.plan.memory import parse_size
+    from tokenmill._mill.plan.recipe import read_recipe
+    from tokenmill._mill.plan.sources import parse_source
 
     keywords: dict[str, Any] = {}
     inputs: list[Any] = [*options.inputs, *(parse_source(text) for text in options.source)]
@@ -209,7 +211,7 @@ def tokenizer_of(options: argparse.Namespace) -> object:
 
 
 def _policies(parser: argparse.ArgumentParser, given: list[str]) -> list[tuple[str, str]]:
-    from tokenmill._pipeline import REASONS  # noqa: PLC0415
+    from tokenmill._read.blocks import REASONS
 
     chosen = []
     for text in given:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokenmill._pipeline import DocumentView, RowView, SourceView
+    from tokenmill._mill.inspect import DocumentView, RowView, SourceView
 
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _NAMES = {"\t": "\\t", "\r": "\\r", "\n": "\\n"}
@@ -96,12 +96,12 @@ class Page:
                 "",
             )
 
-    def _from(self, place: Any) -> Iterator[str]:  # noqa: ANN401 -- a DocumentPlace
+    def _from(self, place: Any) -> Iterator[str]:  # a DocumentPlace
         offset = f", byte {place.offset:,}" if place.offset >= 0 else ""  # rows of tables have none
         yield from self._wrap(f"from {place.file}:{place.line}{offset}")
 
     def _content(
-        self, view: Any, column: int, marks: list[tuple[int, int]] | None  # noqa: ANN401
+        self, view: Any, column: int, marks: list[tuple[int, int]] | None
     ) -> Iterator[str]:  # fmt: skip
         """Yield the text, or a line for each token."""
         if not self._ids and marks is None:

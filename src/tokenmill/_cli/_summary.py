@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokenmill._pipeline import Estimate, Manifest, PackResult, Task
-    from tokenmill._pipeline.meter import Meter
+    from tokenmill._mill.estimate import Estimate
+    from tokenmill._mill.meter import Meter
+    from tokenmill._mill.output.manifest import Manifest
+    from tokenmill._mill.pack import PackResult
+    from tokenmill._mill.plan.task import Task
 
 _WIDTH = 100
 _LABEL = 12

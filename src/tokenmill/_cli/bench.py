@@ -15,7 +15,8 @@ from tokenmill._cli import _options
 from tokenmill._errors import OptionError, OutputError
 
 if TYPE_CHECKING:
-    from tokenmill._bench import Documents, Result
+    from tokenmill._bench.documents import SampleTexts
+    from tokenmill._bench.result import Result
 
 _LIBRARIES = ("slow", "fast", "native")
 _BATCH_SIZES = (1, 32, 64, 100, 1000)
@@ -98,9 +99,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._bench import Request, check_plot, draw, measure  # noqa: PLC0415 -- numpy
-    from tokenmill._cli import _bench_table  # noqa: PLC0415
-    from tokenmill._options import thread_count  # noqa: PLC0415
+    from tokenmill._bench.plot import check_plot, draw  # numpy
+    from tokenmill._bench.processes import Request, measure  # numpy
+    from tokenmill._calls.options import thread_count
+    from tokenmill._cli import _bench_table
 
     _check_against(options)
     if options.plot is not None:
@@ -132,9 +134,9 @@ def _check_against(options: argparse.Namespace) -> None:
         )
 
 
-def _documents(options: argparse.Namespace) -> Documents:
-    from tokenmill._bench import make_documents, read_documents  # noqa: PLC0415 -- imports numpy
-    from tokenmill._read import ReadRules  # noqa: PLC0415
+def _documents(options: argparse.Namespace) -> SampleTexts:
+    from tokenmill._bench.documents import make_documents, read_documents  # imports numpy
+    from tokenmill._read import ReadRules
 
     if options.input is None:
         return make_documents(options.num_docs)
@@ -142,8 +144,8 @@ def _documents(options: argparse.Namespace) -> Documents:
     return read_documents(options.input, options.num_docs, rules)
 
 
-def _facts(result: Result, documents: Documents, options: argparse.Namespace) -> dict[str, Any]:
-    from tokenmill._bench import describe_machine  # noqa: PLC0415 -- imports numpy
+def _facts(result: Result, documents: SampleTexts, options: argparse.Namespace) -> dict[str, Any]:
+    from tokenmill._bench.result import describe_machine  # imports numpy
 
     return {
         "kind": "tokenize",

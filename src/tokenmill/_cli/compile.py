@@ -29,7 +29,7 @@ def register(commands: _options.Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._tokenizer import compile_file  # noqa: PLC0415 -- imports numpy
+    from tokenmill._tokenizer import compile_file  # imports numpy
 
     compile_file(options.source, options.out, pattern=options.pattern, compressed=options.compress)
     size = options.out.stat().st_size

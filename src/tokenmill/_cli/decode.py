@@ -56,7 +56,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
 
 def _parse(name: str, line: int, text: bytes) -> NDArray[np.uint32]:
     """Read decimal ids; `line` is the number of the first line of `text`."""
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     for number, row in enumerate(text.split(b"\n"), start=line):
         for word in row.split():
@@ -71,7 +71,7 @@ def _parse(name: str, line: int, text: bytes) -> NDArray[np.uint32]:
 
 
 def _parse_binary(name: str, data: _options.Input, dtype: str) -> NDArray[np.uint32]:
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
     kind = np.dtype(dtype).newbyteorder("<")
     if len(data) % kind.itemsize:

@@ -10,7 +10,7 @@ from tokenmill._cli import _options
 if TYPE_CHECKING:
     import argparse
 
-    from tokenmill._batch import TokenBatch
+    from tokenmill._calls.batch import TokenBatch
 
 
 def register(commands: _options.Commands) -> None:

@@ -42,7 +42,7 @@ def register(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._pipeline import inspect  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.inspect import inspect  # imports numpy
 
     view = inspect(
         options.output,
@@ -61,7 +61,7 @@ def _run(options: argparse.Namespace) -> None:
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding) + "\n")
 
 
-def _lean(value: Any, *, ids: bool, mask: bool) -> Any:  # noqa: ANN401
+def _lean(value: Any, *, ids: bool, mask: bool) -> Any:
     """Leave out the long lists that were not asked for."""
     if isinstance(value, (list, tuple)):
         return [_lean(item, ids=ids, mask=mask) for item in value]

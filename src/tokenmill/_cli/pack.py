@@ -49,7 +49,7 @@ def register(commands: Commands) -> None:
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     prepare_process()
-    from tokenmill._pipeline import prepare_task  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.plan.task import prepare_task  # imports numpy
 
     inputs, keywords = _pack_options.read(parser, options)
     if options.output is None:

@@ -32,8 +32,9 @@ def register(commands: Commands) -> None:
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    from tokenmill._pipeline import estimate, prepare_task  # noqa: PLC0415 -- imports numpy
-    from tokenmill._threads import available  # noqa: PLC0415
+    from tokenmill._calls.threads import available
+    from tokenmill._mill.estimate import estimate  # imports numpy
+    from tokenmill._mill.plan.task import prepare_task  # imports numpy
 
     inputs, keywords = _pack_options.read(parser, options)
     task = prepare_task(

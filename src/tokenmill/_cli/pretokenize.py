@@ -18,7 +18,7 @@ from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
     from tokenmill._cli._options import Commands
-    from tokenmill._pipeline import Manifest
+    from tokenmill._mill.output.manifest import Manifest
 
 FILES_FAILED = 4  # the exit status of a run that is done, without files that cannot be read
 _SHOWN = 20  # of them by name
@@ -185,7 +185,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
         return 0
     _check(parser, options)
     prepare_process()
-    from tokenmill._pipeline import prepare_task  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.plan.task import prepare_task  # imports numpy
 
     began = time.perf_counter()
     quiet = options.quiet or options.json
@@ -223,10 +223,10 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None
         parser.error("--eos and --no-eos contradict each other")
 
 
-def _source(options: argparse.Namespace, *, quiet: bool) -> Any:  # noqa: ANN401 -- as of pack
+def _source(options: argparse.Namespace, *, quiet: bool) -> Any:  # as of pack
     """Return what the mill reads; what is loaded is said before, since it may take long."""
-    from tokenmill._causal.hub import load_source  # noqa: PLC0415
-    from tokenmill._causal.presets import HubDataset, find_dataset  # noqa: PLC0415
+    from tokenmill._mill.plan.hub import load_source
+    from tokenmill._mill.plan.presets import HubDataset, find_dataset
 
     found = options.input_dir or find_dataset(options.dataset)
     if not isinstance(found, HubDataset):
@@ -300,7 +300,7 @@ def _facts(manifest: Manifest, seconds: float, failed: list[dict[str, str]]) -> 
 
 
 def _list_datasets() -> None:
-    from tokenmill._causal.presets import read_presets  # noqa: PLC0415
+    from tokenmill._mill.plan.presets import read_presets
 
     for name, preset in read_presets().items():
         sys.stdout.write(f"{name:<20}{preset.words}, column {preset.column}\n")

@@ -80,7 +80,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._pipeline import rewrite  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.rewrite.rewrite import rewrite  # imports numpy
 
     began = time.perf_counter()
     manifest = rewrite(

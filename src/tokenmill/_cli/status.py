@@ -27,7 +27,7 @@ def register(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from tokenmill._pipeline import status  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.status import status  # imports numpy
 
     facts = status(options.output)
     text = json.dumps(facts) if options.json else _summary.status(facts)

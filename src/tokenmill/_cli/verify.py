@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from tokenmill._cli._options import Commands
-    from tokenmill._pipeline import VerifyReport
+    from tokenmill._mill.verify.verify import VerifyReport
 
 
 def register(commands: Commands) -> None:
@@ -37,7 +37,7 @@ def register(commands: Commands) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from tokenmill._pipeline import verify  # noqa: PLC0415 -- imports numpy
+    from tokenmill._mill.verify.verify import verify  # imports numpy
 
     report = verify(
         options.output, full=options.full, tokenizer=options.tokenizer, workers=options.workers

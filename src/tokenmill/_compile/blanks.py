@@ -3,7 +3,7 @@
 A tokenizer that first turns every " " into a marker gives the same ids as one whose tokens have " "
 for the marker and whose text has " " for the (rare) markers in it. The second one need not rewrite
 the text. Where the marker is put in front of texts or words, a blank is. Added tokens that are
-looked for in normalized text tell a marker from a blank: they are found before markers are blanks.
+looked for in normalized text distinguish a marker from a blank: they are found first.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ def _marker_of(steps: Sequence[NormalizerStep]) -> str | None:
 
 
 def _spell_metaspace(spec: TokenizerSpec, space: Metaspace) -> Spelled:
-    before, behind = spec.split[: space.after], spec.split[space.after :]
+    before, after = spec.split[: space.after], spec.split[space.after :]
     reasons = []
-    if behind:
-        reasons.append("a pre-tokenizer behind Metaspace")
+    if after:
+        reasons.append("a pre-tokenizer after Metaspace")
     if len(space.replacement) != 1:
         reasons.append(f"Metaspace with {space.replacement!r}")
     steps = [*spec.normalizer]
@@ -112,7 +112,7 @@ def _squeeze_reasons(
     """Words at white space, each with a marker in front: blanks between words are just that."""
     at_white = len(before) == 1 and (before[0].pattern, before[0].behavior) == (_WHITE, "removed")
     if not at_white or space.prepend != "always" or not space.split:
-        return ["Metaspace behind another pre-tokenizer"]
+        return ["Metaspace after another pre-tokenizer"]
     if any(token.normalized for token in spec.added_tokens):
         return ["Metaspace at white space, with normalized added tokens"]
     return []
@@ -126,7 +126,7 @@ def unknown_marker(model: Model, marker: str) -> list[str]:
     unknown = model.tokens[model.unk_id] if model.unk_id is not None else None
     if written in model.tokens and written not in (unknown or b""):
         return []
-    return [f"bytes for {marker!r}, which is no token of its own"]
+    return [f"bytes for {marker!r}, which is not a token of its own"]
 
 
 def _to_blanks(marker: str) -> NormalizerStep:

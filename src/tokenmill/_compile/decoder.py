@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def decode_table(spec: TokenizerSpec) -> Sequence[bytes | None]:
-    """Return the core's entry for every id: decoded bytes, or UTF-8 where decoders want texts."""
+    """Return the core's entry for every id: decoded bytes, or UTF-8 if decoders work on texts."""
     if not spec.texts:
         return spec.model.decode_bytes if isinstance(spec.model, BpeModel) else ()
     texts = [None if text is None else text.encode() for text in spec.texts]
@@ -43,7 +43,7 @@ def decoding_of(spec: TokenizerSpec) -> dict[str, Any]:
 
 
 def _own_decoder(spec: TokenizerSpec) -> list[str]:
-    """Report models that bring a way of decoding which steps cannot say."""
+    """Report models whose way of decoding the steps cannot express."""
     return ["the longest match over bytes"] if isinstance(spec.model, LongestMatchModel) else []
 
 

@@ -1,9 +1,9 @@
 """Program -> transition table, with the meaning of a backtracking engine.
 
 A state is an ordered list of threads, the most wanted first. Reading a symbol moves each of them;
-a thread that arrives at the match cuts off all behind it. The next character is known when a
+a thread that arrives at the match cuts off all threads after it. The next character is known when a
 thread meets a look-ahead, so the look-ahead is decided there, and a match shows on the transition
-by the character behind it.
+by the character after it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DEAD, START = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where threads get to by one symbol, in order; a match cuts off those behind it."""
+    """Where threads get to by one symbol, in order; a match cuts off those after it."""
 
     targets: tuple[int, ...]
     has_matched: bool
@@ -102,7 +102,7 @@ class Builder:
         return Move(tuple(targets), has_matched=False)
 
     def _accepted(self, step: Step) -> list[bool]:
-        """For every symbol, the last one the end, whether the step can go on with it."""
+        """For every symbol, the last one the end, whether the step can continue with it."""
         if isinstance(step, Fork):
             return []
         at_end = isinstance(step, Look) and step.at_end

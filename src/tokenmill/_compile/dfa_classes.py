@@ -1,4 +1,4 @@
-"""Code points that a set of character sets cannot tell apart, as numbered classes."""
+"""Code points -> numbered classes: two in one class belong to the same character sets."""
 
 from __future__ import annotations
 

@@ -22,14 +22,14 @@ _STATE = MATCH_BIT - 1
 
 
 def minimise(table: Table) -> Table:
-    """Merge states that cannot be told apart; the dead state stays 0 and the start 1."""
+    """Merge equivalent states; the dead state stays 0 and the start 1."""
     table = _drop_futile_flags(table)
     blocks = _blocks(table)
     if blocks[START] == blocks[DEAD]:
         raise NotRegular("the pattern matches nothing")
     _, first = np.unique(blocks, return_index=True)
     order = sorted(first.tolist(), key=lambda state: (blocks[state] != blocks[DEAD], state))
-    # The start is the first state behind the dead one, so this order gives it number 1.
+    # The start is the first state after the dead one, so this order numbers it 1.
     renumber = np.empty(len(first), dtype=np.int64)
     renumber[blocks[order]] = np.arange(len(order))
     small = table[order]

@@ -71,7 +71,7 @@ def build_tables(node: Node, *, keep_match: bool, keep_gap: bool) -> StageTables
 
 def _separates(table: Table) -> npt.NDArray[np.bool_]:
     n_classes = table.shape[1] - 1
-    # Death by b must look like the end of the text: same flag, no state behind it.
+    # Death by b must look like the end of the text: same flag, no state after it.
     dies_like_end = table[:, :-1] == table[:, -1:]
     result = np.empty((n_classes, n_classes), dtype=bool)
     for symbol in range(n_classes):

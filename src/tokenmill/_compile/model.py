@@ -78,7 +78,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
 
 
 def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
-    """Write meta data as JSON and, behind a NUL, the packed text of the tokenizer.json."""
+    """Write meta data as JSON and, after a NUL, the packed text of the tokenizer.json."""
     text = json.dumps(meta, separators=(",", ":")).encode()
     # Fast rather than small: a better packing would take as long as compiling.
     return text if source is None else text + b"\0" + zlib.compress(source, 1)
@@ -138,7 +138,7 @@ def _normalizer_lines(spec: TokenizerSpec) -> list[str]:
 
 
 def _ranks_of(spec: TokenizerSpec) -> dict[str, str] | None:
-    """Return what a tokenizer.json needs beside the tokens, where ids are in order of ranks."""
+    """Return the parts of a tokenizer.json other than tokens, if ids are in order of ranks."""
     ranks = spec.model.ranks if isinstance(spec.model, BpeModel) else None
     is_plain = not (spec.normalizer or spec.add_prefix_space or spec.prefix_ids or spec.suffix_ids)
     if spec.source is not None or ranks is None or len(spec.split) != 1 or not is_plain:

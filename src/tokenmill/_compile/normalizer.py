@@ -1,8 +1,8 @@
 """Normalizer steps -> the byte string that a compiled model carries and the core runs.
 
-Per step a byte of its kind; behind "strip" a byte for the sides (1 left, 2 right); behind "replace"
-and "prepend" their texts, behind "precompiled" its map, behind "replace_regex" the replacement and
-the table of the pattern, each as four bytes of size, low byte first, and the content.
+Each step is one byte for its kind, followed by: for "strip" a byte for the sides (1 left, 2 right);
+for "replace" and "prepend" their texts; for "precompiled" its map; for "replace_regex" the
+replacement and the table of the pattern. A text is four bytes of size, low byte first, and content.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _arguments(step: NormalizerStep) -> bytes:
             return _sized(step.a.encode())
         case "replace":
             if not step.a:
-                # The reference puts the replacement around every character; no tokenizer wants it.
+                # The reference puts the replacement around every character; no tokenizer needs it.
                 raise _unsupported("nothing to replace, got an empty literal", "drop this step")
             return _sized(step.a.encode()) + _sized(step.b.encode())
         case "replace_regex":
@@ -95,7 +95,7 @@ def _map_of_characters(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _unsupported("the map of characters is no base64", "fetch the file again") from error
+        raise _unsupported("the map of characters is not base64", "fetch the file again") from error
 
 
 def _sized(content: bytes) -> bytes:

@@ -16,7 +16,7 @@ def trim_mode(spec: TokenizerSpec) -> int:
 
 
 def offset_reasons(spec: TokenizerSpec) -> list[str]:
-    """Say why offsets cannot be exact; `spec` has its blanks spelled."""
+    """List why offsets cannot be exact; `spec` has its blanks spelled."""
     reasons = []
     model = spec.model
     if len(spec.trim_offsets) > 1:

@@ -79,7 +79,7 @@ def _repeated(node: Repeat) -> str:
 
 
 def _class(chars: CharSet) -> str:
-    """Write a set, or what is not in it if that is shorter; surrogates are no characters."""
+    """Write a set, or its complement if that is shorter; surrogates are not characters."""
     name = _named_sets().get(chars)
     if name is not None:
         return name
@@ -102,7 +102,7 @@ def _ranges(chars: CharSet) -> str:
 
 
 def _character(code_point: int) -> str:
-    """Write ASCII as a number, for some of it has a meaning; the rest stands for itself."""
+    """Write ASCII as a number, because some of it has a meaning; other characters as themselves."""
     return f"\\x{{{code_point:X}}}" if code_point < _FIRST_PLAIN else chr(code_point)
 
 

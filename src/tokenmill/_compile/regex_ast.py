@@ -12,7 +12,7 @@ Mode = Literal["greedy", "lazy", "possessive"]
 
 
 class NotRegular(Exception):  # noqa: N818  (a property of the pattern, caught by the loader)
-    """A valid pattern whose exact meaning no table can hold; the text says why."""
+    """A valid pattern whose exact meaning no table can hold; the message explains why."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)

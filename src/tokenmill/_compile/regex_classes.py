@@ -24,7 +24,7 @@ class Folded:
 
 
 def read_class(cursor: Cursor, *, ignore_case: bool) -> Folded:
-    """Read a class behind its opening bracket, up to and including the closing one."""
+    """Read a class after its opening bracket, up to and including the closing one."""
     negated = cursor.take("^")
     result = _read_operand(cursor, ignore_case=ignore_case, first=True)
     while cursor.take("&&"):
@@ -89,7 +89,7 @@ def _read_range(cursor: Cursor, begin: int, *, ignore_case: bool) -> Folded:
     if end < begin:
         cursor.fail(f"empty range, got {chr(begin)!r} to {chr(end)!r}")
     if cursor.sees("-") and not cursor.sees("-]"):
-        cursor.refuse("a '-' behind a range")
+        cursor.refuse("a '-' after a range")
     if not ignore_case:
         return Folded(((begin, end + 1),))
     if end > _LAST_ASCII:

@@ -90,7 +90,7 @@ def _read_hex(cursor: Cursor, letter: str) -> int:
     if not re.fullmatch("[0-9a-fA-F]{1,6}", digits):
         cursor.refuse(f"the hexadecimal escape {digits!r}")
     value = int(digits, 16)
-    # Oniguruma reads \xHH as one byte of UTF-8, and a surrogate is no character at all.
+    # Oniguruma reads \xHH as one byte of UTF-8, and a surrogate is not a character at all.
     is_byte = letter == "x" and len(digits) == 2 and value > _LAST_ASCII  # noqa: PLR2004
     if (is_byte and cursor.dialect == "onig") or 0xD800 <= value < 0xE000 or value > 0x10FFFF:  # noqa: PLR2004
         cursor.refuse(f"the hexadecimal escape {digits!r}")

@@ -113,7 +113,7 @@ def _read_group(cursor: Cursor, ignore_case: bool, depth: int) -> Node:
 
 
 def _read_opening(cursor: Cursor) -> str:
-    """Read what makes a group special, behind its bracket."""
+    """Read what makes a group special, after its bracket."""
     if not cursor.take("?"):
         return ""
     found = next(filter(cursor.take, _OPENINGS), None)
@@ -191,7 +191,7 @@ def _read_mode(cursor: Cursor) -> Mode:
 
 
 def _read_bounds(cursor: Cursor) -> tuple[tuple[int, int | None] | None, bool]:
-    """Read a quantifier's counts, and say whether it was spelled as an interval."""
+    """Read a quantifier's counts, and whether it was spelled as an interval."""
     if cursor.take("?"):
         return (0, 1), False
     if cursor.take("*"):

@@ -3,7 +3,7 @@
 The steps are laid out from the end of the pattern to its beginning, so that every step knows what
 follows it. A possessive run of one set is a greedy one that may only stop before a character
 outside of the set. Other parts that never give back what they took become plain ones; `held`
-lists the steps behind them, which must be unable to fail, to be proven by whoever runs this.
+lists the steps after them, which must be unable to fail; the caller has to prove that.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MATCH = 0
 
 @dataclass(frozen=True, slots=True)
 class Consume:
-    """Step over one character of `chars`, then go on at `then`."""
+    """Step over one character of `chars`, then continue at `then`."""
 
     chars: CharSet
     folded: str
@@ -128,7 +128,7 @@ def _emit_repeat(program: Program, node: Repeat, then: int) -> int:
 
 
 def _emit_leave(program: Program, node: Repeat, then: int) -> int:
-    """Add what stands between the part and `then` when the part could be repeated once more."""
+    """Add the steps between the part and `then` when the part could be repeated once more."""
     if node.mode != "possessive":
         return then
     chars = single_set(node.part)

@@ -20,7 +20,7 @@ _FRONT, _BEHIND, _SQUEEZES, _MARKS, _SPELLS = 1, 2, 4, 8, 16
 
 
 def spell_sentencepiece(spec: TokenizerSpec) -> Spelled:
-    """Spell the markers of a model as blanks, unless a text could tell the two apart."""
+    """Spell the markers of a model as blanks, unless a text could make the two differ."""
     if not _is_spelled(spec):
         return Spelled(spec)
     added = tuple(_spell_token(token) for token in spec.added_tokens if " " not in token.content)
@@ -38,12 +38,12 @@ def serialize_sentencepiece(spec: TokenizerSpec) -> bytes:
 
 def describe_sentencepiece(rules: SentencePieceNormalizer) -> list[str]:
     """Name what a normalizer does, for people."""
-    behind = "behind" if rules.whitespace_as_suffix else "in front"
+    place = "after the text" if rules.whitespace_as_suffix else "before the text"
     parts = {
         "character map": bool(rules.charsmap),
         f"{len(rules.protected)} texts kept": bool(rules.protected),
         "extra blanks removed": rules.remove_extra_whitespaces,
-        f"a blank {behind}": rules.add_dummy_prefix,
+        f"a blank {place}": rules.add_dummy_prefix,
         f"{_MARKER} for blanks": rules.escape_whitespaces,
     }
     return [name for name, is_done in parts.items() if is_done]

@@ -63,10 +63,10 @@ def _run_of(node: Node) -> Node:
 
 
 def _with_gap(node: Node, *, gap_first: bool) -> Node:
-    """Join a match with the gap before or behind it; what is left of gaps are words too.
+    """Join a match with the gap before or after it; the rest of each gap is a word too.
 
     Of neighbouring matches only the one at the gap takes it. Inverted, gaps are joined with the
-    match on the other side, which comes to the same.
+    match on the other side, which has the same result.
     """
     chars = single_set(node.part if _is_run(node) else node)
     if chars is None:

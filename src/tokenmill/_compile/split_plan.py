@@ -1,4 +1,4 @@
-"""The split of a tokenizer -> stages and rule for the core, and what to say about it."""
+"""The split of a tokenizer -> stages and rule for the core, and a description of it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def spell_ideographs(spelled: Spelled) -> Spelled:
     """Leave it to the split to make words of ideographs, so that no blanks are put around them.
 
     That is the same unless somebody sees the blanks: a later step of the normalizer, or an added
-    token that is looked for behind it.
+    token that is looked for after it.
     """
     spec = spelled.spec
     kinds = [step.kind for step in spec.normalizer]

@@ -29,7 +29,7 @@ _NO_LIMIT = 0xFFFF_FFFF
 
 
 def model_reasons(spelled: Spelled) -> list[str]:
-    """Say why the engine cannot be exact with a model."""
+    """List why the engine cannot be exact with a model."""
     model = spelled.spec.model
     if isinstance(model, BpeModel):
         return _bpe_reasons(model, is_split=bool(spelled.spec.split) or spelled.words_at_blanks)
@@ -52,7 +52,7 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
     stand_ins = model.byte_ids or (() if model.unk_id is None else (model.unk_id,))
     merges = np.empty(0, dtype=np.uint32) if model.merges is None else model.merges
     if np.isin(merges, np.array(stand_ins, dtype=np.uint32)).any():
-        reasons.append("merges of the tokens that stand for unknown characters")
+        reasons.append("merges of the tokens for unknown characters")
     return reasons
 
 

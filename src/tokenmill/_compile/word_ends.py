@@ -1,6 +1,6 @@
-"""Tokens that end a word, as "the</w>": what the core is told, and where that is not enough.
+"""Tokens that end a word, such as "the</w>": how the core spells them, and when it cannot.
 
-The last symbol of a word is a byte or a character with the suffix behind it. The core writes the
+The last symbol of a word is a byte or a character followed by the suffix. The core writes the
 suffix as one byte that no text has; so the text "</w>" is never taken for it.
 """
 
@@ -17,7 +17,7 @@ _END = b"\xff"
 
 
 def spell_ends(model: BpeModel) -> tuple[bytes | None, ...]:
-    """Write the suffix of tokens as the core has it; None for what no text can become."""
+    """Write the suffix of tokens as the core spells it; None if no text can become the token."""
     return tuple(token and _spelled(token, model.suffix) for token in model.tokens)
 
 
@@ -29,7 +29,7 @@ def _spelled(token: bytes, suffix: bytes) -> bytes | None:
 
 
 def suffix_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
-    """Say why words with a suffix cannot be exact."""
+    """List why words with a suffix cannot be exact."""
     reasons = []
     if not is_split:
         reasons.append("BPE over whole texts with an end_of_word_suffix")

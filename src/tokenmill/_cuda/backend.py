@@ -56,40 +56,40 @@ class Backend(Protocol):
     def beside(self, works: Sequence[Callable[[], None]]) -> None:
         """Do pieces of work that need not wait for each other; what follows waits for all."""
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         """Return an array of zeros that begins at a multiple of 256 bytes."""
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         """Return such an array without a content."""
 
-    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
         """Return an array of the host from which and to which copies run beside the work."""
 
-    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any:
         """Copy an array to the device."""
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:
         """Copy an array from the device and wait for it."""
 
-    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+    def upload(self, target: Any, values: NDArray[Any]) -> None:
         """Copy from the host; pinned memory must stay as it is until that is done."""
 
-    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+    def download(self, target: NDArray[Any], array: Any) -> None:
         """Copy to pinned memory of the host, without waiting for it."""
 
-    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+    def copy(self, target: Any, array: Any) -> None:
         """Copy within the device."""
 
-    def address(self, array: Any) -> int:  # noqa: ANN401
+    def address(self, array: Any) -> int:
         """Return where an array begins."""
 
     def is_own(self, array: object) -> bool:
         """Say whether an array lies on this device, or can be taken there without a copy."""
 
-    def adopt(self, array: Any) -> Any:  # noqa: ANN401
+    def adopt(self, array: Any) -> Any:
         """Return the backend's own array over memory of this device."""
 
-    def has_room(self, array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
+    def has_room(self, array: Any, before: int, behind: int) -> bool:
         """Say whether so many bytes around an array can be read."""
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
@@ -98,13 +98,13 @@ class Backend(Protocol):
     def mark(self) -> Mark:
         """Mark what the current stream has been given so far."""
 
-    def wait(self, mark: Any) -> None:  # noqa: ANN401
+    def wait(self, mark: Any) -> None:
         """Let the current stream wait for a mark of another one; the host does not wait."""
 
-    def new_stream(self) -> Any:  # noqa: ANN401
+    def new_stream(self) -> Any:
         """Make a stream."""
 
-    def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
+    def using(self, stream: Any) -> AbstractContextManager[Any]:
         """Make a stream the current one, or leave the current one where None is given."""
 
 
@@ -128,15 +128,15 @@ def connect_cupy(device: int) -> Connect:
     return lambda defines: cast("Backend", CupyBackend(cupy, device, defines))
 
 
-def _import_cupy() -> Any:  # noqa: ANN401
+def _import_cupy() -> Any:
     try:
-        import cupy  # noqa: PLC0415 -- only who asks for a device needs it
+        import cupy  # only who asks for a device needs it
     except ImportError as error:
         raise device_error("no_cupy", str(error)) from error
     return cupy
 
 
-def _check_device(cupy: Any, device: int) -> None:  # noqa: ANN401
+def _check_device(cupy: Any, device: int) -> None:
     runtime = cupy.cuda.runtime
     try:
         count = runtime.getDeviceCount()
@@ -153,7 +153,7 @@ def _check_device(cupy: Any, device: int) -> None:  # noqa: ANN401
         raise device_error("cc_too_old", f"it has {has}, and CUDA {major} begins with {wanted}")
 
 
-def _compiler_major(cupy: Any) -> int:  # noqa: ANN401
+def _compiler_major(cupy: Any) -> int:
     """Return the major version of NVRTC, which no wheel of CuPy brings along by itself."""
     try:
         return int(cupy.cuda.nvrtc.getVersion()[0])
@@ -164,7 +164,7 @@ def _compiler_major(cupy: Any) -> int:  # noqa: ANN401
 class CupyBackend:
     """Kernels compiled by NVRTC, memory from CuPy's pool, streams and graphs of CuPy."""
 
-    def __init__(self, cupy: Any, device: int, defines: Mapping[str, int]) -> None:  # noqa: ANN401
+    def __init__(self, cupy: Any, device: int, defines: Mapping[str, int]) -> None:
         self._cupy = cupy
         self._device = cupy.cuda.Device(device)
         self.name = f"cuda:{device}"
@@ -224,46 +224,46 @@ class CupyBackend:
         for end in ends:
             self.wait(end)
 
-    def zeros(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def zeros(self, count: int, dtype: Any) -> Any:
         """Return an array of zeros."""
         with self._device, memory_errors():
             return self._cupy.zeros(count, dtype)
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         """Return an array without a content."""
         with self._device, memory_errors():
             return self._cupy.empty(count, dtype)
 
-    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
         """Return page-locked memory of the host."""
         kind = np.dtype(dtype)
         with self._device, memory_errors():
             memory = self._cupy.cuda.alloc_pinned_memory(max(count, 1) * kind.itemsize)
         return np.frombuffer(memory, kind, count)
 
-    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any:
         """Copy an array to the device."""
         array = self.empty(values.size, values.dtype)
         self.upload(array, values)
         return array
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:
         """Copy an array from the device and wait for it."""
         with self._device:
             return cast("NDArray[Any]", array.get())
 
-    def upload(self, target: Any, values: NDArray[Any]) -> None:  # noqa: ANN401
+    def upload(self, target: Any, values: NDArray[Any]) -> None:
         """Copy from the host, in the order of the stream."""
         if values.size:
             flat = np.ascontiguousarray(values)
             self._move(target.data.ptr, flat.ctypes.data, flat.nbytes, "memcpyHostToDevice")
 
-    def download(self, target: NDArray[Any], array: Any) -> None:  # noqa: ANN401
+    def download(self, target: NDArray[Any], array: Any) -> None:
         """Copy to the host, in the order of the stream."""
         if array.size:
             self._move(target.ctypes.data, array.data.ptr, array.nbytes, "memcpyDeviceToHost")
 
-    def copy(self, target: Any, array: Any) -> None:  # noqa: ANN401
+    def copy(self, target: Any, array: Any) -> None:
         """Copy within the device, in the order of the stream."""
         if array.size:
             self._move(target.data.ptr, array.data.ptr, array.nbytes, "memcpyDeviceToDevice")
@@ -275,7 +275,7 @@ class CupyBackend:
             runtime.memcpyAsync(target, source, size, getattr(runtime, kind), stream.ptr)
 
     @staticmethod
-    def address(array: Any) -> int:  # noqa: ANN401
+    def address(array: Any) -> int:
         """Return where an array begins."""
         return int(array.data.ptr)
 
@@ -283,13 +283,13 @@ class CupyBackend:
         """Say whether an array lies on a CUDA device."""
         return hasattr(array, "__cuda_array_interface__")
 
-    def adopt(self, array: Any) -> Any:  # noqa: ANN401
+    def adopt(self, array: Any) -> Any:
         """Return a CuPy array over the memory of another library's array, if it is of bytes."""
         with self._device:
             return self._cupy.asarray(array).reshape(-1)
 
     @staticmethod
-    def has_room(array: Any, before: int, behind: int) -> bool:  # noqa: ANN401
+    def has_room(array: Any, before: int, behind: int) -> bool:
         """Say whether so many bytes around an array belong to its allocation."""
         begin, memory = int(array.data.ptr), array.data.mem
         first, last = int(memory.ptr), int(memory.ptr) + int(memory.size)
@@ -309,18 +309,18 @@ class CupyBackend:
             event.record(self._cupy.cuda.get_current_stream())
         return cast("Mark", event)
 
-    def wait(self, mark: Any) -> None:  # noqa: ANN401
+    def wait(self, mark: Any) -> None:
         """Let the current stream wait for an event."""
         with self._device:
             self._cupy.cuda.get_current_stream().wait_event(mark)
 
-    def new_stream(self) -> Any:  # noqa: ANN401
+    def new_stream(self) -> Any:
         """Make a stream that does not wait for the default one."""
         with self._device:
             return self._cupy.cuda.Stream(non_blocking=True)
 
     @contextmanager
-    def using(self, stream: Any) -> Iterator[None]:  # noqa: ANN401
+    def using(self, stream: Any) -> Iterator[None]:
         """Make a stream the current one, and the device too."""
         with self._device:
             if stream is None:

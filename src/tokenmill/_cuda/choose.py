@@ -15,7 +15,7 @@ from tokenmill._errors import DeviceError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokenmill._batch import TokenBatch
+    from tokenmill._calls.batch import TokenBatch
 
     # Texts, bits of an id, add_special_tokens, special_in_text, errors.
     Asked = tuple[Any, int, bool, Any, Any]
@@ -72,7 +72,7 @@ def _encode(gpu: GpuTokenizer, asked: Asked) -> TokenBatch:
     ).to_host()
 
 
-def _is_worth_it(texts: Any) -> bool:  # noqa: ANN401
+def _is_worth_it(texts: Any) -> bool:
     """Say whether texts have enough bytes, or characters, which are never more."""
     size = getattr(texts, "nbytes", None)
     if size is not None:

@@ -68,7 +68,7 @@ class GpuEncoder:
         text: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         *,
-        special_in_text: Any,  # noqa: ANN401
+        special_in_text: Any,
     ) -> tuple[Any, Any]:
         """Return ids and offsets on the device."""
         batch = self._tokenizer.encode_batch(
@@ -82,8 +82,8 @@ class GpuEncoder:
         text: NDArray[np.uint8],
         offsets: NDArray[np.int64],
         *,
-        dtype: Any,  # noqa: ANN401
-        special_in_text: Any,  # noqa: ANN401
+        dtype: Any,
+        special_in_text: Any,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return ids and offsets on the host."""
         batch = self._tokenizer.encode_batch(
@@ -95,6 +95,6 @@ class GpuEncoder:
 
 def open_encoder(tokenizer: object, device: int = 0) -> DeviceEncoder:
     """Open a device for a tokenizer; DeviceError says why where that cannot be."""
-    from tokenmill._cuda.choose import opened  # noqa: PLC0415 -- takes a moment
+    from tokenmill._cuda.choose import opened  # takes a moment
 
     return GpuEncoder(opened(tokenizer, device))

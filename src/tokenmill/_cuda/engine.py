@@ -170,7 +170,7 @@ class Slot:
         self.loaded = (0, 0)  # its bytes and documents
         self.done: Mark | None = None
 
-    def ids16(self) -> Any:  # noqa: ANN401
+    def ids16(self) -> Any:
         """Return the memory of the ids as half as wide ones."""
         return self.ids.view(np.uint16)
 

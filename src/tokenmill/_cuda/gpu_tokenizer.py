@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
+from tokenmill._calls.options import bits_of, modes, texts_of
 from tokenmill._cuda.backend import connect_cupy
 from tokenmill._cuda.engine import LONGEST, SMALLEST, Engine, Job, Outcome, Place, Slot
 from tokenmill._cuda.reasons import device_error
@@ -28,7 +29,6 @@ from tokenmill._cuda.support import check_support
 from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, NotTexts, parts_of
 from tokenmill._errors import DtypeError, OptionError
-from tokenmill._options import bits_of, modes, texts_of
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -58,8 +58,8 @@ class GpuTokenBatch:
     def __init__(
         self,
         backend: Backend,
-        ids: Any,  # noqa: ANN401
-        offsets: Any,  # noqa: ANN401
+        ids: Any,
+        offsets: Any,
         fallbacks: Counter[str],
         made: Mark,
     ) -> None:
@@ -79,7 +79,7 @@ class GpuTokenBatch:
         unsigned = ids.view(np.uint32) if ids.dtype == np.int32 else ids
         return TokenBatch(unsigned, offsets, device=self.device)
 
-    def _to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def _to_host(self, array: Any) -> NDArray[Any]:
         if not self._backend.is_own(array):
             return cast("NDArray[Any]", array)  # output="host"
         with self._backend.using(None):
@@ -112,7 +112,7 @@ class GpuTokenizer:
 
     def __init__(
         self,
-        tokenizer: Any,  # noqa: ANN401 -- a Tokenizer, which imports this
+        tokenizer: Any,  # a Tokenizer, which imports this
         device: int = 0,
         *,
         batch_bytes: int = 256 << 20,
@@ -162,14 +162,14 @@ class GpuTokenizer:
 
     def encode_batch(
         self,
-        texts: Any,  # noqa: ANN401
+        texts: Any,
         *,
         dtype: Literal["int32", "uint32", "uint16"] = "int32",
         add_special_tokens: bool = False,
         special_in_text: Literal["encode", "text", "raise"] = "encode",
         errors: Literal["strict", "replace"] = "strict",
         output: Literal["device", "host"] = "device",
-        stream: Any = None,  # noqa: ANN401
+        stream: Any = None,
     ) -> GpuTokenBatch:
         """Return the ids of many texts: a list, an Arrow array, or FlatTexts on host or device.
 
@@ -195,7 +195,7 @@ class GpuTokenizer:
         special_in_text: str = "encode",
         errors: str = "strict",
         output: str = "device",
-        stream: Any = None,  # noqa: ANN401
+        stream: Any = None,
     ) -> GpuTokenBatch:
         """Return the ids of texts that lie back to back, as `parts` gives them."""
         kind = _dtype_of(dtype, DTYPES)
@@ -214,7 +214,7 @@ class GpuTokenizer:
         wanted = ids.view(np.int32) if kind == "int32" else ids
         return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks, made)
 
-    def parts(self, texts: Any) -> list[Part]:  # noqa: ANN401
+    def parts(self, texts: Any) -> list[Part]:
         """Bring texts into parts that lie back to back; TextTypeError for what is no text."""
         try:
             with self._backend.using(None):
@@ -227,8 +227,8 @@ class GpuTokenizer:
 
     def encode_host(
         self,
-        data: Any,  # noqa: ANN401
-        offsets: Any,  # noqa: ANN401
+        data: Any,
+        offsets: Any,
         *,
         dtype: Literal["uint32", "uint16"] = "uint32",
         out: NDArray[Any] | None = None,
@@ -253,8 +253,8 @@ class GpuTokenizer:
 
     def encode_flat(
         self,
-        data: Any,  # noqa: ANN401
-        offsets: Any,  # noqa: ANN401
+        data: Any,
+        offsets: Any,
         *,
         special_in_text: Literal["encode", "text", "raise"] = "encode",
     ) -> tuple[Any, Any]:
@@ -270,7 +270,7 @@ class GpuTokenizer:
             self._take_turn()
             self._engine.forget_words()
 
-    def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:  # noqa: ANN401
+    def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:
         """Return memory of the host that the device copies from and to by itself."""
         return self._backend.pinned(count, dtype)
 
@@ -290,7 +290,7 @@ class GpuTokenizer:
         if self._last is not None:
             self._backend.wait(self._last)
 
-    def _encode(self, part: Part, begin: int, end: int, call: _Call, place: Place) -> Any:  # noqa: ANN401
+    def _encode(self, part: Part, begin: int, end: int, call: _Call, place: Place) -> Any:
         """Encode one batch, and return its ids."""
         size = int(part.offsets[end] - part.offsets[begin])
         slot = self._slot_for(min(size, self._longest), end - begin)
@@ -345,7 +345,7 @@ class GpuTokenizer:
             self._ring = Ring(self._engine, min(self.batch_bytes, 64 << 20), self._longest)
         return self._ring
 
-    def _self_test(self, facts: Any) -> None:  # noqa: ANN401
+    def _self_test(self, facts: Any) -> None:
         """Encode a text here and by the CPU engine; DeviceError if the ids are not the same."""
         texts = sample_texts(facts)
         found = self.encode_batch(texts, dtype="uint32", errors="replace").to_host()
@@ -354,7 +354,7 @@ class GpuTokenizer:
             raise device_error("selftest_failed", where=self.device)
 
 
-def _dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # noqa: ANN401 -- whatever numpy takes
+def _dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # whatever numpy takes
     with suppress(TypeError):
         name = str(np.dtype(dtype))
         if name in choices:
@@ -362,7 +362,7 @@ def _dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # noqa: ANN401 -- wha
     raise DtypeError(f"dtype: expected one of {', '.join(map(repr, choices))}, got {dtype!r}")
 
 
-def _check_out(out: Any, dtype: str) -> None:  # noqa: ANN401
+def _check_out(out: Any, dtype: str) -> None:
     if out is None:
         return
     if not isinstance(out, np.ndarray) or out.dtype != dtype:
@@ -372,7 +372,7 @@ def _check_out(out: Any, dtype: str) -> None:  # noqa: ANN401
         raise DtypeError(f"out: expected a row of {dtype} without gaps that can be written to")
 
 
-def _check_numbers(device: Any, batch_bytes: Any, table_bits: Any, max_memory: Any) -> None:  # noqa: ANN401
+def _check_numbers(device: Any, batch_bytes: Any, table_bits: Any, max_memory: Any) -> None:
     for name, number, least, most in (
         ("device", device, 0, None),
         ("batch_bytes", batch_bytes, 1, None),

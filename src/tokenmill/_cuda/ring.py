@@ -57,7 +57,7 @@ class Copier:
 class Sink:
     """Where ids go: memory of the caller, or our own, which grows."""
 
-    def __init__(self, out: NDArray[Any] | None, size: int, dtype: Any) -> None:  # noqa: ANN401
+    def __init__(self, out: NDArray[Any] | None, size: int, dtype: Any) -> None:
         self.is_own = out is None
         self.memory = np.empty(size, dtype) if out is None else out
         self.used = 0
@@ -255,7 +255,7 @@ class _Run:
         self.sink = Sink(out, sum(part.size for part in parts), dtype)
         self.offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
 
-    def ids_of(self, slot: Slot) -> Any:  # noqa: ANN401
+    def ids_of(self, slot: Slot) -> Any:
         """Return the ids of a slot, as wide as the job makes them."""
         return slot.ids16() if self.job.bits == 16 else slot.ids  # noqa: PLR2004
 

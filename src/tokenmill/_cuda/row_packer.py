@@ -24,7 +24,7 @@ from tokenmill._cuda.rows import (
 )
 from tokenmill._errors import OptionError
 from tokenmill._pack import Packer, concat_rows, concat_shape
-from tokenmill._rows import Pieces
+from tokenmill._pack.rows import Pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,7 +99,7 @@ class DeviceRowPacker:
         """Tokens that stand in no row."""
         return self._plan.dropped
 
-    def add(self, ids: Any, offsets: Any) -> DeviceRows | None:  # noqa: ANN401 -- of the device
+    def add(self, ids: Any, offsets: Any) -> DeviceRows | None:  # of the device
         """Add a batch: document `i` is `ids[offsets[i]:offsets[i + 1]]`."""
         check_ids(ids)
         bounds = host_offsets(self._backend, offsets)

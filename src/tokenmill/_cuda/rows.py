@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Pieces
+    from tokenmill._pack.rows import Pieces
 
 COLUMNS = (
     "input_ids", "labels", "position_ids", "segment_ids", "attention_mask", "cu_seqlens",
@@ -37,22 +37,22 @@ _ENDLESS = 1 << 62  # more tokens than any document has
 class RowBackend(Protocol):
     """What rows ask of a device. Arrays are one-dimensional and belong to the device."""
 
-    def empty(self, count: int, dtype: Any) -> Any:  # noqa: ANN401
+    def empty(self, count: int, dtype: Any) -> Any:
         """Return an array without a content."""
 
-    def asarray(self, values: NDArray[Any]) -> Any:  # noqa: ANN401
+    def asarray(self, values: NDArray[Any]) -> Any:
         """Copy an array to the device."""
 
-    def to_host(self, array: Any) -> NDArray[Any]:  # noqa: ANN401
+    def to_host(self, array: Any) -> NDArray[Any]:
         """Copy an array from the device."""
 
-    def address(self, array: Any) -> int:  # noqa: ANN401
+    def address(self, array: Any) -> int:
         """Return where an array begins."""
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         """Run a kernel with two addresses of structs."""
 
-    def using(self, stream: Any) -> AbstractContextManager[Any]:  # noqa: ANN401
+    def using(self, stream: Any) -> AbstractContextManager[Any]:
         """Make the device the current one; with None its stream stays the current one."""
 
 
@@ -160,7 +160,7 @@ class DeviceRows:
     def __len__(self) -> int:
         return self.pieces.rows
 
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 -- an array of the device
+    def __getitem__(self, name: str) -> Any:  # an array of the device
         return self.columns[name]
 
     @property
@@ -278,13 +278,13 @@ def _launch(
     )
 
 
-def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:  # noqa: ANN401
+def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:
     """Return offsets of documents on the host, wherever they are: lengths decide about rows."""
     is_here = type(offsets) in (np.ndarray, list)  # a device may have a kind of its own
     return np.asarray(offsets if is_here else backend.to_host(offsets), np.int64)
 
 
-def check_ids(ids: Any) -> None:  # noqa: ANN401 -- an array of the device
+def check_ids(ids: Any) -> None:  # an array of the device
     """Refuse ids that are not of four bytes."""
     if str(ids.dtype) not in ("int32", "uint32"):
         raise OptionError(f"expected int32 or uint32, got {ids.dtype}", where="ids")

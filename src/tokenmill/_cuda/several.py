@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._batch import TokenBatch
+from tokenmill._calls.batch import TokenBatch
 from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
 from tokenmill._cuda.texts import slice_of
 from tokenmill._errors import OptionError
@@ -59,15 +59,15 @@ class GpuTokenizers:
 
     def __init__(
         self,
-        tokenizer: Any,  # noqa: ANN401
+        tokenizer: Any,
         devices: Sequence[int] = (0,),
-        **options: Any,  # noqa: ANN401
+        **options: Any,
     ) -> None:
         if not devices:
             raise OptionError("devices: expected at least one, got none")
         self.encoders = tuple(GpuTokenizer(tokenizer, device, **options) for device in devices)
 
-    def encode_batch(self, texts: Any, **options: Any) -> GpuTokenBatches:  # noqa: ANN401
+    def encode_batch(self, texts: Any, **options: Any) -> GpuTokenBatches:
         """Return the ids of many texts; the options are those of `GpuTokenizer.encode_batch`.
 
         Texts lie on the host. Each device gets as many bytes of neighbouring documents as any

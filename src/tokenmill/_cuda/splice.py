@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._calls.options import thread_count
 from tokenmill._cuda.layout import SPLICE, fill
 from tokenmill._cuda.reasons import FLAGS, device_error, reason_of
 from tokenmill._errors import EncodeError
-from tokenmill._options import thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +43,7 @@ class Frame:
 NO_FRAME = Frame(np.empty(0, np.uint32), np.empty(0, np.uint32))
 
 
-def frame_of(model: Any) -> Frame:  # noqa: ANN401 -- the core's model
+def frame_of(model: Any) -> Frame:  # the core's model
     """Return what a model puts around a text: what is common to two texts that differ at once."""
     text, other = _two_texts(model)
     first, second = (model.encode(some, True, 1, 0) for some in (text, other))
@@ -51,7 +51,7 @@ def frame_of(model: Any) -> Frame:  # noqa: ANN401 -- the core's model
     return Frame(first[:before], first[before + model.encode(text, False, 1, 0).size :])
 
 
-def _two_texts(model: Any) -> tuple[str, str]:  # noqa: ANN401
+def _two_texts(model: Any) -> tuple[str, str]:
     """Return characters that the vocabulary has and whose first ids differ."""
     firsts: dict[int, str] = {}
     for character in map(chr, range(0x80)):
@@ -78,7 +78,7 @@ class Replaced:
 class CpuEngine:
     """The engine of the host, with the options of one call."""
 
-    def __init__(self, model: Any, special: int, errors: int) -> None:  # noqa: ANN401
+    def __init__(self, model: Any, special: int, errors: int) -> None:
         self._model = model
         self._how = (special, errors)
         self.fallbacks: Counter[str] = Counter()
@@ -140,7 +140,7 @@ class Encoded:
     replaced: Replaced | None
 
 
-def place_batch(backend: Backend, batch: Encoded, frame: Frame, place: Place, bits: int) -> Any:  # noqa: ANN401
+def place_batch(backend: Backend, batch: Encoded, frame: Frame, place: Place, bits: int) -> Any:
     """Return the ids of a batch in an array of their own.
 
     Its offsets are written anew where the CPU encoded some of it, which the launches of the batch
@@ -189,7 +189,7 @@ def _origins(doc_ids: NDArray[Any], replaced: Replaced, frame: Frame) -> dict[st
     return {"out_begin": begins, "origin": origin, "cpu_ids": replaced.ids}
 
 
-def _launch(backend: Backend, name: str, items: int, per_block: int, struct: Any) -> None:  # noqa: ANN401
+def _launch(backend: Backend, name: str, items: int, per_block: int, struct: Any) -> None:
     blocks = min(-(-items // per_block), _MOST_BLOCKS)
     backend.launch(name, blocks, _THREADS, 0, backend.address(struct))
 

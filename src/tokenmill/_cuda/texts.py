@@ -89,7 +89,7 @@ class NotTexts(Exception):  # noqa: N818 -- never seen by callers
     """Something among the texts is none; the CPU engine says what in its own words."""
 
 
-def parts_of(texts: Any, backend: Backend) -> list[Part]:  # noqa: ANN401
+def parts_of(texts: Any, backend: Backend) -> list[Part]:
     """Bring texts into parts without a copy where they lie back to back already."""
     if isinstance(texts, FlatTexts):
         return [_of_flat(texts, backend)]
@@ -109,7 +109,7 @@ def _of_flat(texts: FlatTexts, backend: Backend) -> Part:
     return Part(0, data, _offsets_of(offsets, data.size), on_device)
 
 
-def _bytes_of(data: Any) -> NDArray[np.uint8]:  # noqa: ANN401
+def _bytes_of(data: Any) -> NDArray[np.uint8]:
     """Return memory of the host as bytes; an array of anything wider is a mistake."""
     try:
         view = memoryview(data)
@@ -121,7 +121,7 @@ def _bytes_of(data: Any) -> NDArray[np.uint8]:  # noqa: ANN401
     return np.frombuffer(view, np.uint8)
 
 
-def _offsets_of(offsets: Any, size: int) -> NDArray[np.int64]:  # noqa: ANN401
+def _offsets_of(offsets: Any, size: int) -> NDArray[np.int64]:
     """Return where documents begin in `size` bytes."""
     found = np.asarray(offsets)
     if found.ndim != 1 or not found.size or found.dtype.kind not in "iu":
@@ -159,8 +159,8 @@ def _of_sequence(texts: Sequence[object]) -> Part:
     return Part(0, np.frombuffer(data, np.uint8), offsets, originals=originals)
 
 
-def _of_arrow(texts: Any) -> list[Part]:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415 -- import tokenmill stays light
+def _of_arrow(texts: Any) -> list[Part]:
+    import pyarrow as pa  # import tokenmill stays light
 
     try:
         is_array = hasattr(texts, "__arrow_c_array__")
@@ -174,7 +174,7 @@ def _of_arrow(texts: Any) -> list[Part]:  # noqa: ANN401
     return parts
 
 
-def _of_chunk(pa: Any, chunk: Any, first: int) -> Part:  # noqa: ANN401
+def _of_chunk(pa: Any, chunk: Any, first: int) -> Part:
     wide = {pa.large_string(), pa.large_binary()}
     narrow = {pa.string(), pa.binary()}
     if chunk.null_count:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Rows
+    from tokenmill._pack.rows import Rows
 
 
 @dataclass(frozen=True)

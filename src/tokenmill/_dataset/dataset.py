@@ -117,7 +117,7 @@ class PackedDataset:
         """Return an iterable over the rows, or over batches of them; see PackedIterable."""
         kind = PackedIterable
         if self._torch:
-            from tokenmill._dataset.torch_iterable import TorchPackedIterable  # noqa: PLC0415
+            from tokenmill._dataset.torch_iterable import TorchPackedIterable
 
             kind = TorchPackedIterable
         return kind(
@@ -132,11 +132,11 @@ class PackedDataset:
             epoch_rows=epoch_rows,
         )
 
-    def _tables(self, numbers: Any) -> dict[str, Any]:  # noqa: ANN401 -- an array
+    def _tables(self, numbers: Any) -> dict[str, Any]:  # an array
         tables = self._columns.of(self._shards.read(numbers))
         if not self._torch:
             return tables
-        from torch import from_numpy  # noqa: PLC0415
+        from torch import from_numpy
 
         return {name: from_numpy(table) for name, table in tables.items()}
 

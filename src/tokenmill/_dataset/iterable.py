@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._checks import whole_number
 from tokenmill._dataset.order import REMAINDERS, Mixture, Permutation, Share
+from tokenmill._dataset.ranks import place_of, worker_of_loader
 from tokenmill._errors import OptionError
-from tokenmill._ranks import place_of, worker_of_loader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -65,8 +66,8 @@ class PackedIterable:
             raise OptionError(f"expected one of {expected}, got {remainder!r}", where="remainder")
         if epoch_rows is not None and weights is None:
             raise OptionError("has a meaning only with weights", where="epoch_rows")
-        rows = len(dataset) if epoch_rows is None else _count("epoch_rows", epoch_rows)
-        batch = 1 if batch_size is None else _count("batch_size", batch_size)
+        rows = len(dataset) if epoch_rows is None else whole_number("epoch_rows", epoch_rows)
+        batch = 1 if batch_size is None else whole_number("batch_size", batch_size)
         self.dataset = dataset
         self.epoch = 0
         self._share = Share(rows, batch, rank, ranks, remainder)
@@ -161,9 +162,3 @@ class PackedIterable:
             "shuffle": self._shuffle,
             "weights": self._weights,
         }
-
-
-def _count(name: str, value: int) -> int:
-    if operator.index(value) < 1:
-        raise OptionError(f"expected a whole number from 1, got {value}", where=name)
-    return operator.index(value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard, OptionError, SourceNotFound
-from tokenmill._rows import Pieces, Rows
+from tokenmill._pack.rows import Pieces, Rows
 from tokenmill._write import FORMATS, find_format, read_index
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ COMPRESSED = {"parquet"}
 
 
 @dataclass(frozen=True)
-class ShardFile:
+class DatasetShard:
     """A shard as the manifest has it; `ids` counts padding too."""
 
     format: str
@@ -46,7 +46,7 @@ class Output:
     folder: Path
     context_length: int | None
     pad_id: int | None
-    shards: tuple[ShardFile, ...]
+    shards: tuple[DatasetShard, ...]
 
     @property
     def rows(self) -> int:
@@ -68,7 +68,7 @@ def read_output(folder: Path, split: str | None) -> Output:
         records = _chosen(data["shards"], split, folder)
         in_splits = bool(data["options"]["validation"])
         shards = tuple(
-            ShardFile(
+            DatasetShard(
                 format=record["format"],
                 folder=folder / record["format"],
                 number=record["number"],
@@ -104,7 +104,7 @@ def _chosen(records: list[dict[str, Any]], split: str | None, folder: Path) -> l
 class Shards:
     """The rows of all shards, numbered through; maps are dropped when it is pickled."""
 
-    def __init__(self, files: Sequence[ShardFile]) -> None:
+    def __init__(self, files: Sequence[DatasetShard]) -> None:
         self._files = tuple(files)
         self._ends = np.cumsum([shard.rows for shard in files], dtype=np.int64)
         self._firsts = self._ends - [shard.rows for shard in files]
@@ -133,17 +133,17 @@ class Shards:
             self._open[number] = _OpenShard(self._files[number])
         return self._open[number]
 
-    def __getstate__(self) -> tuple[ShardFile, ...]:
+    def __getstate__(self) -> tuple[DatasetShard, ...]:
         return self._files
 
-    def __setstate__(self, files: tuple[ShardFile, ...]) -> None:
+    def __setstate__(self, files: tuple[DatasetShard, ...]) -> None:
         self.__init__(files)  # type: ignore[misc]
 
 
 class _OpenShard:
     """A shard's ids and its index, mapped."""
 
-    def __init__(self, file: ShardFile) -> None:
+    def __init__(self, file: DatasetShard) -> None:
         # Its checksum is for `verify`: to read the whole index here would cost the start of a run.
         self.index: ShardIndex = read_index(file.index, check=False)
         self._file = file

@@ -18,7 +18,7 @@ from tokenmill._decode.library import LibraryDecoder
 from tokenmill._decode.pieces import PieceDecoder
 from tokenmill._decode.stream import DecodeStream, DecodeStreams, Stream
 from tokenmill._decode.text import TextDecoder
-from tokenmill._reference import ReferenceModel
+from tokenmill._reference.model import ReferenceModel
 from tokenmill._spec import DecoderStep, OpaqueModel, SentencePieceDecoder, TokenizerSpec
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._resolve import Ready
+    from tokenmill._model.resolve import Ready
 
 __all__ = [
     "BytesDecoder",
@@ -51,7 +51,7 @@ class Decoder(Protocol):
         """Begin a decoding in pieces."""
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return what an id decodes to behind others."""
+        """Return what an id decodes to after others."""
 
 
 def make_decoder(ready: Ready) -> Decoder:
@@ -85,7 +85,7 @@ def _texts_of(ready: Ready, size: int) -> Sequence[str | None]:
         return [*ready.spec.texts, *[None] * (size - len(ready.spec.texts))]
     numbers = np.arange(size + 1, dtype=np.int64)
     rows: list[bytes] = ready.model.decode_batch(numbers[:-1].astype(np.uint32), numbers)
-    # A table of bytes cannot tell a hole from a token without text.
+    # A table of bytes cannot distinguish a hole from a token without text.
     empty = set(ready.meta["decoding"]["empty"])
     return [row.decode() if row or i in empty else None for i, row in enumerate(rows)]
 

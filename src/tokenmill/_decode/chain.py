@@ -2,7 +2,7 @@
 
 Tokens go through `maps` (each token by itself), then `token_steps` (which know their neighbours),
 then they are joined, as bytes if `as_bytes`; the joined text goes through `text_steps`. After the
-join the library has one token, so that every step is first and last at once there.
+join the library has one token, so for every later step it is both the first and the last.
 """
 
 from __future__ import annotations

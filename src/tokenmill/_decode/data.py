@@ -1,4 +1,4 @@
-"""Decoding where every id stands for bytes, wherever it stands: the core joins them."""
+"""Decoding where every id has fixed bytes: the core joins them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class BytesDecoder:
     """Decodes ids through a table of bytes; `model` is the core's or its look-alike."""
 
-    def __init__(self, model: Any, special: Iterable[int]) -> None:  # noqa: ANN401
+    def __init__(self, model: Any, special: Iterable[int]) -> None:
         self.model = model
         self._special = frozenset(special)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._reference import ReferenceModel
+    from tokenmill._reference.model import ReferenceModel
 
 
 class LibraryDecoder:

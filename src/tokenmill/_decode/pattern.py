@@ -30,7 +30,7 @@ def replace_pattern(pattern: str, new: str) -> Callable[[str], str]:
 
 @lru_cache(maxsize=16)
 def _matcher(pattern: str) -> Callable[[str], list[tuple[int, int]]]:
-    from tokenmill._compile.split import compile_stage  # noqa: PLC0415 -- few decoders need it
+    from tokenmill._compile.split import compile_stage  # few decoders need it
 
     stage = compile_stage(pattern, "onig", "isolated", invert=False)
     begins: list[int] = stage.ranges[:, 0].tolist()

@@ -1,4 +1,4 @@
-"""Decoding of SentencePiece models: pieces and bytes -> text, as their library has it."""
+"""Decoding of SentencePiece models: pieces and bytes -> text, as in their library."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PieceDecoder:
         return PieceStream(self, skip_special, clean_up)
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return what an id decodes to behind others."""
+        """Return what an id decodes to after others."""
         byte = self.byte_of.get(token_id)
         written: str = self.written[token_id]
         return written.encode() if byte is None else bytes([byte])
@@ -79,12 +79,12 @@ class PieceDecoder:
 
     @cached_property
     def byte_of(self) -> dict[int, int]:
-        """The bytes that ids stand for."""
+        """The byte of each id."""
         return {token_id: byte for byte, token_id in enumerate(self.rules.byte_ids or ())}
 
     @cached_property
     def written(self) -> NDArray[Any]:
-        """What an id writes behind others, if it is no byte."""
+        """What an id writes after others, if it is not a byte."""
         texts = [(text or "").replace(_MARKER, " ") for text in self.texts]
         for token_id in self.rules.control_ids:
             texts[token_id] = ""
@@ -92,7 +92,7 @@ class PieceDecoder:
         return _objects(texts)
 
     def _joined(self, ids: NDArray[np.uint32]) -> str | None:
-        """Join by a table; None where some run of bytes is no text, or may be none."""
+        """Join by a table; None if a run of bytes is not text, or might not be."""
         table, flags = self._escaped
         found = int(np.bitwise_or.reduce(flags[ids])) if len(ids) else 0
         if found & _HIGH_BYTE and found & _EMPTY:  # what writes nothing ends a run all the same

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from tokenmill._calls.options import ids_of
+from tokenmill._checks import whole_number
 from tokenmill._errors import OptionError, UnknownId
-from tokenmill._options import ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,8 +34,8 @@ class DecodeStream:
     """Text of ids as they come, never half a character. Made by `Tokenizer.decode_stream`.
 
     All that `push` and `finish` return, joined, is what `decode` returns for all ids. A push takes
-    the same time however many ids came before. What the next id could still change is held back:
-    an incomplete character, a run of byte tokens, blanks that the decoder may strip.
+    the same time however many ids came before. Text that the next id could still change is
+    held back: an incomplete character, a run of byte tokens, blanks that the decoder may strip.
     """
 
     __slots__ = ("_make", "_stream")
@@ -64,8 +65,7 @@ class DecodeStreams:
     __slots__ = ("_streams",)
 
     def __init__(self, make: Callable[[], Stream], count: int) -> None:
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise OptionError(f"n: expected a whole number of at least 0, got {count!r}")
+        count = whole_number("n", count, least=0)
         self._streams = [DecodeStream(make) for _ in range(count)]
 
     def __len__(self) -> int:

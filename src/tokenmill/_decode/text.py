@@ -1,8 +1,8 @@
 """Decoding where the steps work on the texts of tokens: a table where one will do, else the chain.
 
-The table holds, for every id, what it decodes to behind other tokens; what depends on the place
-is done on the side: the first token by itself, and byte tokens, which stand in the table as
-surrogate escapes, by one strict pass over the UTF-8 that they make together.
+The table holds, for every id, what it decodes to after other tokens. Two cases depend on the
+place and are handled apart: the first token on its own, and byte tokens, which the table holds as
+surrogate escapes, in one strict pass over the UTF-8 that they form together.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _ESCAPE = 0xDC00
 class TextDecoder:
     """Decodes ids through the texts of tokens; `read_texts` is called when they are needed.
 
-    An id without a text is passed over, as the library does, and so is a special token on
-    request: that is any token whose text is the content of a special one.
+    Ids without a text are skipped, as in the library, and so are special tokens on request: any
+    token whose text is the content of a special one.
     """
 
     def __init__(
@@ -82,23 +82,23 @@ class TextDecoder:
         return data
 
     def mapped(self, token_id: int) -> str:
-        """Return the text of one token behind the maps."""
+        """Return the text of one token after the maps."""
         text: str = self._mapped[token_id]
         return text
 
     def kept_texts(self, ids: NDArray[np.uint32], skip_special: bool) -> list[str]:
-        """Return the texts behind the maps, without what is passed over."""
+        """Return the texts after the maps, without skipped tokens."""
         texts: list[str] = self._mapped[self._kept(ids, skip_special)].tolist()
         return texts
 
     def is_kept(self, token_id: int, skip_special: bool) -> bool:
-        """Say whether an id writes anything at all; UnknownId if there is none such."""
+        """Tell whether an id writes anything; UnknownId if there is no such id."""
         if not 0 <= token_id < self.size:
             raise unknown(token_id, self.size)
         return not self._drops[token_id] & (_SPECIAL | _ABSENT if skip_special else _ABSENT)
 
     def token_bytes(self, token_id: int) -> bytes:
-        """Return what an id decodes to behind others."""
+        """Return what an id decodes to after others."""
         if not self.is_kept(token_id, skip_special=False):
             raise unknown(token_id, self.size)
         text = self.mapped(token_id)

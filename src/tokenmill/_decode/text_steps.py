@@ -83,7 +83,7 @@ class StripText:
 
 
 class WholeText:
-    """A step that has to see the end of the text before it can say anything."""
+    """A step that has to see the end of the text before it returns anything."""
 
     def __init__(self, change: Callable[[str], str]) -> None:
         self._change = change

@@ -191,7 +191,7 @@ def word_pieces(step: DecoderStep) -> tuple[Mapping, Mapping]:
 
 
 def ctc(step: DecoderStep) -> Mapping:
-    """Return what CTC makes of a token that is no repeat."""
+    """Return what CTC writes for a token that does not repeat the one before."""
 
     def change(token: str) -> str:
         text = token.replace(step.a, "")

@@ -1,4 +1,4 @@
-"""The "added_tokens" section of a tokenizer.json -> AddedToken, with the ids that count."""
+"""The "added_tokens" section of a tokenizer.json -> AddedToken, with the ids the library uses."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _PRINTABLE_STAYS = {"clean", "nmt"}
 def read_added_tokens(
     section: object, vocab: Mapping[str, int], n_entries: int
 ) -> tuple[tuple[AddedToken, ...], list[str]]:
-    """Return the tokens by id and notes about ids that the file states wrongly.
+    """Return the tokens by id, and notes about wrong ids in the file.
 
-    The library does not believe the ids in the file: a token of the model's vocabulary keeps its
+    The library ignores the ids in the file: a token of the model's vocabulary keeps its
     id there, any other gets the next number, counted from `n_entries`, the number of entries of the
-    vocabulary (not from its largest id).  Of two tokens with one content or one id the later one
-    counts, but a content that was special once stays special.
+    vocabulary (not from its largest id). When two tokens share a content or an id, the later one
+    wins, but a content that was special once stays special.
     """
     ids: dict[str, int] = {}
     tokens: dict[int, AddedToken] = {}
@@ -51,7 +51,7 @@ def read_added_tokens(
         if token_id != token.id:
             notes.append(
                 f"added token {token.content!r} has id {token.id} in the file, "
-                f"but the library gives it {token_id}"
+                f"but the library uses {token_id}"
             )
         tokens[token_id] = replace(token, id=token_id, special=token.content in special)
     return tuple(tokens[token_id] for token_id in sorted(tokens)), notes
@@ -75,7 +75,7 @@ def written_contents(
 
 
 def _normalized(content: str, normalizer: Sequence[NormalizerStep]) -> str | None:
-    """Normalize where ASCII alone decides; None where it takes the tables of Unicode."""
+    """Normalize ASCII text; None if this needs the tables of Unicode."""
     for step in normalizer:
         if step.kind == "replace":
             content = content.replace(step.a, step.b)

@@ -1,14 +1,14 @@
-"""Which tokens begin, end and pad a document: from the files beside a tokenizer, or by name.
+"""Which tokens begin, end and pad a document: from the files next to a tokenizer, or by name.
 
-In this order, the first that says something counts:
+The first of these that names a token wins:
 
 1. tokenizer_config.json and special_tokens_map.json, which name the token ("eos_token");
 2. generation_config.json and config.json, which give its id ("eos_token_id"). Of several ids the
-   one of the best-known name counts, else the first; an id below 0 means that there is none;
+   one with the best-known name wins, else the first; an id below 0 means that there is none;
 3. the best-known name among the tokenizer's special tokens, in the order of `KNOWN_NAMES`.
 
-The template that a tokenizer puts around texts is no source: many put an end there that closes a
-turn and not a document, or none.
+The template that a tokenizer puts around texts is not used: in many tokenizers its last token
+closes a turn, not a document, or there is none.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ KNOWN_NAMES: dict[Role, tuple[str, ...]] = {
 
 
 class Vocabulary(Protocol):
-    """What is asked of a tokenizer."""
+    """The part of a tokenizer that is needed here."""
 
     @property
     def special_tokens(self) -> Mapping[str, int]:
@@ -65,7 +65,7 @@ class Vocabulary(Protocol):
 
 @dataclass(frozen=True)
 class BoundaryToken:
-    """A token with its id; `origin` says where it was found, as "config.json: eos_token_id"."""
+    """A token with its id; `origin` is where it was found, e.g. "config.json: eos_token_id"."""
 
     id: int
     token: str
@@ -74,7 +74,7 @@ class BoundaryToken:
 
 @dataclass(frozen=True)
 class BoundaryTokens:
-    """The tokens for each role; None where nothing names one, or where none was asked for."""
+    """The tokens for each role; None if nothing names one, or if it was not asked for."""
 
     eos: BoundaryToken | None = None
     bos: BoundaryToken | None = None

@@ -62,7 +62,7 @@ def read_byte_bpe(
 def read_character_bpe(
     section: dict[str, Any], vocab: dict[str, int], written: Mapping[int, str]
 ) -> ReadModel:
-    """Read a BPE model that begins with the characters of a word."""
+    """Read a BPE model that starts from the characters of a word."""
     reasons = [*_prefix_reasons(section), *id_reasons(vocab)]
     if reasons:
         return opaque(vocab, reasons)
@@ -131,7 +131,7 @@ def _read_merges(
 
 
 def _merge_ids(merges: list[Any], vocab: dict[str, int]) -> list[int]:
-    """Flatten ["a b", ...] or [["a", "b"], ...] to ids; what is wrong is found by failing."""
+    """Flatten ["a b", ...] or [["a", "b"], ...] to ids; fails on a wrong entry."""
     flat: list[int] = []
     append = flat.append
     pairs = (line.split(" ") for line in merges) if merges and type(merges[0]) is str else merges
@@ -177,7 +177,7 @@ def _dropout(section: dict[str, Any]) -> list[str]:
 
 
 def _missing_bytes(section: dict[str, Any], tokens: list[bytes | None], suffix: bytes) -> list[str]:
-    """Say what becomes of a byte without a token, where that is not "it is dropped".
+    """Explain what happens to bytes without a token, unless they are dropped.
 
     With a token for every byte of UTF-8, unk_token, fuse_unk and byte_fallback have no effect.
     """

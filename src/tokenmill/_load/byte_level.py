@@ -1,7 +1,7 @@
 """The byte-level alphabet: 256 printable characters, one for each byte.
 
-Vocabularies in JSON spell tokens in it.  Bytes that are printable in Latin-1 stand for
-themselves; the others get the characters from U+0100 on, in order of their value.
+Vocabularies in JSON spell tokens in it. A byte that is printable in Latin-1 is spelled as
+itself; the others use the characters from U+0100 on, in order of their value.
 """
 
 from __future__ import annotations

@@ -1,10 +1,14 @@
 """The compiled character map of a SentencePiece file, and whether it is sound.
 
 It is a double-array trie over the bytes of the keys, then the values, each ended by a zero byte.
-A unit of the trie has 32 bits. With bit 31 it is a leaf, whose other bits say where the value of
-the key begins; else its low byte is the label by which it is reached, bit 8 says that a leaf hangs
-on it, bit 9 that the offset counts 256 times, and bits 10 to 30 are the offset. The children of
-unit ``i`` are at ``i ^ offset ^ label``, its leaf at ``i ^ offset``.
+A unit of the trie has 32 bits:
+
+    leaf   1vvv vvvv vvvv vvvv vvvv vvvv vvvv vvvv   v: where the value of the key begins
+
+    inner  0ooo oooo oooo oooo oooo oosl bbbb bbbb   b: the label that leads here, o: the offset,
+                                                     l: it has a leaf, s: o counts 256 times
+
+The children of unit ``i`` are at ``i ^ offset ^ label``, its leaf at ``i ^ offset``.
 """
 
 from __future__ import annotations
@@ -26,11 +30,11 @@ _BLOCK = 1024
 def check_charsmap(blob: bytes, offset: int) -> list[str]:
     """Check that every look-up stays inside; return what keeps the engine from using the map.
 
-    `offset` is where the blob stands in its file.
+    `offset` is where the blob begins in its file.
     """
     size = int.from_bytes(blob[:4], "little")
     if size < _BLOCK or size % _BLOCK or size >= len(blob) - 4:
-        problem = f"expected a trie in blocks of {_BLOCK} bytes and values behind it"
+        problem = f"expected a trie in blocks of {_BLOCK} bytes and values after it"
         raise damaged(f"charsmap: {problem}, got {size} of {len(blob)} bytes", offset)
     if blob[-1] != 0:
         raise damaged(f"charsmap: expected a zero byte at the end, got {blob[-1]}", offset)
@@ -46,7 +50,7 @@ def check_charsmap(blob: bytes, offset: int) -> list[str]:
 
 
 def _strange_values(values: bytes, used: NDArray[np.int64]) -> list[str]:
-    """Report values that are no text, or that begin inside a character."""
+    """Report values that are not text, or that begin inside a character."""
     try:
         values.decode()
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""The "decoder" section of a tokenizer.json -> DecoderStep, and the texts that they work on."""
+"""The "decoder" section of a tokenizer.json -> DecoderStep, and the texts they work on."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def read_decoder(
 ) -> ReadDecoder:
     """Read the chain; `pieces` are the tokens of the model, `written` the texts of added ones.
 
-    No texts are returned where the model's own table of bytes is all that decoding needs. The
-    library tells special tokens by their texts, so that one which is written in another way than
+    No texts are returned if decoding needs nothing but the model's own table of bytes. The
+    library recognises special tokens by their texts, so one that is written differently from how
     it was added is never skipped.
     """
     reasons: list[str] = []

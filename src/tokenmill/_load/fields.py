@@ -1,4 +1,4 @@
-"""Reading members of foreign JSON, with an error that says which one is wrong."""
+"""Reading members of foreign JSON, with an error that names the wrong one."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def expect(value: object, kind: type[T], where: str) -> T:
 
 
 def member(data: dict[str, Any], key: str, kind: type[T], where: str) -> T:
-    """Return a member that has to be there."""
+    """Return a required member."""
     if key not in data:
         place = f"{where}.{key}" if where else key
         raise LoadError(f"{place}: expected {_WORDS[kind]}, got nothing")

@@ -37,7 +37,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def companions(path: Path) -> list[Path]:
-    """Return the files beside a vocabulary that may say more about it; they need not exist."""
+    """Return the files next to a vocabulary that may describe it; they need not exist."""
     merges = [*PAIRS.values()] if path.name in PAIRS else []
     is_vocabulary = path.name in PAIRS or path.suffix == ".txt"
     return [path.parent / name for name in (*merges, *(SETTINGS if is_vocabulary else ()))]

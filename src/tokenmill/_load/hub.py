@@ -15,7 +15,7 @@ _FILE_SUFFIXES = frozenset((".bpe", ".gz", ".json", ".mill", ".model", ".tiktoke
 
 
 def is_repository_name(source: str) -> bool:
-    """Say whether `source` could be a hub id: "owner/name", or a name of old as "gpt2"."""
+    """Tell whether `source` could be a hub id: "owner/name", or a legacy name such as "gpt2"."""
     if _REPOSITORY.fullmatch(source) is None:
         return False
     return "/" in source or Path(source).suffix not in _FILE_SUFFIXES
@@ -24,7 +24,7 @@ def is_repository_name(source: str) -> bool:
 def fetch_from_hub(repository: str) -> Path:
     """Return the tokenizer file of a repository, from the local cache or else downloaded."""
     try:
-        from huggingface_hub import errors  # noqa: PLC0415
+        from huggingface_hub import errors
     except ImportError as error:
         problem = f"is not installed, but {repository!r} is neither a file nor a directory"
         hint = "pip install tokenmill[hf], or give the path of a tokenizer.json"
@@ -52,26 +52,26 @@ def fetch_from_hub(repository: str) -> Path:
 
 
 def _cached(repository: str, names: tuple[str, ...]) -> Path | None:
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub
 
     found = (huggingface_hub.try_to_load_from_cache(repository, name) for name in names)
     return next((Path(path) for path in found if isinstance(path, str)), None)
 
 
 def _download(repository: str, name: str) -> Path:
-    import huggingface_hub  # noqa: PLC0415
+    import huggingface_hub
 
     offline = _why_not_asked() is not None
     return Path(huggingface_hub.hf_hub_download(repository, name, local_files_only=offline))
 
 
 def _why_not_asked() -> str | None:
-    """Say why the hub cannot be asked: without a network, its library tries for half a minute."""
-    import socket  # noqa: PLC0415 -- only where a name is looked up
-    from urllib.parse import urlsplit  # noqa: PLC0415
-    from urllib.request import getproxies  # noqa: PLC0415
+    """Explain why the hub is out of reach: without a network, its library tries for 30 seconds."""
+    import socket  # only where a name is looked up
+    from urllib.parse import urlsplit
+    from urllib.request import getproxies
 
-    from huggingface_hub import constants  # noqa: PLC0415
+    from huggingface_hub import constants
 
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
@@ -85,8 +85,8 @@ def _why_not_asked() -> str | None:
 
 
 def _fetch_companions(repository: str, path: Path) -> None:
-    """Fetch what lies beside a vocabulary; a repository need not have any of it."""
-    from huggingface_hub import errors  # noqa: PLC0415
+    """Fetch the files next to a vocabulary; a repository need not have any of them."""
+    from huggingface_hub import errors
 
     for file in companions(path):
         with suppress(errors.EntryNotFoundError):
@@ -96,16 +96,16 @@ def _fetch_companions(repository: str, path: Path) -> None:
 def _unreachable(repository: str, error: Exception) -> SourceNotFound:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if (why := _why_not_asked()) is not None:
-        reason = f"none of that name, and the hub cannot be asked: {why}"
+        reason = f"no such file, and the hub is out of reach: {why}"
     problem = f"expected a file, a directory or a hub repository, got: {reason}"
     hint = "check the spelling, the network and, for a gated repository, `hf auth login`"
     return SourceNotFound(problem, source=repository, hint=hint)
 
 
 def fetch_beside(repository: str, names: tuple[str, ...]) -> Path | None:
-    """Fetch what a repository has of these files; return the folder that they lie in, or None."""
+    """Fetch those of the files that a repository has; return their folder, or None."""
     try:
-        from huggingface_hub import errors  # noqa: PLC0415
+        from huggingface_hub import errors
     except ImportError:
         return None
     folder = None

@@ -1,4 +1,4 @@
-"""Rank files carry no split pattern and no special tokens: what belongs to the well-known ones."""
+"""The split patterns and special tokens of well-known rank files, which hold neither."""
 
 from __future__ import annotations
 

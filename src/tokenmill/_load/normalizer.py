@@ -72,7 +72,7 @@ def _read_replace(
 
 
 def _read_bert(fields: dict[str, Any], where: str) -> Iterator[NormalizerStep]:
-    """Accents follow the case where the file does not say what to do with them."""
+    """Strip accents when the file leaves it open and the text is lowercased."""
     lowers = member(fields, "lowercase", bool, where)
     if member(fields, "clean_text", bool, where):
         yield NormalizerStep("clean")
@@ -86,7 +86,7 @@ def _read_bert(fields: dict[str, Any], where: str) -> Iterator[NormalizerStep]:
 
 
 def _read_map(fields: dict[str, Any], where: str) -> str:
-    """Return the map in base64, after a look at what the library would refuse as well."""
+    """Return the map in base64, after checks that the library makes too."""
     text = member(fields, "precompiled_charsmap", str, where)
     place = f"{where}.precompiled_charsmap"
     try:

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
 
-def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:  # noqa: ANN401
+def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:
     """Read a tokenizers.Tokenizer, a fast tokenizer of transformers, or a tiktoken.Encoding.
 
-    `written`: what the first of them writes, where that is known; it takes its time.
-    Objects are known by what they offer, so that none of the libraries has to be imported.
+    `written`: the JSON of a tokenizers.Tokenizer, if the caller has it; writing it is slow.
+    Objects are recognised by their attributes, so none of the libraries has to be imported.
     """
     if hasattr(source, "_mergeable_ranks") and hasattr(source, "_pat_str"):
         return _read_encoding(source)
@@ -31,7 +31,7 @@ def read_object(source: Any, written: bytes | None = None) -> TokenizerSpec:  # 
     raise LoadError(problem, hint=hint)
 
 
-def _read_encoding(encoding: Any) -> TokenizerSpec:  # noqa: ANN401
+def _read_encoding(encoding: Any) -> TokenizerSpec:
     return spec_from_ranks(
         encoding.name,
         encoding._pat_str,  # noqa: SLF001
@@ -41,7 +41,7 @@ def _read_encoding(encoding: Any) -> TokenizerSpec:  # noqa: ANN401
 
 
 def _read_tokenizer(
-    tokenizer: Any,  # noqa: ANN401
+    tokenizer: Any,
     name: str,
     written: bytes | None = None,
 ) -> TokenizerSpec:
@@ -49,7 +49,7 @@ def _read_tokenizer(
         source = written or tokenizer.to_str().encode()
     except Exception as error:  # the library raises a bare Exception
         problem = f"expected a tokenizer that can be written as JSON, got: {error}"
-        hint = "parts written in Python cannot be taken over"
+        hint = "parts written in Python cannot be converted"
         raise UnsupportedTokenizer(problem, where=name, hint=hint) from error
     # The object has read its numbers already and writes them so that they mean the same.
     spec = read_tokenizer_json(parse_json(source), source, name, exact_scores=True)

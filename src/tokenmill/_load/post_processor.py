@@ -1,4 +1,4 @@
-"""The "post_processor" section of a tokenizer.json -> what is put around one text and two."""
+"""The "post_processor" section of a tokenizer.json -> the tokens around one text and around two."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _B = TemplatePart("B", type_id=1, overflow_type_id=1)
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What becomes of a text, and of two; see the fields of the same names of TokenizerSpec.
+class PostProcessor:
+    """How one text and two are framed; TokenizerSpec explains the fields.
 
-    `reasons`: why `prefix_ids` and `suffix_ids` do not say it.
+    `reasons`: why `prefix_ids` and `suffix_ids` cannot express it.
     """
 
     single: Parts | None = (_A,)
@@ -33,14 +33,14 @@ class Frame:
 
 @dataclass(frozen=True)
 class _Processor:
-    """One processor: the parts that it makes, or None, and whether it trims offsets."""
+    """One processor: the parts it produces, or None, and whether it trims offsets."""
 
     parts: tuple[Parts, Parts] | None = None
     trim_offsets: tuple[bool, ...] = ()
     reason: str = ""
 
 
-def read_post_processor(section: object) -> Frame:
+def read_post_processor(section: object) -> PostProcessor:
     """Read the section, which may be null."""
     processors = [] if section is None else _processors(section, "post_processor")
     trims = tuple(trim for processor in processors for trim in processor.trim_offsets)
@@ -50,16 +50,16 @@ def read_post_processor(section: object) -> Frame:
         # The library then frames each of the parts that the processor before it has made.
         reasons = (*reasons, "more than one post-processor that adds tokens")
     if reasons:
-        return Frame(None, None, trim_offsets=trims, reasons=reasons)
-    return _frame(*framing[0], trims) if framing else Frame(trim_offsets=trims)
+        return PostProcessor(None, None, trim_offsets=trims, reasons=reasons)
+    return _frame(*framing[0], trims) if framing else PostProcessor(trim_offsets=trims)
 
 
-def _frame(single: Parts, pair: Parts, trims: tuple[bool, ...]) -> Frame:
+def _frame(single: Parts, pair: Parts, trims: tuple[bool, ...]) -> PostProcessor:
     places = [index for index, part in enumerate(single) if part.text]
     if [single[place].text for place in places] != ["A"]:
         reason = f"a post-processor template with the text {len(places)} times"
-        return Frame(None, None, trim_offsets=trims, reasons=(reason,))
-    return Frame(
+        return PostProcessor(None, None, trim_offsets=trims, reasons=(reason,))
+    return PostProcessor(
         single, pair, _ids(single[: places[0]]), _ids(single[places[0] + 1 :]), trim_offsets=trims
     )
 
@@ -101,7 +101,7 @@ def _bert(fields: dict[str, Any], where: str) -> tuple[Parts, Parts]:
 
 
 def _roberta(fields: dict[str, Any], where: str) -> tuple[Parts, Parts]:
-    """Everything is of type 0, and the second text has an end in front of it too."""
+    """Everything has type 0, and an end token also comes before the second text."""
     before, after = _pair_id(fields, "cls", where), _pair_id(fields, "sep", where)
     end = TemplatePart(ids=(after,))
     single = (TemplatePart(ids=(before,)), _A, end)

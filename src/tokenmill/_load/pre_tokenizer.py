@@ -33,7 +33,7 @@ N_SCRIPTS = 136
 
 @dataclass
 class Splitting:
-    """What was read of a pre-tokenizer; `byte_level` says whether words become bytes."""
+    """A pre-tokenizer as read; with `byte_level`, words become bytes."""
 
     steps: list[SplitStep] = field(default_factory=list)
     add_prefix_space: bool = False
@@ -144,7 +144,7 @@ def _fixed_length(fields: dict[str, Any], where: str) -> list[_Cut]:
 
 
 def _scripts(_fields: dict[str, Any], _where: str) -> list[_Cut]:
-    """Cut into runs of one script, with what goes with any; that before the first is dropped."""
+    """Cut into runs of one script plus characters that fit any; drop those before the first."""
     sets = [rf"\p{{hf:Script{number}}}" for number in range(N_SCRIPTS)]
     return [("|".join(f"{one}[{one}{sets[0]}]*" for one in sets[1:]), "Removed", True)]
 

@@ -1,7 +1,7 @@
 """The wire format of protocol buffers: bytes -> numbered fields, without a schema.
 
-Nothing is copied and nothing is called recursively: a field that holds a message is a range of the
-same bytes, which the caller reads in turn.
+Nothing is copied and there is no recursion: a field that holds a message is a range of the same
+bytes, which the caller reads in turn.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _LARGEST_TAG = 0xFFFF_FFFF
 _DAMAGED = "the file is damaged or incomplete, fetch it again"
 
 
-class Field(NamedTuple):
+class WireField(NamedTuple):
     """A field of a message.
 
     `value`: the number of a varint, the bits of a fixed-width number.
-    `start`, `end`: where the content of a field of bytes lies; of another one, the field itself.
+    `start`, `end`: the content of a field of bytes; for any other field, the field itself.
     """
 
     number: int
@@ -32,7 +32,7 @@ class Field(NamedTuple):
     end: int
 
 
-def read_fields(data: bytes, start: int, end: int) -> list[Field]:
+def read_fields(data: bytes, start: int, end: int) -> list[WireField]:
     """List the fields of the message in ``data[start:end]``; groups are checked and left out."""
     fields = []
     at = start
@@ -43,18 +43,18 @@ def read_fields(data: bytes, start: int, end: int) -> list[Field]:
         wire = tag & 7
         if wire == BYTES:
             at, stop = _read_extent(data, at, end, field_start)
-            fields.append(Field(tag >> 3, wire, 0, at, stop))
+            fields.append(WireField(tag >> 3, wire, 0, at, stop))
             at = stop
         elif wire == _GROUP:
             at = _skip_group(data, at, end, tag >> 3)
         else:
             value, at = _read_number(data, at, end, tag)
-            fields.append(Field(tag >> 3, wire, value, field_start, at))
+            fields.append(WireField(tag >> 3, wire, value, field_start, at))
     return fields
 
 
 def damaged(problem: str, offset: int) -> LoadError:
-    """Say what is wrong at which byte."""
+    """Return the error for a damaged file, with the byte."""
     return LoadError(problem, offset=offset, hint=_DAMAGED)
 
 
@@ -103,7 +103,7 @@ def _read_number(data: bytes, at: int, end: int, tag: int) -> tuple[int, int]:
 
 
 def _skip_group(data: bytes, at: int, end: int, number: int) -> int:
-    """Return where the group ends; groups in it are kept on a stack of our own."""
+    """Return where the group ends; an explicit stack holds nested groups."""
     open_groups = [number]
     while open_groups:
         tag_start = at

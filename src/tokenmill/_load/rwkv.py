@@ -14,7 +14,7 @@ _LARGEST_ID = 1 << 24
 
 
 def is_world_vocabulary(text: bytes) -> bool:
-    """Say whether the first line is an id, a Python literal and a length."""
+    """Tell whether the first line is an id, a Python literal and a length."""
     return _LINE.fullmatch(text[:4096].split(b"\n", 1)[0].rstrip()) is not None
 
 

@@ -1,6 +1,6 @@
-"""SentencePiece `.model` files -> TokenizerSpec, with the meaning that `sentencepiece` gives them.
+"""SentencePiece `.model` files -> TokenizerSpec, as `sentencepiece` understands them.
 
-Control pieces are never found in a text, so they are no added tokens; nothing is put around a text.
+Control pieces never occur in a text, so they are not added tokens. Nothing is put around a text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tokenmill._load.sentencepiece_file import (
     UNUSED,
     USER_DEFINED,
     WORD,
-    ModelFile,
+    SentencePieceFile,
     read_model_file,
 )
 from tokenmill._spec import (
@@ -81,32 +81,32 @@ def read_sentencepiece(data: bytes, name: str) -> TokenizerSpec:
     )
 
 
-def _of_type(file: ModelFile, *kinds: int) -> list[int]:
+def _of_type(file: SentencePieceFile, *kinds: int) -> list[int]:
     return [i for i, kind in enumerate(file.types) if kind in kinds]
 
 
-def _byte_ids(file: ModelFile) -> tuple[int, ...] | None:
+def _byte_ids(file: SentencePieceFile) -> tuple[int, ...] | None:
     if not file.byte_fallback:
         return None
     ids = {BYTE_PIECES[file.pieces[i]]: i for i in _of_type(file, BYTE)}
     return tuple(ids[byte] for byte in range(256))
 
 
-def _added_tokens(file: ModelFile, texts: Sequence[str]) -> tuple[AddedToken, ...]:
-    """List the user-defined pieces, where they are cut out; Unigram gives them a score instead."""
+def _added_tokens(file: SentencePieceFile, texts: Sequence[str]) -> tuple[AddedToken, ...]:
+    """List the user-defined pieces if they are cut out; Unigram scores them instead."""
     if file.model_type not in (BPE, CHAR):
         return ()
     ids = _of_type(file, USER_DEFINED)
     return tuple(AddedToken(texts[i], i, special=False, normalized=True) for i in ids)
 
 
-def _split(file: ModelFile) -> tuple[SplitStep, ...]:
+def _split(file: SentencePieceFile) -> tuple[SplitStep, ...]:
     if file.model_type != WORD:
         return ()
     return (SplitStep(SPACE, "onig", "merged_with_next", invert=False),)
 
 
-def _decoder(file: ModelFile) -> SentencePieceDecoder:
+def _decoder(file: SentencePieceFile) -> SentencePieceDecoder:
     strip: Literal["none", "first", "all"] = "first" if file.add_dummy_prefix else "none"
     if file.remove_extra_whitespaces:
         strip = "all"
@@ -119,7 +119,7 @@ def _decoder(file: ModelFile) -> SentencePieceDecoder:
     )
 
 
-def _unigram(file: ModelFile) -> tuple[UnigramModel, list[str]]:
+def _unigram(file: SentencePieceFile) -> tuple[UnigramModel, list[str]]:
     in_text = set(_of_type(file, NORMAL, USER_DEFINED))
     scores = np.array(file.scores, dtype=np.float64)
     normal = scores[_of_type(file, NORMAL)]
@@ -141,7 +141,7 @@ def _unigram(file: ModelFile) -> tuple[UnigramModel, list[str]]:
     return model, []
 
 
-def _bpe(file: ModelFile) -> tuple[BpeModel, list[str]]:
+def _bpe(file: SentencePieceFile) -> tuple[BpeModel, list[str]]:
     characters = [len(piece.decode()) == 1 for piece in file.pieces]
     # A single character is looked up among all pieces, whatever their type.
     alone = [i for i in _of_type(file, NORMAL, UNUSED, CONTROL) if characters[i]]
@@ -176,14 +176,14 @@ def _ranks(scores: Sequence[float]) -> NDArray[np.uint32]:
     return ranks.astype(np.uint32)
 
 
-def _bpe_reasons(file: ModelFile, alone: Sequence[int], joined: Sequence[int]) -> list[str]:
+def _bpe_reasons(file: SentencePieceFile, alone: Sequence[int], joined: Sequence[int]) -> list[str]:
     reasons = []
     unused = [i for i in joined if file.types[i] == UNUSED]
     if unused:
         reasons.append(f"{len(unused)} unused pieces are taken apart again after merging")
     scores = [file.scores[i] for i in joined]
     if not all(math.isfinite(score) for score in scores):
-        reasons.append("a score that is no finite number")
+        reasons.append("a score that is not finite")
     known = {file.pieces[i].decode() for i in (*alone, *_of_type(file, USER_DEFINED))}
     lone = {c for i in joined for c in file.pieces[i].decode()} - known
     if lone:
@@ -192,8 +192,8 @@ def _bpe_reasons(file: ModelFile, alone: Sequence[int], joined: Sequence[int]) -
     return reasons
 
 
-def _decode_bytes(file: ModelFile) -> tuple[bytes, ...]:
-    """Say what each id writes, before anything is stripped."""
+def _decode_bytes(file: SentencePieceFile) -> tuple[bytes, ...]:
+    """Return the text of each id, before anything is stripped."""
     table = [piece.replace(SPACE.encode(), b" ") for piece in file.pieces]
     for index, kind in enumerate(file.types):
         if kind == CONTROL:
@@ -205,7 +205,7 @@ def _decode_bytes(file: ModelFile) -> tuple[bytes, ...]:
     return tuple(table)
 
 
-def _word(file: ModelFile) -> tuple[WordLevelModel, list[str]]:
+def _word(file: SentencePieceFile) -> tuple[WordLevelModel, list[str]]:
     # Reserved pieces win over those of the same text.
     ids = {file.pieces[i]: i for i in _of_type(file, *FROM_TEXT)}
     ids |= {file.pieces[i]: i for i in _of_type(file, CONTROL, BYTE)}
@@ -217,7 +217,7 @@ def _word(file: ModelFile) -> tuple[WordLevelModel, list[str]]:
     return model, [f"unknown words {how}"]
 
 
-_MODELS: dict[int, Callable[[ModelFile], _Model]] = {
+_MODELS: dict[int, Callable[[SentencePieceFile], _Model]] = {
     UNIGRAM: _unigram,
     BPE: _bpe,
     WORD: _word,
@@ -225,7 +225,7 @@ _MODELS: dict[int, Callable[[ModelFile], _Model]] = {
 }
 
 
-def _charsmap_reasons(file: ModelFile) -> list[str]:
+def _charsmap_reasons(file: SentencePieceFile) -> list[str]:
     return check_charsmap(file.charsmap, file.charsmap_offset) if file.charsmap else []
 
 
@@ -243,7 +243,7 @@ def _nested_reasons(protected: Sequence[str]) -> list[str]:
     return [f"{deepest} user-defined pieces begin with each other"]
 
 
-def _decode_reasons(file: ModelFile) -> tuple[str, ...]:
+def _decode_reasons(file: SentencePieceFile) -> tuple[str, ...]:
     reasons = []
     if file.denormalizer_charsmap:
         reasons.append("a denormalizer")

@@ -1,7 +1,7 @@
-"""A SentencePiece `.model` -> its pieces and options, as the file has them.
+"""A SentencePiece `.model` -> its pieces and options.
 
-The file is one message in the wire format of protocol buffers. What the library refuses to load is
-refused here as well; fields that have no influence on ids or text are skipped.
+The file is one message in the wire format of protocol buffers. Files that
+the library refuses are refused here as well; fields that do not affect ids or text are skipped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tokenmill._errors import LoadError
 from tokenmill._load.fields import shown
-from tokenmill._load.protobuf import BYTES, FIXED32, VARINT, Field, damaged, read_fields
+from tokenmill._load.protobuf import BYTES, FIXED32, VARINT, WireField, damaged, read_fields
 
 # Types of pieces.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
@@ -27,10 +27,10 @@ _FLOAT = struct.Struct("<f")
 
 
 @dataclass
-class ModelFile:
-    """What a file says; the defaults are those of the format.
+class SentencePieceFile:
+    """The content of a file; the defaults are those of the format.
 
-    `offsets[id]` is where the piece stands in the file. A charsmap is empty where there is none.
+    `offsets[id]` is where the piece begins in the file. A file without a charsmap has an empty one.
     """
 
     pieces: list[bytes] = field(default_factory=list)
@@ -50,16 +50,16 @@ class ModelFile:
 
 
 def is_sentencepiece(data: bytes) -> bool:
-    """Say whether a file begins with a message (field 1) that begins with a text (field 1)."""
+    """Tell whether a file begins with a message (field 1) that begins with a text (field 1)."""
     if data[:1] != b"\n" or data.lstrip()[:1] == b"{":
         return False
     after = next((at for at in range(1, min(len(data), 6)) if data[at] < 0x80), 6) + 1  # noqa: PLR2004
     return data[after : after + 1] == b"\n"
 
 
-def read_model_file(data: bytes) -> ModelFile:
+def read_model_file(data: bytes) -> SentencePieceFile:
     """Read and check a whole file; LoadError with the byte where it is wrong."""
-    model = ModelFile()
+    model = SentencePieceFile()
     for item in read_fields(data, 0, len(data)):
         if item.wire != BYTES:
             continue
@@ -73,7 +73,7 @@ def read_model_file(data: bytes) -> ModelFile:
     return model
 
 
-def _read_piece(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_piece(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     start, end = item.start, item.end
     model.offsets.append(start)
     score_at = _plain_score_at(data, start, end)
@@ -97,7 +97,7 @@ def _plain_score_at(data: bytes, start: int, end: int) -> int:
     return at if NORMAL <= data[end - 1] <= BYTE else 0
 
 
-def _read_any_piece(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_any_piece(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     piece, score, kind = b"", 0.0, NORMAL
     for part in read_fields(data, item.start, item.end):
         if (part.number, part.wire) == (1, BYTES):
@@ -112,7 +112,7 @@ def _read_any_piece(data: bytes, item: Field, model: ModelFile) -> None:
     model.types.append(kind)
 
 
-def _read_trainer(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_trainer(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     for part in read_fields(data, item.start, item.end):
         if (part.number, part.wire) == (3, VARINT) and UNIGRAM <= part.value <= CHAR:
             model.model_type = part.value
@@ -124,7 +124,7 @@ def _read_trainer(data: bytes, item: Field, model: ModelFile) -> None:
             model.unk_surface = data[part.start : part.end]
 
 
-def _read_normalizer(data: bytes, item: Field, model: ModelFile) -> None:
+def _read_normalizer(data: bytes, item: WireField, model: SentencePieceFile) -> None:
     for part in read_fields(data, item.start, item.end):
         content = data[part.start : part.end]
         if item.number != 3:  # noqa: PLR2004 -- the denormalizer
@@ -140,7 +140,7 @@ def _read_normalizer(data: bytes, item: Field, model: ModelFile) -> None:
             model.escape_whitespaces = part.value != 0
 
 
-def _check(model: ModelFile) -> None:
+def _check(model: SentencePieceFile) -> None:
     if len(model.pieces) > _MOST_PIECES:
         raise LoadError(f"expected at most {_MOST_PIECES} pieces, got {len(model.pieces)}")
     for index, piece in enumerate(model.pieces):
@@ -151,14 +151,14 @@ def _check(model: ModelFile) -> None:
     _check_bytes(model)
     if model.types.count(UNKNOWN) != 1:
         problem = f"expected one piece of the type unknown, got {model.types.count(UNKNOWN)}"
-        raise LoadError(problem, hint="the file is damaged, or no SentencePiece model")
+        raise LoadError(problem, hint="the file is damaged, or not a SentencePiece model")
     if model.model_type == UNIGRAM:
         _check_scores(model)
     _check_text(model)
 
 
-def _check_twins(model: ModelFile) -> None:
-    """Refuse a piece that is there twice; most models tell those in texts from the reserved."""
+def _check_twins(model: SentencePieceFile) -> None:
+    """Refuse duplicate pieces; most models keep pieces of texts apart from reserved ones."""
     seen = set()
     for index, piece in enumerate(model.pieces):
         in_text = model.model_type == BPE or model.types[index] in FROM_TEXT
@@ -167,7 +167,7 @@ def _check_twins(model: ModelFile) -> None:
         seen.add((piece, in_text))
 
 
-def _check_bytes(model: ModelFile) -> None:
+def _check_bytes(model: SentencePieceFile) -> None:
     found = set()
     for index, kind in enumerate(model.types):
         if kind != BYTE:
@@ -182,7 +182,7 @@ def _check_bytes(model: ModelFile) -> None:
         raise LoadError(f"expected a piece for each of the 256 bytes, got {len(found)}")
 
 
-def _check_scores(model: ModelFile) -> None:
+def _check_scores(model: SentencePieceFile) -> None:
     if not any(kind in FROM_TEXT for kind in model.types):
         raise LoadError("expected pieces that a text can hold, got none")
     for index, score in enumerate(model.scores):
@@ -190,7 +190,7 @@ def _check_scores(model: ModelFile) -> None:
             raise damaged(f"expected a score, got {score}", model.offsets[index])
 
 
-def _check_text(model: ModelFile) -> None:
+def _check_text(model: SentencePieceFile) -> None:
     for index, piece in enumerate(model.pieces):
         try:
             piece.decode()

@@ -1,4 +1,4 @@
-"""One place in which every kind of source is told apart and handed to its reader."""
+"""A source of any kind -> the reader that fits it -> TokenizerSpec."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def load_source(
     """Describe a tokenizer, wherever it comes from.
 
     `source` is a path (tokenizer.json, tekken.json, a tiktoken rank file, a SentencePiece model,
-    vocab.txt of WordPiece, vocab.json with merges.txt beside it, an RWKV world vocabulary, or a
+    vocab.txt of WordPiece, vocab.json with merges.txt next to it, an RWKV world vocabulary, or a
     directory that holds one of them), a hub id ("owner/name" or "gpt2"), or a tokenizer
-    that `tokenizers`, `transformers` or `tiktoken` has loaded.  The kind of a file is told by its
-    content.
+    that `tokenizers`, `transformers` or `tiktoken` has loaded.  The content of a
+    file decides what kind it is.
     `pattern` (the name of a published encoding or a regular expression) and `special_tokens` are
-    for rank files only, which hold neither. `written` is that of `read_object`.
+    for rank files only, which hold neither. `written` is passed to `read_object`.
 
         load_source("gpt2/tokenizer.json").vocab_size -> 50257
     """
@@ -110,7 +110,7 @@ def _read_json(text: bytes, path: Path, name: str) -> TokenizerSpec:
     if is_tekken(data):
         return read_tekken(data, name)
     problem = f'expected "model", or "config" and "vocab", got the members {sorted(data)[:8]}'
-    hint = "this JSON is no tokenizer; look for tokenizer.json beside it"
+    hint = "this JSON is not a tokenizer; look for a tokenizer.json next to it"
     raise LoadError(problem, hint=hint)
 
 
@@ -121,7 +121,7 @@ def _vocabulary_of(merges: Path) -> Path | None:
 
 def _read_pair(vocabulary: Path, merges: Path, name: str) -> TokenizerSpec:
     if not merges.is_file():
-        problem = f"a vocabulary alone, expected {merges.name} beside it, got no such file"
+        problem = f"a vocabulary alone, expected {merges.name} next to it, got no such file"
         raise LoadError(problem, hint="give the tokenizer.json, or put the merges there")
     data = parse_json(vocabulary.read_bytes())
     return read_vocab_and_merges(data, merges, vocabulary, name)
@@ -166,13 +166,11 @@ def _file_in(directory: Path) -> Path:
 
 
 def _name_of(path: Path) -> str:
-    """Name a tokenizer: the directory tells more than "tokenizer.json" does."""
+    """Name a tokenizer: the directory is more telling than "tokenizer.json"."""
     names = {*HUB_FILES, *VOCABULARIES, *PAIRS, *PAIRS.values()}
     return path.resolve().parent.name if path.name in names else path.stem
 
 
 def _not_found(name: str) -> SourceNotFound:
     hint = 'give a path that exists, or a hub id like "owner/name" or "gpt2"'
-    return SourceNotFound(
-        "expected a file or a directory, got a name of neither", source=name, hint=hint
-    )
+    return SourceNotFound("expected a file or a directory, got neither", source=name, hint=hint)

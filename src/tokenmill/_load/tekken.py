@@ -39,7 +39,7 @@ _UNLISTED = (
 
 
 def is_tekken(data: dict[str, Any]) -> bool:
-    """Say whether parsed JSON has the members of a tekken file."""
+    """Tell whether parsed JSON has the members of a tekken file."""
     return type(data.get("config")) is dict and type(data.get("vocab")) is list
 
 

@@ -24,7 +24,7 @@ _NAME_LIKE = re.compile(r"[\w.-]*[A-Za-z\d][\w.-]*", re.ASCII)
 
 
 def is_rank_file(text: bytes) -> bool:
-    """Say whether the first line looks like `base64 rank`."""
+    """Tell whether the first line looks like `base64 rank`."""
     parts = text[:4096].split(b"\n", 1)[0].split()
     try:
         return len(parts) == 2 and parts[1].isdigit() and bool(_base64(parts[0]))  # noqa: PLR2004
@@ -96,7 +96,7 @@ def _names() -> str:
 
 
 def _unknown_name(name: str) -> PatternError:
-    """Refuse a misspelt name, which read as a regular expression would drop nearly all text."""
+    """Refuse a misspelt name: as a regular expression it would drop nearly all text."""
     return PatternError(
         f"expected a known name or a regular expression, got {name!r}",
         pattern=name,
@@ -180,7 +180,7 @@ def _missing_bytes(ranks: Mapping[bytes, int]) -> list[str]:
 
 
 def _ambiguous(special_tokens: Mapping[str, int]) -> list[str]:
-    """Report special tokens that begin alike: tiktoken tries them in no defined order."""
+    """Report special tokens that are prefixes of others: tiktoken's order is undefined."""
     texts = sorted(special_tokens)
     for shorter, longer in pairwise(texts):
         if longer.startswith(shorter):

@@ -32,7 +32,7 @@ def read_tokenizer_json(
 ) -> TokenizerSpec:
     """Read a parsed file; `source` is its text, kept for the reference library.
 
-    `exact_scores`: numbers mean what they say, not what the library would make of them.
+    `exact_scores`: take numbers at face value, not as the library would round them.
     """
     section = member(data, "model", dict, "")
     kind = _model_kind(section)
@@ -98,7 +98,7 @@ def _model_kind(section: dict[str, Any]) -> str:
         return "unigram"
     if "unk_token" in section:
         return "wordlevel"
-    problem = f"model: expected a type or members that tell it, got {sorted(section)[:8]}"
+    problem = f"model: expected a type, or members that imply it, got {sorted(section)[:8]}"
     raise LoadError(problem)
 
 
@@ -110,7 +110,7 @@ def _stand_ins(kind: str, splitting: Splitting) -> list[str]:
 
 
 def _first_word(splitting: Splitting, normalizer: object) -> list[str]:
-    """Report where the first word need not be the one that begins with the text.
+    """Report cases where the first word may not be the one that begins the text.
 
     The library asks where a word began before normalizing, and that is not at the beginning if
     the normalizer has removed something there.

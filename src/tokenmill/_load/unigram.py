@@ -22,7 +22,7 @@ _TENS = np.array([float(f"1e{exponent}") for exponent in range(309)])
 
 
 def read_pieces(section: dict[str, Any]) -> dict[str, int]:
-    """Read [[piece, score], ...] as {piece: id}; of equal pieces the last counts."""
+    """Read [[piece, score], ...] as {piece: id}; the last of equal pieces wins."""
     pieces = member(section, "vocab", list, "model")
     try:
         ids = {text: index for index, (text, _) in enumerate(pieces)}
@@ -79,8 +79,8 @@ def _scores_as_parsed(source: bytes) -> NDArray[np.float64]:
     """Return the scores as the library reads them, which is not to the nearest float64.
 
     It takes the digits as one whole number of at most 64 bits, cuts off the rest, and multiplies
-    or divides that once by a power of ten, so the last bit is often another one.  A path that is
-    better by one bit wins, so that bit counts.
+    or divides that once by a power of ten, so the last bit often differs. A path that is better by
+    one bit wins, so that bit matters.
     """
     pieces = json.loads(source, parse_float=str, parse_int=str)["model"]["vocab"]
     literals = [literal for _, literal in pieces]

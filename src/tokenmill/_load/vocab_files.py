@@ -1,8 +1,8 @@
 """Vocabularies without a tokenizer.json: vocab.txt, and vocab.json with merges.txt.
 
-Such files hold tokens alone. Everything else is what `transformers` puts around them for the class
-they were made for, with the settings that lie beside them; written down as a tokenizer.json, so
-that one reader serves both.
+Such files hold only tokens. `transformers` adds everything else for the class they were made for,
+with the settings next to them. This module writes that down as a tokenizer.json, so that one
+reader serves both.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _MOST_CHARACTERS = 100
 
 
 def is_wordpiece_file(text: bytes) -> bool:
-    """Say whether a text has a line for each token, one of them "[UNK]"."""
+    """Tell whether a text has a line for each token, one of them "[UNK]"."""
     return text.startswith(b"[UNK]") or b"\n[UNK]\n" in text or b"\n[UNK]\r\n" in text
 
 
 def is_vocab_json(data: dict[str, Any]) -> bool:
-    """Say whether a parsed file is nothing but tokens and their ids."""
+    """Tell whether a parsed file holds nothing but tokens and their ids."""
     return bool(data) and all(type(token_id) is int for token_id in data.values())
 
 
@@ -54,7 +54,7 @@ def read_wordpiece_file(text: bytes, path: Path, name: str) -> TokenizerSpec:
     special = _special_tokens(settings, _BERT_TOKENS)
     unknown = special["unk_token"]["content"]
     if unknown not in vocab:
-        raise LoadError(f"expected a line {unknown!r} for what is unknown, got none")
+        raise LoadError(f"expected a line {unknown!r} for unknown words, got none")
     cls, sep = (special[key]["content"] for key in ("cls_token", "sep_token"))
     lower = optional(settings, "do_lower_case", True, "tokenizer_config.json")
     chinese = optional(settings, "tokenize_chinese_chars", True, "tokenizer_config.json")
@@ -87,14 +87,14 @@ def read_wordpiece_file(text: bytes, path: Path, name: str) -> TokenizerSpec:
 def read_vocab_and_merges(
     data: dict[str, Any], merges: Path, path: Path, name: str
 ) -> TokenizerSpec:
-    """Read byte-level BPE as GPT-2 has it from the two files that hold its vocabulary."""
+    """Read byte-level BPE in GPT-2's form from the two files that hold its vocabulary."""
     settings = _read_settings(path)
     _check_class(settings, ("GPT2",))
     vocab = read_vocab({"vocab": data})
     missing = [ALPHABET[byte] for byte in UTF8_BYTES if ALPHABET[byte] not in vocab]
     if missing:
         problem = f"expected a token for every byte, {len(missing)} are missing"
-        hint = "only byte-level BPE can be told from these files; give the tokenizer.json"
+        hint = "these files can describe only byte-level BPE; give the tokenizer.json"
         raise LoadError(f"{problem}, got none for {missing[0]!r}", hint=hint)
     byte_level = {
         "type": "ByteLevel",
@@ -148,7 +148,7 @@ def _read_merges(path: Path, vocab: dict[str, int]) -> list[list[str]]:
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    """Join what lies beside a vocabulary; newer files say all in the first of them."""
+    """Join the settings next to a vocabulary; newer files have all of them in the first."""
     found = {}
     for name in SETTINGS:
         file = path.parent / name
@@ -168,7 +168,7 @@ def _check_class(settings: dict[str, Any], known: tuple[str, ...]) -> None:
     plain = stated.removesuffix("Fast").removesuffix("Tokenizer")
     if stated and plain not in known:
         problem = f"expected the class of one of {', '.join(known)}, got {stated!r}"
-        hint = "its rules are in no file; give the tokenizer.json, transformers can write one"
+        hint = "no file holds its rules; give the tokenizer.json, which transformers can write"
         raise LoadError(f"tokenizer_config.json.tokenizer_class: {problem}", hint=hint)
 
 
@@ -195,7 +195,7 @@ def _token(stated: object, where: str) -> dict[str, Any]:
 def _added_tokens(
     vocab: dict[str, int], special: Iterable[dict[str, Any]], settings: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """List the tokens with an id: those of a role in the vocabulary, and those of the settings."""
+    """List the tokens that have an id: by role in the vocabulary, and from the settings."""
     by_id: dict[int, dict[str, Any]] = {}
     roles = {token["content"]: token for token in special}
     for content, token in roles.items():

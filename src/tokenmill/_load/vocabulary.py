@@ -42,7 +42,7 @@ def size_of(vocab: Mapping[str, int]) -> int:
 
 
 def id_reasons(vocab: Mapping[str, int]) -> list[str]:
-    """Say why a vocabulary does not fit into a table with one token for each id."""
+    """Explain why a vocabulary does not fit into a table with one token for each id."""
     reasons = []
     size = size_of(vocab)
     if size > 4 * len(vocab) + 1024:
@@ -83,8 +83,8 @@ def utf8_table(vocab: Mapping[str, int]) -> tuple[bytes | None, ...]:
 def read_byte_ids(vocab: Mapping[str, int]) -> tuple[tuple[int, ...] | None, list[str]]:
     """Return the ids of "<0x00>" to "<0xFF>" for a model that falls back to bytes.
 
-    None if there are none of them; some of them are a reason: the library asks anew for each
-    character whether all of its bytes are tokens.
+    None if there are none. If only some exist, that is a reason against the native path: the
+    library checks for each character whether all of its bytes are tokens.
     """
     names = [f"<0x{byte:02X}>" for byte in range(256)]
     found = [vocab[name] for name in names if name in vocab]

@@ -11,7 +11,7 @@ from tokenmill._spec import WordPieceModel
 
 
 def read_wordpiece(section: dict[str, Any], vocab: dict[str, int]) -> ReadModel:
-    """Read a WordPiece model; all of its members have to be there, as for the library."""
+    """Read a WordPiece model; all members are required, as in the library."""
     unknown = member(section, "unk_token", str, "model")
     prefix = member(section, "continuing_subword_prefix", str, "model")
     most = member(section, "max_input_chars_per_word", int, "model")

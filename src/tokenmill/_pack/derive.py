@@ -15,7 +15,7 @@ from tokenmill._errors import OptionError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Pieces
+    from tokenmill._pack.rows import Pieces
 
 IGNORE_INDEX = -100
 

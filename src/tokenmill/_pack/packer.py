@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from tokenmill import _core
+from tokenmill._checks import one_of, whole_number
 from tokenmill._errors import OptionError
-from tokenmill._rows import Pieces
+from tokenmill._pack.rows import Pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import ArrayLike, NDArray
 
 Strategy: TypeAlias = Literal["concat", "bestfit", "bos-bestfit-crop", "pad", "none"]
@@ -62,10 +60,10 @@ class Packer:
         long: Long = "split",
         tail: Tail = "carry",
     ) -> None:
-        self.strategy = _choice("strategy", STRATEGIES, strategy)
-        self.long = _choice("long", _LONG, long)
-        self.tail = _choice("tail", _TAILS, tail)
-        self.overlap = _whole("overlap", overlap, least=0)
+        self.strategy = one_of("strategy", strategy, STRATEGIES)
+        self.long = one_of("long", long, _LONG)
+        self.tail = one_of("tail", tail, _TAILS)
+        self.overlap = whole_number("overlap", overlap, least=0)
         self.context_length = _context_length(strategy, context_length)
         self._refuse_options_without_meaning()
 
@@ -181,21 +179,4 @@ def _context_length(strategy: str, context_length: object) -> int | None:
             )
             raise OptionError(problem, where="context_length")
         return None
-    return _whole("context_length", context_length, least=1)
-
-
-def _whole(name: str, value: object, *, least: int) -> int:
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise OptionError(f"expected a whole number from {least}, got {value!r}", where=name)
-    return number
-
-
-def _choice(name: str, choices: Sequence[str], got: object) -> str:
-    if not isinstance(got, str) or got not in choices:
-        expected = ", ".join(map(repr, choices))
-        raise OptionError(f"expected one of {expected}, got {got!r}", where=name)
-    return got
+    return whole_number("context_length", context_length)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._batch import EncodedBatch
+from tokenmill._calls.batch import EncodedBatch
 from tokenmill._errors import DtypeError, EncodeError
 from tokenmill._post.layout import Encoded, arrange
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def encode_side(
-    model: Any,  # noqa: ANN401 -- the core's model or its look-alike
+    model: Any,  # the core's model or its look-alike
     given: tuple[Any, ...],
     in_characters: bool | None,
 ) -> Encoded:

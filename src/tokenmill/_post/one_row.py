@@ -110,7 +110,7 @@ def _of_text(name: str, side: Encoded, begin: int, end: int, type_id: int) -> li
     return as_list(values[begin:end])
 
 
-def _pad(name: str, padding: Padding) -> Any:  # noqa: ANN401 -- a number, or two
+def _pad(name: str, padding: Padding) -> Any:  # a number, or two
     known = {
         "ids": padding.pad_id,
         "type_ids": padding.pad_type_id,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
+from tokenmill._checks import one_of, whole_number
 from tokenmill._errors import OptionError
 
 if TYPE_CHECKING:
@@ -126,14 +127,19 @@ def wanted_of(options: ResultOptions) -> Wanted | None:
 
 
 def _truncation(options: ResultOptions) -> Truncation | None:
-    strategy = _choice("truncation", options.get("truncation"), (None, *STRATEGIES))
-    side = _choice("truncation_side", options.get("truncation_side", "right"), SIDE_NAMES)
-    stride = _number("stride", options.get("stride", 0), 0)
+    strategy = one_of("truncation", options.get("truncation"), (None, *STRATEGIES))
+    side = one_of("truncation_side", options.get("truncation_side", "right"), SIDE_NAMES)
+    stride = whole_number("stride", options.get("stride", 0), least=0, most=_MAX_LENGTH)
     length = options.get("max_length")
     if strategy is not None:
         if length is None:
             raise OptionError(f"truncation: {strategy!r} needs max_length, got None")
-        return Truncation(strategy, _number("max_length", length, 0), side == "left", stride)
+        return Truncation(
+            strategy,
+            whole_number("max_length", length, least=0, most=_MAX_LENGTH),
+            side == "left",
+            stride,
+        )
     if stride:
         raise OptionError(
             f"stride: windows come from truncation, got {stride} without it",
@@ -148,8 +154,8 @@ def _truncation(options: ResultOptions) -> Truncation | None:
 
 
 def _padding(options: ResultOptions) -> Padding | None:
-    kind = _choice("padding", options.get("padding"), (None, *PADDINGS))
-    side = _choice("padding_side", options.get("padding_side", "right"), SIDE_NAMES)
+    kind = one_of("padding", options.get("padding"), (None, *PADDINGS))
+    side = one_of("padding_side", options.get("padding_side", "right"), SIDE_NAMES)
     multiple = options.get("pad_to_multiple_of")
     if kind is None:
         if multiple is not None:
@@ -162,22 +168,13 @@ def _padding(options: ResultOptions) -> Padding | None:
     if kind == "max_length" and length is None:
         raise OptionError("padding: 'max_length' needs max_length, got None")
     return Padding(
-        _number("max_length", length, 0) if kind == "max_length" else None,
-        1 if multiple is None else _number("pad_to_multiple_of", multiple, 1),
+        whole_number("max_length", length, least=0, most=_MAX_LENGTH)
+        if kind == "max_length"
+        else None,
+        1
+        if multiple is None
+        else whole_number("pad_to_multiple_of", multiple, least=1, most=_MAX_LENGTH),
         side == "left",
-        _number("pad_id", options.get("pad_id", 0), 0, _MAX_U32),
-        _number("pad_type_id", options.get("pad_type_id", 0), 0, _MAX_U32),
+        whole_number("pad_id", options.get("pad_id", 0), least=0, most=_MAX_U32),
+        whole_number("pad_type_id", options.get("pad_type_id", 0), least=0, most=_MAX_U32),
     )
-
-
-def _choice(name: str, got: Any, choices: tuple[str | None, ...]) -> Any:  # noqa: ANN401
-    if not isinstance(got, (str, type(None))) or got not in choices:
-        expected = ", ".join(map(repr, choices))
-        raise OptionError(f"{name}: expected one of {expected}, got {got!r}")
-    return got
-
-
-def _number(name: str, got: Any, least: int, most: int = _MAX_LENGTH) -> int:  # noqa: ANN401
-    if isinstance(got, bool) or not isinstance(got, int) or not least <= got <= most:
-        raise OptionError(f"{name}: expected a whole number from {least} to {most}, got {got!r}")
-    return got

@@ -40,7 +40,7 @@ def open_codec(compression: str) -> Codec:
 
 
 def _gz() -> Codec:
-    from isal import igzip_lib  # noqa: PLC0415
+    from isal import igzip_lib
 
     damaged: Any = igzip_lib.error  # its stub says that it is an instance
     return Codec(
@@ -51,9 +51,9 @@ def _gz() -> Codec:
 
 def _zst() -> Codec:
     if sys.version_info >= (3, 14):
-        from compression import zstd  # noqa: PLC0415
+        from compression import zstd
     else:
-        from backports import zstd  # noqa: PLC0415
+        from backports import zstd
 
     options: dict[int, int] = {zstd.DecompressionParameter.window_log_max: _WINDOW_LOG_MAX}
     return Codec(lambda: zstd.ZstdDecompressor(options=options), (zstd.ZstdError, EOFError))
@@ -61,7 +61,7 @@ def _zst() -> Codec:
 
 def _lz4() -> Codec:
     try:
-        from lz4 import frame  # noqa: PLC0415
+        from lz4 import frame
     except ImportError as error:
         raise MissingDependency(
             "needed to read .lz4 files", name="lz4", hint="pip install 'tokenmill[lz4]'"
@@ -70,13 +70,13 @@ def _lz4() -> Codec:
 
 
 def _bz2() -> Codec:
-    import bz2  # noqa: PLC0415
+    import bz2
 
     return Codec(bz2.BZ2Decompressor, (OSError, EOFError, ValueError))
 
 
 def _xz() -> Codec:
-    import lzma  # noqa: PLC0415
+    import lzma
 
     return Codec(
         lambda: lzma.LZMADecompressor(format=lzma.FORMAT_XZ), (lzma.LZMAError, EOFError, ValueError)

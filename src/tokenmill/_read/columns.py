@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tokenmill._errors import OptionError
 from tokenmill._read.blocks import RAW_BYTES, REASONS, BadRecord
-from tokenmill._read.parse import Part, check_texts, message_of, take_texts
+from tokenmill._read.parse import ParsedPart, check_texts, message_of, take_texts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class BadRow:
         return ",".join(self.row)[:RAW_BYTES].encode("utf-8", "surrogateescape")[:RAW_BYTES]
 
 
-def find_column(schema: Any, field: str, path: str) -> tuple[str, ...]:  # noqa: ANN401 -- pyarrow
+def find_column(schema: Any, field: str, path: str) -> tuple[str, ...]:  # pyarrow
     """Return the path of a column: its own name, or the names of the structs around it."""
     names = list(schema.names)
     if field in names:
@@ -56,7 +56,7 @@ def find_column(schema: Any, field: str, path: str) -> tuple[str, ...]:  # noqa:
     )
 
 
-def is_text(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
+def is_text(kind: Any) -> bool:  # pyarrow has no types
     """Whether a column of this type can be text."""
     if pa.types.is_dictionary(kind):
         return is_text(kind.value_type)
@@ -64,7 +64,7 @@ def is_text(kind: Any) -> bool:  # noqa: ANN401 -- pyarrow has no types
     return any(test(kind) for test in tests)
 
 
-def parse_rows(part: RawPart, rules: ReadRules, field: str) -> Part:
+def parse_rows(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
     """Take the texts of some rows."""
     rows = _objects(part.data, rules, field) if isinstance(part.data, list) else _column(part.data)
     checked = check_texts(rows.data, rows.begins, rows.ends, rules)
@@ -75,7 +75,7 @@ def parse_rows(part: RawPart, rules: ReadRules, field: str) -> Part:
         _bad_record(part, rows, i, REASONS[found.reasons[i]], (rules, field))
         for i in np.flatnonzero(~kept).tolist()
     ]
-    return Part(
+    return ParsedPart(
         found.text,
         found.offsets,
         np.flatnonzero(kept) + part.line,
@@ -97,7 +97,7 @@ class _Rows:
     mended: NDArray[np.bool_]  # lone surrogates were replaced
 
 
-def _column(column: Any) -> _Rows:  # noqa: ANN401 -- an Arrow array
+def _column(column: Any) -> _Rows:  # an Arrow array
     """Borrow the buffers of a column of strings or bytes."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -133,7 +133,7 @@ def _objects(rows: list[Any], rules: ReadRules, field: str) -> _Rows:
     )
 
 
-def _object_text(row: Any, field: str, *, mends: bool) -> tuple[bytes, int, bool]:  # noqa: ANN401
+def _object_text(row: Any, field: str, *, mends: bool) -> tuple[bytes, int, bool]:
     """Return a text or how the row looks, what is wrong with it, and whether it was mended."""
     if isinstance(row, BadRow):
         return row.raw, _NUMBER[row.reason], False

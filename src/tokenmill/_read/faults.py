@@ -40,7 +40,7 @@ def find_fault(file: InputFile, segment: Segment, rules: ReadRules, field: str) 
 
 
 def _read_table(file: InputFile, segment: Segment, rules: ReadRules, field: str) -> None:
-    from tokenmill._read.tables import open_table  # noqa: PLC0415 -- brings pyarrow
+    from tokenmill._read.tables import open_table  # brings pyarrow
 
     reader = open_table(file, segment, rules, field, Place(offset=segment.begin))
     try:

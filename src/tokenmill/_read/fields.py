@@ -81,7 +81,7 @@ def _fields_of(file: InputFile, rules: ReadRules) -> dict[str, bool]:
     """Return the fields of a file in order, and whether each holds strings."""
     if file.format == "jsonl":
         return _json_fields(file)
-    from tokenmill._read.tables import table_fields  # noqa: PLC0415 -- brings pyarrow
+    from tokenmill._read.tables import table_fields  # brings pyarrow
 
     return table_fields(file, rules)
 
@@ -104,7 +104,7 @@ def _json_fields(file: InputFile) -> dict[str, bool]:
     return fields
 
 
-def _value(line: bytes) -> Any:  # noqa: ANN401 -- whatever JSON says
+def _value(line: bytes) -> Any:  # whatever JSON says
     try:
         return json.loads(line.decode())
     except (ValueError, RecursionError):

@@ -7,7 +7,7 @@ from typing import Any
 import xxhash
 
 
-def fingerprint(data: Any) -> int:  # noqa: ANN401 -- whatever gives rows
+def fingerprint(data: Any) -> int:  # whatever gives rows
     """Hash the rows of a list or an Arrow table, or take a dataset's own; 0 where that is unknown.
 
     Rows of other objects may be made as they are asked for, and some can be asked for only once.
@@ -29,7 +29,7 @@ def fingerprint(data: Any) -> int:  # noqa: ANN401 -- whatever gives rows
     return int(digest.intdigest()) >> 1  # as large as a time in nanoseconds may be
 
 
-def _row_bytes(row: Any) -> bytes:  # noqa: ANN401
+def _row_bytes(row: Any) -> bytes:
     if isinstance(row, bytes):
         return b"b" + row
     text = "s" + row if isinstance(row, str) else "r" + repr(row)

@@ -205,7 +205,7 @@ def _head(file: InputFile) -> bytes:
         source.close()
 
 
-def _object_input(number: int, data: Any) -> InputFile:  # noqa: ANN401
+def _object_input(number: int, data: Any) -> InputFile:
     has_rows = hasattr(data, "__iter__") or hasattr(data, "to_batches")
     if not has_rows or isinstance(data, (bytes, bytearray, dict)):
         raise OptionError(

@@ -18,7 +18,7 @@ def lines_before(file: InputFile, segment: Segment) -> int:
     if segment.begin == 0:
         return 0
     if file.format == "parquet":
-        from tokenmill._read.table_files import open_parquet  # noqa: PLC0415 -- brings pyarrow
+        from tokenmill._read.table_files import open_parquet  # brings pyarrow
 
         parquet = open_parquet(file)
         groups = range(segment.begin)

@@ -28,7 +28,7 @@ _TOO_LONG = REASONS.index("too_long")
 
 
 @dataclass
-class Part:
+class ParsedPart:
     """The documents of one raw part; `lines` and `positions` are final."""
 
     text: NDArray[np.uint8]
@@ -66,17 +66,17 @@ def parse(raw: RawBlock, rules: ReadRules, fields: Sequence[str]) -> Block:
     )
 
 
-def _parse_part(part: RawPart, rules: ReadRules, field: str) -> Part:
+def _parse_part(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
     if part.kind == "jsonl":
         return _parse_jsonl(part, rules, field)
     if part.kind == "text":
         return _parse_text(part, rules)
-    from tokenmill._read.columns import parse_rows  # noqa: PLC0415 -- brings pyarrow
+    from tokenmill._read.columns import parse_rows  # brings pyarrow
 
     return parse_rows(part, rules, field)
 
 
-def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> Part:
+def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
     text, offsets, lines, begins, bad, counts = _core.read_jsonl(
         part.data,
         field,
@@ -92,7 +92,7 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> Part:
         place = (part.file, part.line + line, part.offset + begin, length)
         records.append(BadRecord(REASONS[reason], *place, message, raw))
     _, blank, mended_utf8, mended_surrogates = counts.tolist()
-    return Part(
+    return ParsedPart(
         text,
         offsets,
         lines + part.line,
@@ -104,7 +104,7 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> Part:
     )
 
 
-def _parse_text(part: RawPart, rules: ReadRules) -> Part:
+def _parse_text(part: RawPart, rules: ReadRules) -> ParsedPart:
     separator = rules.separator_of("text")
     if rules.text_mode == FILE_MODE or separator is None:
         begins, ends = np.zeros(1, np.int64), np.array([len(part.data)], np.int64)
@@ -119,7 +119,7 @@ def _parse_text(part: RawPart, rules: ReadRules) -> Part:
         place = (part.file, part.line + i, part.offset + begin, length)
         found.bad.append(BadRecord(reason, *place, message_of(reason, rules, "", -1, length), raw))
     kept = np.flatnonzero(found.reasons == _GOOD)
-    return Part(
+    return ParsedPart(
         found.text,
         found.offsets,
         kept + part.line,
@@ -130,7 +130,7 @@ def _parse_text(part: RawPart, rules: ReadRules) -> Part:
     )
 
 
-def split_text(data: Any, separator: bytes) -> tuple[Places, Places]:  # noqa: ANN401
+def split_text(data: Any, separator: bytes) -> tuple[Places, Places]:
     """Return where the pieces begin and end; behind a last separator there is none."""
     if separator == b"\n":
         begins, ends = _core.split_text(data)
@@ -142,7 +142,7 @@ def split_text(data: Any, separator: bytes) -> tuple[Places, Places]:  # noqa: A
 
 
 def check_texts(
-    data: Any,  # noqa: ANN401 -- anything with a buffer
+    data: Any,  # anything with a buffer
     begins: Places,
     ends: Places,
     rules: ReadRules,
@@ -165,7 +165,7 @@ class Taken:
 
 
 def take_texts(
-    data: Any,  # noqa: ANN401 -- anything with a buffer
+    data: Any,  # anything with a buffer
     begins: Places,
     ends: Places,
     reasons: Places,
@@ -219,7 +219,7 @@ def _in_order(bad: list[BadRecord]) -> list[BadRecord]:
     return sorted(bad, key=lambda record: (record.file, record.line))
 
 
-def _joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:  # noqa: ANN401
+def _joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)

@@ -45,7 +45,7 @@ def open_remote(url: str) -> BinaryIO:
 def file_system(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and the path in it."""
     try:
-        from fsspec.core import url_to_fs  # noqa: PLC0415
+        from fsspec.core import url_to_fs
 
         with asking(url):
             return cast("tuple[Any, str]", url_to_fs(url))

@@ -181,7 +181,7 @@ def open_source(input_file: InputFile, *, look: bool = False) -> PlainSource | C
     return CompressedSource(input_file, look=look)
 
 
-def open_bytes(input_file: InputFile, *, look: bool = False) -> Any:  # noqa: ANN401 -- it has `read` and `close`
+def open_bytes(input_file: InputFile, *, look: bool = False) -> Any:  # it has `read` and `close`
     """Open the file itself, and check that it is the one that was listed."""
     if input_file.path == STDIN:
         return open_stdin(look=look)

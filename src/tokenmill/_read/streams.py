@@ -75,7 +75,7 @@ def _cut(number: int, file: InputFile, rules: ReadRules) -> list[Segment]:
     if not file.is_resumable:
         return [Segment(number)]
     if file.format == "parquet":
-        from tokenmill._read.tables import cut_row_groups  # noqa: PLC0415 -- brings pyarrow
+        from tokenmill._read.tables import cut_row_groups  # brings pyarrow
 
         try:
             return [Segment(number, *run) for run in cut_row_groups(file, rules.stream_bytes)]
@@ -223,7 +223,7 @@ class StreamReader:
         file = self._files[segment.file]
         self._progress = (0, 0)
         if file.format in TABLES:
-            from tokenmill._read.tables import open_table  # noqa: PLC0415 -- brings pyarrow
+            from tokenmill._read.tables import open_table  # brings pyarrow
 
             field = self._fields[segment.file]
             self._reader = open_table(file, segment, self._rules, field, self._place)

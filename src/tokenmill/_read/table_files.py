@@ -193,7 +193,7 @@ class ObjectTable(Opened):
         for column in _even(map(self._column_of, tables)):
             yield 0, column
 
-    def _column_of(self, table: Any) -> Any:  # noqa: ANN401 -- a table or a batch of one
+    def _column_of(self, table: Any) -> Any:  # a table or a batch of one
         column = column_of(table, find_column(table.schema, self._field, self._input.path))
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
@@ -202,7 +202,7 @@ class ObjectTable(Opened):
             yield 0, some
 
 
-def _is_transformed(data: Any) -> bool:  # noqa: ANN401 -- of datasets
+def _is_transformed(data: Any) -> bool:  # of datasets
     """Say whether a Dataset has a transform: then only its rows are what it makes of them."""
     return bool((getattr(data, "format", None) or {}).get("type") == "custom")
 
@@ -224,7 +224,7 @@ def _even(columns: Iterator[Any]) -> Iterator[Any]:
 
 
 @contextmanager
-def _closing_on_error(opened: Any) -> Iterator[None]:  # noqa: ANN401 -- whatever can be closed
+def _closing_on_error(opened: Any) -> Iterator[None]:  # whatever can be closed
     """Close what was opened for nothing: the next file is read without it."""
     try:
         yield
@@ -236,7 +236,7 @@ def _closing_on_error(opened: Any) -> Iterator[None]:  # noqa: ANN401 -- whateve
 class SourceFile(io.RawIOBase):
     """A source as the file object that other libraries want; `head` was read from it before."""
 
-    def __init__(self, source: Any, head: bytes = b"") -> None:  # noqa: ANN401 -- a PlainSource or CompressedSource
+    def __init__(self, source: Any, head: bytes = b"") -> None:  # a PlainSource or CompressedSource
         self._source = source
         self._head = head
 
@@ -244,7 +244,7 @@ class SourceFile(io.RawIOBase):
         """Say that it can be read."""
         return True
 
-    def readinto(self, buffer: Any) -> int:  # noqa: ANN401 -- a buffer
+    def readinto(self, buffer: Any) -> int:  # a buffer
         """Fill a buffer."""
         data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
         data = data or self._source.read(len(buffer))
@@ -252,9 +252,9 @@ class SourceFile(io.RawIOBase):
         return len(data)
 
 
-def open_parquet(input_file: InputFile) -> Any:  # noqa: ANN401 -- pyarrow has no types
+def open_parquet(input_file: InputFile) -> Any:  # pyarrow has no types
     """Open a Parquet file that is still the one that was listed."""
-    import pyarrow.parquet  # noqa: PLC0415 -- not part of `import pyarrow`
+    import pyarrow.parquet  # not part of `import pyarrow`
 
     _refuse_stream(input_file)
     open_bytes(input_file).close()
@@ -288,7 +288,7 @@ def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
         raise damaged(input_file, error) from error
 
 
-def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:  # noqa: ANN401
+def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:
     """Yield the rows of a CSV file; bytes that are no UTF-8 survive as lone surrogates."""
     file = io.BufferedReader(SourceFile(source), 1 << 20)
     text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
@@ -296,9 +296,9 @@ def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[l
     return iter(CsvRows(text, delimiter, rules.max_line_bytes))
 
 
-def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 -- pyarrow has no types
+def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # pyarrow has no types
     """Return the column at a path; a struct that is null has null fields."""
-    import pyarrow.compute as pc  # noqa: PLC0415
+    import pyarrow.compute as pc
 
     column = batch.column(path[0])
     return pc.struct_field(column, list(path[1:])) if len(path) > 1 else column

@@ -147,7 +147,7 @@ def table_fields(input_file: InputFile, rules: ReadRules) -> dict[str, bool]:
     return {column.name: is_text(column.type) for column in schema}
 
 
-def _object_fields(data: Any) -> dict[str, bool]:  # noqa: ANN401
+def _object_fields(data: Any) -> dict[str, bool]:
     schema = getattr(data, "schema", None) or getattr(
         getattr(data, "features", None), "arrow_schema", None
     )
@@ -165,14 +165,14 @@ def _object_fields(data: Any) -> dict[str, bool]:  # noqa: ANN401
     return fields if hasattr(data, "__getitem__") else {"text": True}
 
 
-def byte_size(rows: Any) -> int:  # noqa: ANN401 -- an Arrow array or a list
+def byte_size(rows: Any) -> int:  # an Arrow array or a list
     """Return about how many bytes rows take."""
     if isinstance(rows, list):
         return sum(map(_row_size, rows))
     return int(rows.nbytes)
 
 
-def _row_size(row: Any) -> int:  # noqa: ANN401 -- a text, a mapping, or a row that is bad
+def _row_size(row: Any) -> int:  # a text, a mapping, or a row that is bad
     if isinstance(row, (str, bytes)):
         return len(row)
     values = row.values() if isinstance(row, Mapping) else ()

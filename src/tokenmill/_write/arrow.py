@@ -9,7 +9,7 @@ import numpy as np
 from tokenmill._errors import CorruptShard
 from tokenmill._write.body import file_size
 from tokenmill._write.format import Extras, Format, Runs, check_signed, check_size, stem
-from tokenmill._write.stream import Stream
+from tokenmill._write.stream import FileStream
 from tokenmill._write.writer import ShardWriter, cast
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Pieces, Rows, ShardShape
+    from tokenmill._pack.rows import Pieces, Rows, ShardShape
 
 GROUP_TOKENS = 1 << 20  # a row group or batch is full when it has that many
 INT32 = np.dtype("<i4")
@@ -49,7 +49,7 @@ class _TableFormat(Format):
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
         """Give the ids back, a group of rows at a time."""
-        import pyarrow as pa  # noqa: PLC0415 -- heavy
+        import pyarrow as pa  # heavy
 
         path = folder / self.file_names(number, split)[0]
         file_size(path)
@@ -59,7 +59,7 @@ class _TableFormat(Format):
         except (pa.ArrowException, OSError, KeyError, ValueError) as error:
             raise CorruptShard(f"no table of rows: {error}", path=path) from error
 
-    def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401 -- pyarrow's
+    def sink(self, file: Any, schema: Any) -> Any:  # pyarrow's
         """Return pyarrow's writer of this format."""
         raise NotImplementedError
 
@@ -73,9 +73,9 @@ class Parquet(_TableFormat):
 
     name = "parquet"
 
-    def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401
+    def sink(self, file: Any, schema: Any) -> Any:
         """Return a writer with every option that shows in the bytes."""
-        from pyarrow import parquet  # noqa: PLC0415
+        from pyarrow import parquet
 
         return parquet.ParquetWriter(
             file,
@@ -91,7 +91,7 @@ class Parquet(_TableFormat):
 
     def columns(self, path: Path) -> Iterable[Any]:
         """Give the column of each batch."""
-        from pyarrow import parquet  # noqa: PLC0415
+        from pyarrow import parquet
 
         with parquet.ParquetFile(path) as file:
             for group in range(file.num_row_groups):
@@ -108,15 +108,15 @@ class Arrow(_TableFormat):
         del dtype
         return INT32.itemsize
 
-    def sink(self, file: Any, schema: Any) -> Any:  # noqa: ANN401
+    def sink(self, file: Any, schema: Any) -> Any:
         """Return a writer of record batches."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         return pa.ipc.new_file(file, schema)
 
     def columns(self, path: Path) -> Iterable[Any]:
         """Give the column of each batch."""
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
             for batch in range(reader.num_record_batches):
@@ -125,7 +125,7 @@ class Arrow(_TableFormat):
     def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
         """Map the ids of each batch."""
         del dtype
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         path = folder / self.file_names(number, split)[0]
         file_size(path)
@@ -138,9 +138,9 @@ class Arrow(_TableFormat):
         return Runs(np.cumsum(rows) - rows, runs)
 
 
-def _ids_of(column: Any) -> NDArray[Any]:  # noqa: ANN401 -- pyarrow's
+def _ids_of(column: Any) -> NDArray[Any]:  # pyarrow's
     """Return the ids of a column of rows, without a copy."""
-    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow as pa
 
     if column.type != pa.list_(pa.int32()):
         raise ValueError(f"input_ids is {column.type}")
@@ -162,12 +162,12 @@ class _TableWriter(ShardWriter):
         *,
         extras: Extras,
     ) -> None:
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         super().__init__(form, folder, number, shape, split, extras=extras)
         lists = pa.list_(pa.int32())
         self._schema = pa.schema([("input_ids", lists), ("seq_lengths", lists)])
-        self._stream = Stream(self._file)
+        self._stream = FileStream(self._file)
         self._sink = form.sink(pa.PythonFile(self._stream, "w"), self._schema)
         self._ids: list[NDArray[Any]] = []
         self._piece_lengths: list[NDArray[np.int64]] = []
@@ -200,7 +200,7 @@ class _TableWriter(ShardWriter):
         self._held += last - first
 
     def _write_group(self) -> None:
-        import pyarrow as pa  # noqa: PLC0415
+        import pyarrow as pa
 
         if not self._row_sizes:
             return
@@ -222,8 +222,8 @@ class _TableWriter(ShardWriter):
         super().discard()
 
 
-def _lists(sizes: NDArray[np.int64], values: list[NDArray[Any]]) -> Any:  # noqa: ANN401
-    import pyarrow as pa  # noqa: PLC0415
+def _lists(sizes: NDArray[np.int64], values: list[NDArray[Any]]) -> Any:
+    import pyarrow as pa
 
     offsets = np.concatenate((np.zeros(1, INT32), np.cumsum(sizes, dtype=INT32)))
     flat = np.concatenate(values) if values else np.empty(0, INT32)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._pack.rows import Rows, ShardShape
 
 
 @dataclass(frozen=True)
-class Run:
+class IdRange:
     """Where in a file its ids lie."""
 
     dtype: np.dtype[Any]
@@ -61,20 +61,20 @@ class BodyFormat(Format):
         del shape
         return BodyWriter
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Find the ids in a shard's files; raises CorruptShard where the files disagree."""
         stored = self.stored_dtype(dtype)
         size = file_size(paths[0])
         if size % stored.itemsize:
             raise CorruptShard(f"{size} bytes are no whole {stored.name} ids", path=paths[0])
-        return Run(stored, 0, size // stored.itemsize)
+        return IdRange(stored, 0, size // stored.itemsize)
 
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> NDArray[Any] | None:
         """Map the ids into memory."""
         paths = [folder / name for name in self.file_names(number, split)]
-        return map_run(paths[0], self.locate(paths, dtype))
+        return map_ids(paths[0], self.locate(paths, dtype))
 
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
@@ -115,11 +115,11 @@ class BodyWriter(ShardWriter):
     def _close(self) -> None:
         self._add_files(self._body.side_files(self._shape, self._extras))
 
-    def _emit(self, data: Any) -> None:  # noqa: ANN401 -- anything with a contiguous buffer
+    def _emit(self, data: Any) -> None:  # anything with a contiguous buffer
         self._file.write(data)
 
 
-def map_run(path: Path, run: Run, *, whole: bool = True) -> NDArray[Any]:
+def map_ids(path: Path, run: IdRange, *, whole: bool = True) -> NDArray[Any]:
     """Map ids into memory; raises CorruptShard where the file does not end with them.
 
     With `whole` false something may follow.

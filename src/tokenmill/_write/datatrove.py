@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard, OptionError
-from tokenmill._write.body import BodyFormat, Run, file_size, table
+from tokenmill._write.body import BodyFormat, IdRange, file_size, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import Extras
 
 UNKNOWN = "Unknown Tokenizer"  # what datatrove itself writes
@@ -37,13 +37,13 @@ class Datatrove(BodyFormat):
             raise OptionError(f"a tokenizer cannot be named {name!r} here", where=self.name)
         yield (f"{name}|{shape.item_size}\n{count}\n{_in_words(count)}".encode(),)
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read how many ids there are."""
         size = file_size(paths[1])
         if size % 8:
             raise CorruptShard(f"{size} bytes are no whole uint64", path=paths[1])
         ends = table(paths[1], "<u8", 0, size // 8)
-        return Run(self.stored_dtype(dtype), 0, int(ends[-1]) if len(ends) else 0)
+        return IdRange(self.stored_dtype(dtype), 0, int(ends[-1]) if len(ends) else 0)
 
 
 def _in_words(count: int) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
     from tokenmill._write.writer import ShardWriter
 
 SMALLER = "make the shards smaller"

@@ -16,7 +16,7 @@ import xxhash
 
 from tokenmill._errors import CorruptShard
 from tokenmill._files import NewFile
-from tokenmill._rows import Pieces
+from tokenmill._pack.rows import Pieces
 from tokenmill._write.body import file_size, read_head
 from tokenmill._write.format import stem
 

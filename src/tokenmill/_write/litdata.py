@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import xxhash
 
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, Run, read_head
+from tokenmill._write.body import BodyFormat, IdRange, read_head
 from tokenmill._write.format import check_size, in_split, write_indices
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill._files import FileRecord
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import ShardFacts
 
 HEAD = struct.Struct("<3I")  # one item, its begin, its end
@@ -49,13 +49,13 @@ class LitData(BodyFormat):
         """Write one index a split."""
         return write_indices(folder, shards, _index)
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read the table."""
         items, begin, end = HEAD.unpack(read_head(paths[0], HEAD.size))
         stored = self.stored_dtype(dtype)
         if items != 1 or begin != HEAD.size or end < begin or (end - begin) % stored.itemsize:
             raise CorruptShard(f"no chunk of one {dtype} item", path=paths[0])
-        return Run(stored, HEAD.size, (end - begin) // stored.itemsize)
+        return IdRange(stored, HEAD.size, (end - begin) // stored.itemsize)
 
     def _end(self, shape: ShardShape) -> int:
         return HEAD.size + self.stored_ids(shape) * shape.item_size

@@ -6,13 +6,13 @@ import struct
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, Run, read_head
+from tokenmill._write.body import BodyFormat, IdRange, read_head
 from tokenmill._write.format import check_size
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
 
 HEAD_BYTES = 1024
 FLAVOURS = {"uint16": (20240520, 1), "uint32": (20240801, 7)}  # magic number, version
@@ -39,11 +39,11 @@ class LlmC(BodyFormat):
         magic, version = FLAVOURS[shape.dtype]
         return struct.pack("<3i", magic, version, self.stored_ids(shape)).ljust(HEAD_BYTES, b"\0")
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read the head."""
         magic, version, count = struct.unpack_from("<3i", read_head(paths[0], HEAD_BYTES))
         if (magic, version) != FLAVOURS[dtype] or count < 0:
             raise CorruptShard(
                 f"no head of {dtype} ids: {magic}, {version}, {count}", path=paths[0]
             )
-        return Run(self.stored_dtype(dtype), HEAD_BYTES, count)
+        return IdRange(self.stored_dtype(dtype), HEAD_BYTES, count)

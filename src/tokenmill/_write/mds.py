@@ -11,7 +11,7 @@ import numpy as np
 import xxhash
 
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, BodyWriter, Run, file_size, read_head, table
+from tokenmill._write.body import BodyFormat, BodyWriter, IdRange, file_size, read_head, table
 from tokenmill._write.format import Extras, Runs, check_size, in_split, write_indices
 from tokenmill._write.writer import ShardWriter, cast
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._files import FileRecord
-    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._pack.rows import Rows, ShardShape
     from tokenmill._write.format import ShardFacts
 
 COLUMN = "tokens"
@@ -58,18 +58,18 @@ class Mds(BodyFormat):
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
         """Return what writes such a shard."""
-        return _Writer if self.stored_length(shape) is not None else _VariableWriter
+        return _MdsWriter if self.stored_length(shape) is not None else _VariableWriter
 
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
         """Write one index a split."""
         return write_indices(folder, shards, _index)
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Find the samples."""
         offsets = _read_offsets(paths[0])
         stored = self.stored_dtype(dtype)
         begin, end = int(offsets[0]), int(offsets[-1])
-        return Run(stored, begin, (end - begin) // stored.itemsize)
+        return IdRange(stored, begin, (end - begin) // stored.itemsize)
 
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
@@ -111,14 +111,14 @@ class Mds(BodyFormat):
         return json.dumps(_columns(shape.dtype, self.stored_length(shape)), sort_keys=True).encode()
 
 
-class _Writer(BodyWriter):
+class _MdsWriter(BodyWriter):
     """Hashes the file on its way, for the index."""
 
-    def __init__(self, *args: Any, extras: Extras) -> None:  # noqa: ANN401 -- of BodyWriter
+    def __init__(self, *args: Any, extras: Extras) -> None:  # of BodyWriter
         self._hash = xxhash.xxh64()
         super().__init__(*args, extras=extras)
 
-    def _emit(self, data: Any) -> None:  # noqa: ANN401
+    def _emit(self, data: Any) -> None:
         self._hash.update(data)
         super()._emit(data)
 
@@ -127,7 +127,7 @@ class _Writer(BodyWriter):
         self._digest = self._hash.hexdigest()
 
 
-class _VariableWriter(_Writer):
+class _VariableWriter(_MdsWriter):
     """Writes each row with its size and shape."""
 
     def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
@@ -216,7 +216,7 @@ class _Samples(Sequence["NDArray[Any]"]):
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def __getitem__(self, number: Any) -> Any:  # noqa: ANN401 -- an int, as nobody asks for slices
+    def __getitem__(self, number: Any) -> Any:  # an int, as nobody asks for slices
         begin, end = self._offsets[number : number + 2].tolist()
         code = int(self._data[begin + 4]) & 3
         values = self._data[begin + 5 + (1 << code) : end]

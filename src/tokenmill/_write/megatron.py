@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, Run, file_size, read_head, table
+from tokenmill._write.body import BodyFormat, IdRange, file_size, read_head, table
 from tokenmill._write.format import check_row_length, check_signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import Extras
 
 MAGIC = b"MMIDIDX\x00\x00"
@@ -53,7 +53,7 @@ class Megatron(BodyFormat):
         yield ((np.cumsum(lengths) - lengths) * dtype.itemsize).astype("<i8")
         yield np.arange(shape.rows + 1, dtype="<i8")
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read the index."""
         index = paths[1]
         magic, version, code, rows, documents = HEAD.unpack(read_head(index, HEAD.size))
@@ -64,4 +64,4 @@ class Megatron(BodyFormat):
         if file_size(index) != size:
             raise CorruptShard(f"{size} bytes expected, got {file_size(index)}", path=index)
         lengths = table(index, "<i4", HEAD.size, rows)
-        return Run(stored, 0, int(lengths.sum(dtype=np.int64)))
+        return IdRange(stored, 0, int(lengths.sum(dtype=np.int64)))

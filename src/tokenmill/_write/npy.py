@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, Run, read_head
+from tokenmill._write.body import BodyFormat, IdRange, read_head
 from tokenmill._write.format import check_row_length
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from tokenmill._rows import ShardShape
+    from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import Extras
 
 MAGIC = b"\x93NUMPY\x01\x00"
@@ -45,7 +45,7 @@ class Npy(BodyFormat):
         lengths = shape.row_lengths.astype("<i4")
         yield _head(lengths.dtype, (shape.rows,)), lengths
 
-    def locate(self, paths: list[Path], dtype: str) -> Run:
+    def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read the head."""
         size = int.from_bytes(read_head(paths[0], len(MAGIC) + 2)[-2:], "little")
         head = read_head(paths[0], len(MAGIC) + 2 + size)
@@ -54,7 +54,7 @@ class Npy(BodyFormat):
         stored = self.stored_dtype(dtype)
         if head != _head(stored, shape):
             raise CorruptShard(f"no NPY 1.0 file of {dtype} rows", path=paths[0])
-        return Run(stored, len(head), shape[0] * shape[1])
+        return IdRange(stored, len(head), shape[0] * shape[1])
 
 
 def _head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:

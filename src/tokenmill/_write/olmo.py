@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._pack.rows import Rows, ShardShape
     from tokenmill._write.format import Extras
     from tokenmill._write.writer import ShardWriter
 
@@ -33,13 +33,13 @@ class Olmo(BodyFormat):
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
         """Return what writes such a shard."""
         del shape
-        return _Writer
+        return _OlmoWriter
 
 
-class _Writer(BodyWriter):
+class _OlmoWriter(BodyWriter):
     """Writes the table along with the rows."""
 
-    def __init__(self, *args: Any, extras: Extras) -> None:  # noqa: ANN401 -- of BodyWriter
+    def __init__(self, *args: Any, extras: Extras) -> None:  # of BodyWriter
         super().__init__(*args, extras=extras)
         self._lines = bytearray()
         self._ids = 0  # stored so far

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tokenmill._files import NewFile
 
 
-class Stream(io.RawIOBase):
+class FileStream(io.RawIOBase):
     """Takes bytes from beginning to end; closing it leaves the file to its shard."""
 
     def __init__(self, file: NewFile) -> None:
@@ -28,7 +28,7 @@ class Stream(io.RawIOBase):
         """Return how many bytes were written."""
         return self._size
 
-    def write(self, data: Any) -> int:  # noqa: ANN401 -- anything with a contiguous buffer
+    def write(self, data: Any) -> int:  # anything with a contiguous buffer
         """Append the bytes of a buffer."""
         size = memoryview(data).nbytes
         self._size += size

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard
-from tokenmill._write.body import BodyFormat, Run, file_size, map_run
+from tokenmill._write.body import BodyFormat, IdRange, file_size, map_ids
 from tokenmill._write.format import Extras, check_row_length, check_signed
-from tokenmill._write.stream import Stream
+from tokenmill._write.stream import FileStream
 from tokenmill._write.writer import ShardWriter, cast, filled
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._pack.rows import Rows, ShardShape
 
 ROOT = "shard"
 ALIGNMENT = 64
@@ -58,7 +58,7 @@ class Torch(BodyFormat):
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
         """Return what writes such a shard."""
         del shape
-        return _Writer
+        return _TorchWriter
 
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
@@ -74,11 +74,11 @@ class Torch(BodyFormat):
         except (zipfile.BadZipFile, OSError, NotImplementedError, KeyError, struct.error) as error:
             raise CorruptShard(f"no container of tensors: {error}", path=path) from error
         begin = entry.header_offset + LOCAL_HEAD.size + name + extra
-        run = Run(self.stored_dtype(dtype), begin, entry.file_size // 4)
-        return map_run(path, run, whole=False)
+        run = IdRange(self.stored_dtype(dtype), begin, entry.file_size // 4)
+        return map_ids(path, run, whole=False)
 
 
-class _Writer(ShardWriter):
+class _TorchWriter(ShardWriter):
     """Streams the ids into the container; what describes them comes last."""
 
     def __init__(
@@ -92,7 +92,7 @@ class _Writer(ShardWriter):
         extras: Extras,
     ) -> None:
         super().__init__(form, folder, number, shape, split, extras=extras)
-        self._stream = Stream(self._file)
+        self._stream = FileStream(self._file)
         self._zip = zipfile.ZipFile(self._stream, "w")
         self._lengths: list[NDArray[np.int64]] = []
         self._pieces: list[NDArray[np.int64]] = []
@@ -135,7 +135,7 @@ class _Writer(ShardWriter):
         with self._open(name, len(data)) as entry:
             entry.write(data)
 
-    def _open(self, name: str, size: int) -> Any:  # noqa: ANN401 -- a private class of zipfile
+    def _open(self, name: str, size: int) -> Any:  # a private class of zipfile
         entry = zipfile.ZipInfo(f"{ROOT}/{name}", EPOCH)
         large = size >= LARGE
         begin = self._file.size + LOCAL_HEAD.size + len(entry.filename) + 4 + ZIP64 * large

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._files import FileRecord
-    from tokenmill._rows import Rows, ShardShape
+    from tokenmill._pack.rows import Rows, ShardShape
     from tokenmill._write.format import Extras, Format
 
 

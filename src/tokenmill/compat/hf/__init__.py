@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from tokenmill._lazy import lazy_names
 from tokenmill.compat.hf._encoding import Encoding
 from tokenmill.compat.hf._library import library
 from tokenmill.compat.hf._tokenizer import Tokenizer
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
     from tokenmill.compat.hf._fast import AutoTokenizer, FastTokenizer, accelerate
 
 __all__ = ["AutoTokenizer", "Encoding", "FastTokenizer", "Tokenizer", "accelerate", "decoders"]
+_transformers_names = lazy_names(
+    __name__,
+    dict.fromkeys(("AutoTokenizer", "FastTokenizer", "accelerate"), "tokenmill.compat.hf._fast"),
+    before=lambda: library("transformers"),  # explains what to install
+)
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if name == "decoders":
         return import_module("tokenmill.compat.hf.decoders")
-    library("transformers")  # or raise MissingDependency
-    value = getattr(import_module("tokenmill.compat.hf._fast"), name)
-    globals()[name] = value
-    return value
+    return _transformers_names(name)
 
 
 def __dir__() -> list[str]:

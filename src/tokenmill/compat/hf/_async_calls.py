@@ -1,6 +1,5 @@
 """The asynchronous methods of `tokenizers.Tokenizer`."""
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import asyncio

@@ -5,7 +5,6 @@ needed and answers the rest: above all unusual arguments and their errors. Every
 the peer; the engine is then built again from it.
 """
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import threading

@@ -1,6 +1,5 @@
 """Encoding: the tokens of one row, with the surface of `tokenizers.Encoding`."""
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 from functools import cached_property, partial

@@ -5,8 +5,7 @@ files). Only its backend becomes a `tokenmill.compat.hf.Tokenizer`, and calls fo
 tensors go straight from the engine into arrays.
 """
 
-# ruff: noqa: ANN401, SLF001 -- objects of the library have no types here, and their private
-# members are what this module replaces
+# ruff: noqa: SLF001 -- private members of the library's objects are what this module replaces
 from __future__ import annotations
 
 import copy

@@ -1,6 +1,5 @@
 """One call of a fast tokenizer of `transformers`, answered from the engine's arrays."""
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

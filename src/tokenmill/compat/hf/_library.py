@@ -8,7 +8,7 @@ from typing import Any
 from tokenmill._errors import MissingDependency
 
 
-def library(name: str) -> Any:  # noqa: ANN401 -- a module
+def library(name: str) -> Any:  # a module
     """Import a library; MissingDependency names the package to install."""
     try:
         return import_module(name)

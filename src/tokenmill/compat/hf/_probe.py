@@ -4,7 +4,6 @@ A probe is a tiny tokenizer of the library with the post-processor and the optio
 so the library checks the options of truncation and padding.
 """
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 import json

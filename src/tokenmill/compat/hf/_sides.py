@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from tokenmill._calls.options import modes, thread_count
 from tokenmill._errors import UnsupportedTokenizer
-from tokenmill._options import modes, thread_count
 from tokenmill._post import Encoded
 from tokenmill._tokenizer import Tokenizer as Engine
 from tokenmill._tokenizer import ready_of

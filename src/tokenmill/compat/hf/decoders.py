@@ -1,6 +1,5 @@
 """The surface of `tokenizers.decoders`; its `DecodeStream` also takes a `Tokenizer` of ours."""
 
-# ruff: noqa: ANN401 -- objects of the library have no types here
 from __future__ import annotations
 
 from typing import Any

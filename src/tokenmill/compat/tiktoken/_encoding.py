@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from tokenmill._calls.threads import available
 from tokenmill._errors import InvalidUtf8
-from tokenmill._threads import available
 from tokenmill._tokenizer import Tokenizer
 from tokenmill.compat.tiktoken._decoding import DecodeCalls
 from tokenmill.compat.tiktoken._peer import peer_library
@@ -194,7 +194,7 @@ class Encoding(DecodeCalls):
             "special_tokens": self._special_tokens,
         }
 
-    def __setstate__(self, state: Any) -> None:  # noqa: ANN401 -- the value of __getstate__
+    def __setstate__(self, state: Any) -> None:  # the value of __getstate__
         if isinstance(state, str):
             self.__dict__ = encoding_of(state).__dict__
         else:
@@ -263,7 +263,7 @@ class Encoding(DecodeCalls):
         return "" in words or any(b.startswith(a) for a, b in pairwise(words))
 
     @cached_property
-    def _peer(self) -> Any:  # noqa: ANN401 -- a class of the library
+    def _peer(self) -> Any:  # a class of the library
         return peer_library().Encoding(
             self.name,
             pat_str=self._pat_str,
@@ -280,7 +280,7 @@ def encoding_of(name: str) -> Encoding:
         return registry[name]
 
 
-def _converted(peer: Any) -> Encoding:  # noqa: ANN401 -- a class of the library
+def _converted(peer: Any) -> Encoding:  # a class of the library
     return Encoding(
         peer.name,
         pat_str=peer._pat_str,  # noqa: SLF001

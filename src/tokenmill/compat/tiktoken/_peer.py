@@ -8,7 +8,7 @@ from typing import Any
 from tokenmill._errors import MissingDependency
 
 
-def peer_library() -> Any:  # noqa: ANN401 -- a module
+def peer_library() -> Any:  # a module
     """Import `tiktoken`; MissingDependency names the package to install."""
     try:
         return import_module("tiktoken")

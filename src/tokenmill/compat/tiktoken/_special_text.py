@@ -14,7 +14,7 @@ def text_of(text: object) -> str:
     return text
 
 
-def index_of(token: Any) -> int:  # noqa: ANN401 -- anything
+def index_of(token: Any) -> int:  # anything
     """Return a whole number; TypeError for anything else."""
     return int(token.__index__()) if hasattr(token, "__index__") else _no_number(token)
 

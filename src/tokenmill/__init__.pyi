@@ -1,0 +1,61 @@
+# The public names of tokenmill, each once: type checkers read this file, and so does __init__.py.
+from tokenmill._calls.batch import (
+    EncodedBatch as EncodedBatch,
+    EncodedRow as EncodedRow,
+    TokenBatch as TokenBatch,
+)
+from tokenmill._causal import CausalLMTokenizer as CausalLMTokenizer
+from tokenmill._dataset import (
+    PackedDataset as PackedDataset,
+    PackedIterable as PackedIterable,
+)
+from tokenmill._errors import (
+    BadRecordFound as BadRecordFound,
+    BooksDiffer as BooksDiffer,
+    CorruptModel as CorruptModel,
+    CorruptShard as CorruptShard,
+    DeviceError as DeviceError,
+    DtypeError as DtypeError,
+    EncodeError as EncodeError,
+    InputError as InputError,
+    InvalidUtf8 as InvalidUtf8,
+    LoadError as LoadError,
+    MissingDependency as MissingDependency,
+    OptionError as OptionError,
+    OutputError as OutputError,
+    OutputInUse as OutputInUse,
+    OutputTooSmall as OutputTooSmall,
+    PatternError as PatternError,
+    PlanDiffers as PlanDiffers,
+    ReferencePathWarning as ReferencePathWarning,
+    ShardTooLarge as ShardTooLarge,
+    SourceNotFound as SourceNotFound,
+    SpecialTokenInText as SpecialTokenInText,
+    TextTypeError as TextTypeError,
+    TokenmillError as TokenmillError,
+    TooManyBadRecords as TooManyBadRecords,
+    UnknownId as UnknownId,
+    UnsupportedTokenizer as UnsupportedTokenizer,
+)
+from tokenmill._mill.inspect import inspect as inspect
+from tokenmill._mill.output.manifest import Manifest as Manifest
+from tokenmill._mill.pack import pack as pack
+from tokenmill._mill.plan.sources import Source as Source
+from tokenmill._mill.rewrite.rewrite import rewrite as rewrite
+from tokenmill._mill.stream import (
+    TokenStream as TokenStream,
+    stream as stream,
+)
+from tokenmill._mill.verify.verify import (
+    VerifyReport as VerifyReport,
+    verify as verify,
+)
+from tokenmill._mill.write import write_shards as write_shards
+from tokenmill._model.describe import Description as Description
+from tokenmill._pack import Packer as Packer
+from tokenmill._pack.rows import Pieces as Pieces
+from tokenmill._tokenizer import Tokenizer as Tokenizer
+from tokenmill.compat._patch import patch_transformers as patch_transformers
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,1 @@
+"""device: a GPU that tokenizes for the mill, and rows that stay on it."""

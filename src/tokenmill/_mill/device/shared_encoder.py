@@ -1,0 +1,151 @@
+"""One device behind many workers: blocks that wait for it are encoded together.
+
+A device wants large batches, and one at a time. So whoever comes to a device that is free takes all
+blocks that wait, those of other workers too; who comes to one that is busy waits, and finds that
+his block is done, or takes the next batch. There is no thread of its own that could be left over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._calls.batch import TokenBatch
+from tokenmill._core import FlatTexts
+from tokenmill._errors import DeviceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.encoder import DeviceEncoder
+    from tokenmill._tokenizer import Tokenizer
+
+BATCH_BYTES = 512 << 20  # of text at once: half of what positions on a device can count
+
+
+@dataclass(eq=False)  # no two are the same
+class _Request:
+    text: NDArray[np.uint8]
+    offsets: NDArray[np.int64]
+    how: tuple[Any, Any]  # dtype, special_in_text: only equal ones go together
+    result: TokenBatch | None = None
+    error: BaseException | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.result is not None or self.error is not None
+
+
+class SharedEncoder:
+    """A device encoder that many threads may call; `batches` counts what the device was given.
+
+    A batch that fails is tried again block by block. With a `stand_in`, a tokenizer of the CPU, it
+    encodes the blocks that the device cannot do (DeviceError) even then; their documents count as
+    fallbacks.
+    """
+
+    def __init__(
+        self,
+        encoder: DeviceEncoder,
+        batch_bytes: int = BATCH_BYTES,
+        stand_in: Tokenizer | None = None,
+    ) -> None:
+        self._encoder = encoder
+        self._batch_bytes = batch_bytes
+        self._stand_in = stand_in
+        self._stood_in: Counter[str] = Counter()
+        self._waiting: list[_Request] = []
+        self._list = threading.Lock()
+        self._device = threading.Lock()
+        self.batches = 0
+
+    @property
+    def fallbacks(self) -> Counter[str]:
+        """Documents that the CPU engine encoded in the device's place, by reason."""
+        return self._encoder.fallbacks + self._stood_in
+
+    def encode(
+        self,
+        text: NDArray[np.uint8],
+        offsets: NDArray[np.int64],
+        *,
+        dtype: str,
+        special_in_text: str,
+    ) -> TokenBatch:
+        """Return the ids of flat texts, on the host."""
+        request = _Request(text, offsets, (dtype, special_in_text))
+        with self._list:
+            self._waiting.append(request)
+        with self._device:
+            if not request.is_done:
+                self._encode_together(self._take(request))
+        if request.error is not None:
+            raise request.error
+        assert request.result is not None  # noqa: S101
+        return request.result
+
+    def _take(self, own: _Request) -> list[_Request]:
+        """Take the caller's block and others that go with it from the list, up to a batch."""
+        with self._list:
+            self._waiting.remove(own)
+            taken, size = [own], len(own.text)
+            left: list[_Request] = []
+            for request in self._waiting:
+                fits = request.how == own.how and size + len(request.text) <= self._batch_bytes
+                (taken if fits else left).append(request)
+                size += len(request.text) if fits else 0
+            self._waiting = left
+        return taken
+
+    def _encode_together(self, requests: list[_Request]) -> None:
+        try:
+            batch = self._run(*_joined(requests), requests[0].how)
+        except BaseException as error:
+            if isinstance(error, DeviceError) and len(requests) == 1 and self._stand_in is not None:
+                self._encode_here(requests[0], error.reason)
+            elif len(requests) == 1 or not isinstance(error, Exception):
+                for request in requests:
+                    request.error = error
+            else:  # one of them is at fault, and only he shall hear of it
+                for request in requests:
+                    self._encode_together([request])
+            return
+        first = 0
+        for request in requests:
+            last = first + len(request.offsets) - 1
+            request.result = batch[first:last]
+            first = last
+
+    def _run(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], how: tuple[Any, Any]
+    ) -> TokenBatch:
+        self.batches += 1
+        dtype, special = how
+        ids, bounds = self._encoder.encode_host(text, offsets, dtype=dtype, special_in_text=special)
+        return TokenBatch(ids, bounds)
+
+    def _encode_here(self, request: _Request, reason: str) -> None:
+        """Let the CPU do a block that the device cannot."""
+        assert self._stand_in is not None  # noqa: S101 -- asked before
+        dtype, special = request.how
+        try:
+            request.result = self._stand_in.encode_batch(
+                FlatTexts(request.text, request.offsets), dtype=dtype, special_in_text=special
+            )
+        except Exception as error:
+            request.error = error
+        self._stood_in[reason] += len(request.offsets) - 1
+
+
+def _joined(requests: list[_Request]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    if len(requests) == 1:
+        return requests[0].text, requests[0].offsets
+    parts, total = [np.zeros(1, np.int64)], 0
+    for request in requests:
+        parts.append(request.offsets[1:] - request.offsets[0] + total)
+        total += len(request.text)
+    return np.concatenate([request.text for request in requests]), np.concatenate(parts)

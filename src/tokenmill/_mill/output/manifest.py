@@ -1,0 +1,84 @@
+"""The manifest of a finished output: what is there, how it was made, and that the books balance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._errors import CorruptShard, SourceNotFound
+
+if TYPE_CHECKING:
+    import os
+
+SCHEMA = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A finished output. `data` is the content of its manifest.json; the rest reads from it."""
+
+    folder: Path
+    data: dict[str, Any]
+
+    @classmethod
+    def load(cls, output: str | os.PathLike[str]) -> Manifest:
+        """Read the manifest of a finished output."""
+        folder = Path(output)
+        path = folder / NAME if folder.is_dir() else folder
+        if not path.exists():
+            raise SourceNotFound(
+                "no manifest.json here: nothing was packed into it, or the run is not finished",
+                source=str(output),
+                hint="`tokenmill status` says what is there; the same `tokenmill pack` resumes it",
+            )
+        try:
+            data = json.loads(path.read_bytes())
+            if data["schema"] != SCHEMA:
+                raise CorruptShard(
+                    f"schema {SCHEMA} was expected, got {data['schema']}",
+                    path=path,
+                    hint="update tokenmill",
+                )
+        except (ValueError, KeyError, TypeError) as error:
+            if isinstance(error, CorruptShard):
+                raise
+            raise CorruptShard(
+                f"no manifest of an output: {error}",
+                path=path,
+                hint="nothing here can be trusted or removed without it: choose another output",
+            ) from error
+        return cls(path.parent, data)
+
+    @property
+    def shards(self) -> list[dict[str, Any]]:
+        """The shards: `path`, `split`, `format`, `tokens`, `rows`, `documents`, `checksum` ..."""
+        return list(self.data["shards"])
+
+    @property
+    def documents(self) -> dict[str, Any]:
+        """The account of documents: `in`, `out`, `skipped` by reason, `replaced`."""
+        return dict(self.data["documents"])
+
+    @property
+    def tokens(self) -> dict[str, int]:
+        """The account of tokens: `in`, `out`, `padding`, `repeated`, `dropped`."""
+        return dict(self.data["tokens"])
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options that decided the bytes."""
+        return dict(self.data["options"])
+
+    @property
+    def plan_id(self) -> str:
+        """The hash of inputs, tokenizer and options."""
+        return str(self.data["plan_id"])
+
+    def __repr__(self) -> str:
+        return (
+            f"Manifest({str(self.folder)!r}, {len(self.shards)} shards, "
+            f"{self.documents['out']:,} documents, {self.tokens['out']:,} tokens)"
+        )

@@ -1,0 +1,226 @@
+"""Parts: what tokenizing some blocks of a stream gave, in one file and one record.
+
+The file holds sections, one after another: the ids of all documents, then for each document its
+length, input file, line, position and, where a split by content is asked for, the hash of its text;
+then the records that were no documents, a line of JSON each. The record says where the sections
+are. Only the record makes a part count.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._files import NewFile
+from tokenmill._mill.output.work import write_json
+from tokenmill._read.blocks import Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._read.blocks import BadRecord, Block
+
+_COLUMNS: dict[str, np.dtype[Any]] = {
+    "lengths": np.dtype("<i8"),
+    "files": np.dtype("<i4"),
+    "lines": np.dtype("<i8"),
+    "positions": np.dtype("<i8"),
+    "keys": np.dtype("<u8"),
+}
+
+NO_TOKENS = "no_tokens"  # the reason for a text that the tokenizer turns into no token
+
+
+@dataclass(frozen=True)
+class EncodedBlock:
+    """A block and the ids of its documents, what begins and ends them included."""
+
+    block: Block
+    ids: NDArray[Any]
+    lengths: NDArray[np.int64]
+    keys: NDArray[np.uint64] | None
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """What is in a part, and where its stream goes on."""
+
+    stream: int
+    part: int
+    documents: int
+    tokens: int
+    text_bytes: int
+    input_bytes: int
+    blank_lines: int
+    bad: dict[str, int]
+    replaced: dict[str, int]
+    sections: dict[str, list[int]]  # name -> offset, size in bytes
+    bytes: int
+    checksum: str
+    after: dict[str, int]
+    last: bool
+    segment_lines: int  # lines of the first segment up to here, for streams cut out of a file
+
+    @property
+    def place(self) -> Place:
+        """Return where the next part begins."""
+        return Place(**self.after)
+
+    @property
+    def records(self) -> int:
+        """How many records were read: documents and those that gave none."""
+        return self.documents + sum(self.bad.values())
+
+    @property
+    def name(self) -> str:
+        """The part's name, without a suffix."""
+        return part_name(self.stream, self.part)
+
+
+def part_name(stream: int, part: int) -> str:
+    """Name a part so that names sort as parts do."""
+    return f"{stream:08d}-{part:06d}"
+
+
+@dataclass
+class _Tally:
+    documents: int = 0
+    tokens: int = 0
+    text_bytes: int = 0
+    input_bytes: int = 0
+    blank_lines: int = 0
+    bad: dict[str, int] = field(default_factory=dict)
+    replaced: dict[str, int] = field(default_factory=dict)
+
+
+class PartWriter:
+    """A part in the making: ids go to the disk as they come, the rest is small and waits."""
+
+    def __init__(self, folder: Path, stream: int, part: int) -> None:
+        self._folder = folder
+        self._name = part_name(stream, part)
+        self._stream, self._part = stream, part
+        self._file = NewFile(folder / f"{self._name}.tokens")
+        self._columns: dict[str, list[NDArray[Any]]] = {}
+        self._bad: list[bytes] = []
+        self._tally = _Tally()
+
+    @property
+    def text_bytes(self) -> int:
+        """How much text went into the part so far."""
+        return self._tally.text_bytes
+
+    def add(self, encoded: EncodedBlock) -> None:
+        """Append a block."""
+        block, tally = encoded.block, self._tally
+        self._file.write(np.ascontiguousarray(encoded.ids))
+        self._put("lengths", encoded.lengths)
+        self._put("files", block.files)
+        self._put("lines", block.lines)
+        self._put("positions", block.positions)
+        if encoded.keys is not None:
+            self._put("keys", encoded.keys)
+        tally.documents += len(block)
+        tally.tokens += len(encoded.ids)
+        tally.text_bytes += block.text_bytes
+        tally.input_bytes += block.input_bytes
+        tally.blank_lines += block.blank_lines
+        for record in block.bad:
+            tally.bad[record.reason] = tally.bad.get(record.reason, 0) + 1
+            self._bad.append(_bad_line(record))
+        for reason, count in block.replaced.items():
+            tally.replaced[reason] = tally.replaced.get(reason, 0) + count
+
+    def _put(self, name: str, values: NDArray[Any]) -> None:
+        self._columns.setdefault(name, []).append(values.astype(_COLUMNS[name], copy=False))
+
+    def commit(self, after: Place, segment_lines: int, *, last: bool) -> PartRecord:
+        """Write the rest, then the record."""
+        sections = {"ids": [0, self._file.size]}
+        for name, arrays in self._columns.items():
+            begin = self._file.size
+            for array in arrays:
+                self._file.write(array)
+            sections[name] = [begin, self._file.size - begin]
+        begin = self._file.size
+        self._file.write(b"".join(self._bad))
+        sections["bad"] = [begin, self._file.size - begin]
+        done = self._file.commit()
+        record = PartRecord(
+            stream=self._stream,
+            part=self._part,
+            **asdict(self._tally),
+            sections=sections,
+            bytes=done.bytes,
+            checksum=done.checksum,
+            after=asdict(after),
+            last=last,
+            segment_lines=segment_lines,
+        )
+        write_json(self._folder / f"{self._name}.json", asdict(record))
+        return record
+
+    def discard(self) -> None:
+        """Leave nothing behind."""
+        self._file.discard()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A finished part, read."""
+
+    folder: Path
+    record: PartRecord
+    dtype: str
+
+    @property
+    def path(self) -> Path:
+        """The part's file."""
+        return self.folder / f"{self.record.name}.tokens"
+
+    def ids(self) -> NDArray[Any]:
+        """Return the ids of all documents, mapped."""
+        if self.record.tokens == 0:
+            return np.empty(0, self.dtype)
+        return np.memmap(self.path, self.dtype, "r", 0, (self.record.tokens,))
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a number of each document."""
+        kind = _COLUMNS[name]
+        offset, size = self.record.sections.get(name, (0, 0))
+        return np.fromfile(self.path, kind, size // kind.itemsize, offset=offset)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """The tokens of each document."""
+        return self.column("lengths")
+
+    def bad(self) -> Iterator[dict[str, Any]]:
+        """Yield the records that were no documents."""
+        offset, size = self.record.sections["bad"]
+        if size == 0:
+            return
+        with self.path.open("rb") as file:
+            file.seek(offset)
+            for line in file.read(size).splitlines():
+                yield json.loads(line)
+
+    def is_whole(self) -> bool:
+        """Say whether the file is there and has its size."""
+        try:
+            return self.path.stat().st_size == self.record.bytes
+        except OSError:
+            return False
+
+
+def _bad_line(record: BadRecord) -> bytes:
+    value = asdict(record)
+    value["raw"] = record.raw.decode("utf-8", "backslashreplace")
+    return json.dumps(value).encode() + b"\n"

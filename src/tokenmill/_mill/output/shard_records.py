@@ -1,0 +1,141 @@
+"""The record of a finished shard: what it holds and which files it is made of.
+
+Phase 2 and `rewrite` write one record per shard into the work folder; a rerun reads them back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._files import FileRecord
+from tokenmill._mill.output.work import INDEX, read_json
+from tokenmill._write import ShardFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from tokenmill._pack.rows import Pieces
+
+
+@dataclass(frozen=True)
+class ShardFile:
+    """A file of a shard: below the output folder."""
+
+    format: str
+    path: str
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True)
+class ShardRecord:
+    """A finished shard; one without rows has no files and no formats."""
+
+    split: str
+    number: int
+    rows: int
+    documents: int  # that begin here: those of all shards are all documents
+    pieces: int
+    dropped: int
+    repeated: int
+    formats: dict[str, dict[str, Any]]  # name -> ids, padding, row_length, digest
+    files: list[dict[str, Any]]
+
+    def facts(self, name: str, dtype: str, split: str) -> ShardFacts:
+        """Return what the format's folder-wide files say of the shard."""
+        stored = self.formats[name]
+        files = [f for f in self.files if f["format"] == name]
+        return ShardFacts(
+            number=self.number,
+            split=split,
+            rows=self.rows,
+            ids=stored["ids"],
+            dtype=dtype,
+            row_length=stored["row_length"],
+            files=tuple(
+                FileRecord(f["path"].removeprefix(name + "/"), f["bytes"], f["checksum"])
+                for f in files
+            ),
+            digest=stored["digest"],
+        )
+
+
+def shard_record(
+    place: tuple[str, int],
+    documents: int,
+    pieces: Pieces,
+    facts: Mapping[str, ShardFacts],
+    files: Sequence[ShardFile],
+) -> ShardRecord:
+    """Return the record of a shard that was written: `place` is its split and number."""
+    real = int(pieces.lengths.sum())
+    return ShardRecord(
+        split=place[0],
+        number=place[1],
+        rows=pieces.rows,
+        documents=documents,
+        pieces=len(pieces.lengths),
+        dropped=pieces.dropped,
+        repeated=pieces.repeated,
+        formats={
+            name: {
+                "ids": fact.ids,
+                "padding": fact.ids - real,
+                "row_length": fact.row_length,
+                "digest": fact.digest,
+            }
+            for name, fact in facts.items()
+        },
+        files=[asdict(file) for file in files],
+    )
+
+
+def read_record(path: Path, output: Path) -> ShardRecord | None:
+    """Return a shard's record, if it is there and all files that it names have their sizes."""
+    if not path.exists():
+        return None
+    record = ShardRecord(**read_json(path))
+    whole = all(_has_size(output / file["path"], file["bytes"]) for file in record.files)
+    return record if whole else None
+
+
+def placed(format_name: str, record: FileRecord) -> ShardFile:
+    """Return a file of a format with its path below the output."""
+    return ShardFile(format_name, f"{format_name}/{record.path}", record.bytes, record.checksum)
+
+
+def _has_size(path: Path, size: int) -> bool:
+    try:
+        return path.stat().st_size == size
+    except OSError:
+        return False
+
+
+def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
+    """Return the manifest's lines for the shards of a format."""
+    entries = []
+    for shard in (shard for shard in shards if shard.rows):
+        own = [f for f in shard.files if f["format"] == name]
+        index = next(f for f in shard.files if f["format"] == INDEX)
+        stored = shard.formats[name]
+        entries.append(
+            {
+                "path": own[0]["path"],
+                "format": name,
+                "split": shard.split,
+                "number": shard.number,
+                "tokens": stored["ids"],
+                "padding": stored["padding"],
+                "rows": shard.rows,
+                "documents": shard.documents,
+                "bytes": own[0]["bytes"],
+                "checksum": own[0]["checksum"],
+                "index": index["path"],
+                "files": [
+                    {key: f[key] for key in ("path", "bytes", "checksum")} for f in [*own, index]
+                ],
+            }
+        )
+    return entries

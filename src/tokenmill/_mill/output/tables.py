@@ -1,0 +1,129 @@
+"""Files beside the shards: where each document came from, and the records that gave none."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._files import UNFINISHED, FileRecord, NewFile, checksum, sync_folder, writing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._mill.output.parts import Part
+    from tokenmill._read import InputFile, Stream
+
+_GROUP_ROWS = 1 << 20
+
+
+class LineBases:
+    """Line numbers are counted within a segment; this adds the lines before it in its file."""
+
+    def __init__(self, parts: Sequence[Part], streams: Sequence[Stream]) -> None:
+        lines: dict[int, int] = {}  # of each stream, as far as it was read
+        for part in parts:
+            lines[part.record.stream] = part.record.segment_lines
+        self._bases: list[int] = []
+        before: dict[int, int] = {}  # lines of each file so far
+        for number, stream in enumerate(streams):
+            file = stream.segments[0].file
+            base = before.get(file, 0) if stream.segments[0].begin else 0
+            self._bases.append(base)
+            before[file] = base + lines.get(number, 0)
+
+    def of(self, stream: int) -> int:
+        """Return how many lines of its file stand before a stream."""
+        return self._bases[stream]
+
+
+def write_quarantine(
+    path: Path,
+    parts: Sequence[Part],
+    files: Sequence[InputFile],
+    bases: LineBases,
+    quarantined: frozenset[str],
+) -> FileRecord:
+    """Write a line of JSON for every record that was put aside: why, where, and what it was."""
+    file = NewFile(path)
+    try:
+        for part in parts:
+            base = bases.of(part.record.stream)
+            for record in part.bad():
+                if record["reason"] in quarantined:
+                    file.write(_quarantine_line(record, files, base))
+        return file.commit()
+    except BaseException:
+        file.discard()
+        raise
+
+
+def _quarantine_line(record: dict[str, Any], files: Sequence[InputFile], base: int) -> bytes:
+    value = {
+        "reason": record["reason"],
+        "file": files[record["file"]].path,
+        "line": record["line"] + base,
+        "offset": record["offset"],
+        "length": record["length"],
+        "message": record["message"],
+        "raw": record["raw"],
+    }
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def shown_path(path: str) -> str:
+    """Return a path as text; what of its bytes is not UTF-8 is written as an escape."""
+    return path.encode("utf-8", "backslashreplace").decode()
+
+
+def write_documents(
+    path: Path, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases
+) -> FileRecord:
+    """Write the place of every document, in the order of their numbers."""
+    import pyarrow as pa  # heavy
+    import pyarrow.parquet as pq
+
+    schema = pa.schema(
+        [
+            ("file", pa.dictionary(pa.int32(), pa.string())),
+            ("line", pa.int64()),
+            ("offset", pa.int64()),
+            ("tokens", pa.int64()),
+        ]
+    )
+    names = pa.array([shown_path(file.path) for file in files], pa.string())
+    unfinished = path.with_name(path.name + UNFINISHED)
+    try:
+        with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+            for part in parts:
+                for columns in _document_columns(part, bases):
+                    place = pa.DictionaryArray.from_arrays(pa.array(columns[0]), names)
+                    rest = [pa.array(column) for column in columns[1:]]
+                    writer.write_table(pa.Table.from_arrays([place, *rest], schema=schema))
+        return commit_written(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any]]]:
+    lines = part.column("lines") + bases.of(part.record.stream)
+    columns = [part.column("files"), lines, part.column("positions"), part.column("lengths")]
+    for begin in range(0, len(lines), _GROUP_ROWS):
+        yield [np.ascontiguousarray(c[begin : begin + _GROUP_ROWS]) for c in columns]
+
+
+def commit_written(unfinished: Path, path: Path) -> FileRecord:
+    """Sync and name a file that a library has written."""
+    with writing(path):
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        size, digest = unfinished.stat().st_size, checksum(unfinished)
+        unfinished.replace(path)
+        sync_folder(path.parent)
+    return FileRecord(path.name, size, digest)

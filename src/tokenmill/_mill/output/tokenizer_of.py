@@ -1,0 +1,37 @@
+"""The tokenizer of a finished output: from where it was, or where one says it is now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenmill._errors import PlanDiffers, SourceNotFound, TokenmillError
+from tokenmill._tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from tokenmill._mill.output.manifest import Manifest
+
+
+def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
+    """Load the tokenizer that an output was packed with; raises unless it is the same."""
+    said = manifest.data["tokenizer"]
+    source = manifest.data.get("tokenizer_source") if given is None else given
+    where = f"tokenizer of {manifest.folder}"
+    try:
+        loaded = source if isinstance(source, Tokenizer) else Tokenizer.load(source)
+    except (TokenmillError, OSError) as error:
+        if given is not None:
+            raise
+        raise SourceNotFound(
+            f"{said['name']} is no longer at {source!r}: {error}",
+            source=where,
+            hint="say where it is with -t, or tokenizer=",
+        ) from error
+    found = loaded.describe().content_hash
+    if found != said["hash"]:
+        raise PlanDiffers(
+            f"expected {said['name']} with the hash {said['hash']}, got {loaded.name} with {found}",
+            where=where,
+            differences=(f"tokenizer.hash: {said['hash']} there, {found} now",),
+            hint="say where the tokenizer is with -t, or tokenizer=",
+        )
+    return loaded

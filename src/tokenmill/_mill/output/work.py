@@ -1,0 +1,147 @@
+"""The work folder of a run: its lock, its plan, and the records of what is done."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._errors import OptionError, OutputInUse
+from tokenmill._files import UNFINISHED, remove_unfinished, write_file, writing
+from tokenmill._mill.output.manifest import Manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+WORK = "_work"
+MANIFEST = "manifest.json"
+LOCK = ".lock"
+INDEX = "index"
+ORDER = "order.json"
+DOCUMENTS = "documents.parquet"
+QUARANTINE = "quarantine.jsonl"
+
+
+class Work:
+    """Names below an output folder, and small records that are whole or not there."""
+
+    def __init__(self, output: Path) -> None:
+        self.output = output
+        self.folder = output / WORK
+        self.parts = self.folder / "parts"
+        self.order = self.folder / "order"
+        self.shards = self.folder / "shards"
+        self.plan = self.folder / "plan.json"
+        self.manifest = output / MANIFEST
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other runs away from the output for as long as this one works."""
+        if self.output.exists() and not self.output.is_dir():
+            raise OptionError("expected a folder, got a file", where=str(self.output))
+        with writing(self.output):
+            self.output.mkdir(parents=True, exist_ok=True)
+            lock = (self.output / LOCK).open("a")
+        with lock as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise OutputInUse(
+                    "another run is writing here",
+                    where=str(self.output),
+                    hint="wait for it, or choose another output",
+                ) from error
+            yield
+
+    def sweep(self, formats: Sequence[str]) -> None:
+        """Remove what a killed run left unfinished in its own folders."""
+        for folder in (self.folder, *(self.output / name for name in (*formats, INDEX))):
+            remove_unfinished(folder)
+        for name in (MANIFEST, QUARANTINE, DOCUMENTS):
+            (self.output / (name + UNFINISHED)).unlink(missing_ok=True)
+
+    def facts(self) -> dict[str, Any] | None:
+        """Return the facts of the plan that the output belongs to; None where there is none."""
+        if self.manifest.exists():
+            found: dict[str, Any] = Manifest.load(self.output).data["plan"]
+            return found
+        return read_json(self.plan) if self.plan.exists() else None
+
+    def owns(self, path: str) -> bool:
+        """Say whether a run writes, or has written, this file."""
+        if not self._own_names:
+            return False
+        resolved, output = Path(path).resolve(), self.output.resolve()
+        if not resolved.is_relative_to(output):
+            return False
+        return resolved.relative_to(output).parts[0] in self._own_names
+
+    @cached_property
+    def _own_names(self) -> frozenset[str]:
+        facts = self.facts()
+        if facts is None:
+            return frozenset()
+        return frozenset((*facts["options"]["formats"], INDEX, MANIFEST, QUARANTINE, DOCUMENTS))
+
+    def clear(self) -> None:
+        """Remove everything that an earlier run made, so that the next one starts over.
+
+        Only what is known to be ours: the folders of the formats that its plan names.
+        """
+        facts = self.facts()
+        if facts is None:
+            return
+        if not self.plan.exists():
+            write_json(self.plan, facts)  # a finished run has none, and the manifest goes first
+        self.manifest.unlink(missing_ok=True)
+        for name in (*facts["options"]["formats"], INDEX):
+            shutil.rmtree(self.output / name, ignore_errors=True)
+        for name in (QUARANTINE, DOCUMENTS):
+            (self.output / name).unlink(missing_ok=True)
+        self.finish()
+
+    def refuse_strangers(self, formats: Sequence[str]) -> None:
+        """Raise OutputInUse where a folder that a run would own holds files of somebody else."""
+        for name in (*formats, INDEX):
+            folder = self.output / name
+            if self.facts() is None and folder.is_dir() and any(folder.iterdir()):
+                raise OutputInUse(
+                    "holds files that no run of tokenmill has written",
+                    where=str(folder),
+                    hint="choose another output, or move them away",
+                )
+
+    def finish(self) -> None:
+        """Remove the work folder: the manifest has all that lasts.
+
+        The plan goes last. As long as it is there no other command builds on what is left, and a
+        removal that was cut off is taken up again.
+        """
+        (self.order / ORDER).unlink(missing_ok=True)
+        for folder in (self.order, self.shards, self.parts):
+            shutil.rmtree(folder, ignore_errors=True)
+        if not self.parts.exists():
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write a record."""
+    text = json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+    write_file(path, text.encode("utf-8", "backslashreplace"))  # names that are not UTF-8
+
+
+def read_json(path: Path) -> Any:
+    """Read a record."""
+    return json.loads(path.read_bytes())
+
+
+def records(folder: Path) -> Iterator[Any]:
+    """Yield all records of a folder in the order of their names."""
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.glob("*.json")):
+        yield read_json(path)

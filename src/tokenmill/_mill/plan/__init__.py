@@ -1,0 +1,1 @@
+"""plan: inputs and options as people write them -> a plan that decides every output byte."""

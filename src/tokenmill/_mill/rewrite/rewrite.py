@@ -1,0 +1,289 @@
+"""`rewrite`: finished outputs -> a new one: other formats, other shards, or several as one."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tokenmill import __version__
+from tokenmill._calls.options import thread_count
+from tokenmill._errors import BooksDiffer, OptionError, OutputInUse, PlanDiffers
+from tokenmill._mill.output.books import Books
+from tokenmill._mill.output.document_table import DocumentTable
+from tokenmill._mill.output.manifest import SCHEMA, Manifest
+from tokenmill._mill.output.shard_records import manifest_entries
+from tokenmill._mill.output.stored import stored_shards
+from tokenmill._mill.output.work import DOCUMENTS, LOCK, Work, write_json
+from tokenmill._mill.plan.plan import VERSION, plan_id, refuse_another_plan
+from tokenmill._mill.plan.settings import resolve_formats
+from tokenmill._mill.rewrite.shards import NewShard, Rewriting, count_documents, lay_out
+from tokenmill._mill.rewrite.tables import join_documents, join_quarantines
+from tokenmill._write import Extras, find_format
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from tokenmill._files import FileRecord
+    from tokenmill._mill.output.shard_records import ShardRecord
+
+_PADDED = ("bestfit", "pad", "bos-bestfit-crop")
+_SAME = ("tokenizer.hash", "dtype", "context_length", "pad_id")
+
+
+def rewrite(
+    outputs: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    output: str | os.PathLike[str],
+    format: str | Sequence[str] | None = None,  # noqa: A002 -- as `pack` names it
+    shard_tokens: int | None = None,
+    workers: int | None = None,
+    force: bool = False,
+) -> Manifest:
+    """Write the rows of finished outputs anew, below `output`; the same call again resumes.
+
+    `format`: the formats to write, by default those of the first output. `shard_tokens` puts rows
+    into shards of another size; without it shards stay as they are. Several outputs are merged, in
+    their order. Nothing is read that does not have the checksum of its manifest.
+    """
+    single = isinstance(outputs, (str, Path)) or not hasattr(outputs, "__iter__")
+    given: Sequence[Any] = [outputs] if single else list(outputs)  # type: ignore[arg-type]
+    if not given:
+        raise OptionError("expected one output or more, got none", where="outputs")
+    if shard_tokens is not None and shard_tokens < 1:
+        raise OptionError(f"expected 1 or more, got {shard_tokens}", where="shard_tokens")
+    manifests = [Manifest.load(folder) for folder in given]
+    refuse_to_mix(manifests)
+    target = Path(output)
+    _refuse_overlap(manifests, target)
+    names = resolve_formats(format or manifests[0].options["formats"])
+    facts = _facts(manifests, names, shard_tokens)
+    work = Work(target)
+    _refuse_strangers(work)
+    with work.locked():
+        if force:
+            work.clear()
+        finished = _finished(work, facts)
+        return (
+            finished or _Rewrite(manifests, work, facts, thread_count(workers, "workers")).execute()
+        )
+
+
+def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
+    """Raise PlanDiffers, which shows what differs, unless rows of all outputs go together."""
+    first = manifests[0]
+    lines = [
+        f"{key}: {_value(first, key)} in {first.folder}, {_value(other, key)} in {other.folder}"
+        for other in manifests[1:]
+        for key in _SAME
+        if _value(first, key) != _value(other, key)
+    ]
+    if lines:
+        raise PlanDiffers(
+            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines),
+            where="merge",
+            differences=tuple(lines),
+            hint="pack them with the same tokenizer and context length",
+        )
+
+
+def _value(manifest: Manifest, key: str) -> Any:
+    value: Any = manifest.data
+    for name in key.split("."):
+        value = value[name]
+    return value
+
+
+def _refuse_overlap(manifests: Sequence[Manifest], target: Path) -> None:
+    """Refuse to write to where is read from, or around it."""
+    for manifest in manifests:
+        if target.resolve() in (manifest.folder.resolve(), *manifest.folder.resolve().parents):
+            raise OptionError(
+                f"{manifest.folder} is read, and would be written over",
+                where=str(target),
+                hint="choose another output",
+            )
+
+
+def _refuse_strangers(work: Work) -> None:
+    """Refuse a folder that holds anything and is no output."""
+    there = work.output.iterdir() if work.output.is_dir() else ()
+    names = sorted(path.name for path in there if path.name != LOCK)
+    if names and work.facts() is None:
+        raise OutputInUse(
+            f"is no output, and holds other things: {names[0]}",
+            where=str(work.output),
+            hint="choose a new or empty folder",
+        )
+
+
+def _finished(work: Work, facts: dict[str, Any]) -> Manifest | None:
+    """Return the manifest if an earlier run has finished the same; refuse what is another's."""
+    there = work.facts()
+    if there is not None:
+        refuse_another_plan(there, facts, str(work.output))
+    if not work.manifest.exists():
+        return None
+    work.finish()
+    return Manifest.load(work.output)
+
+
+def _facts(
+    manifests: Sequence[Manifest], formats: tuple[str, ...], shard_tokens: int | None
+) -> dict[str, Any]:
+    """Gather everything that decides the bytes, as the plan of `pack` does."""
+    options = _common_options([manifest.options for manifest in manifests])
+    options["formats"] = list(formats)
+    if shard_tokens is not None:
+        options["shard_tokens"] = shard_tokens
+    return {
+        "version": VERSION,
+        "tokenizer": manifests[0].data["tokenizer"],
+        "options": options,
+        "sources": [],
+        "inputs": [],
+        "shard_tokens": shard_tokens,  # None: shards as they were
+        "from": [{"plan_id": m.plan_id, "plan": m.data["plan"]} for m in manifests],
+    }
+
+
+def _common_options(options: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the options of all outputs; null where they differ, but for those that rows need."""
+    common = {
+        key: value if all(other.get(key) == value for other in options) else None
+        for key, value in options[0].items()
+    }
+    common["max_id"] = max(each["max_id"] for each in options)
+    common["validation"] = max(each["validation"] for each in options)
+    if len(options) > 1 and any(_is_padded(each) for each in options):
+        common["tail"] = "pad"
+    return common
+
+
+def _is_padded(options: dict[str, Any]) -> bool:
+    """Say whether short rows are padded also in formats that can do without."""
+    return options["pack"] in _PADDED or options["tail"] == "pad"
+
+
+class _Rewrite:
+    """One run; an earlier one may have done a part of it."""
+
+    def __init__(
+        self, manifests: Sequence[Manifest], work: Work, facts: dict[str, Any], workers: int
+    ) -> None:
+        self._manifests = manifests
+        self._work = work
+        self._facts = facts
+        self._options = facts["options"]
+        self._workers = workers
+
+    def execute(self) -> Manifest:
+        """Write what is missing, the manifest last."""
+        self._work.sweep(self._options["formats"])
+        if not self._work.plan.exists():
+            write_json(self._work.plan, self._facts)
+        tables = [DocumentTable(m.folder / DOCUMENTS) for m in self._manifests]
+        files = [
+            join_quarantines(self._work.output, self._manifests),
+            join_documents(self._work.output, self._manifests, tables),
+        ]
+        shards, shift = [], 0
+        for manifest, table in zip(self._manifests, tables, strict=True):
+            shards += [(shard, shift) for shard in stored_shards(manifest)]
+            shift += len(table)
+        laid_out = lay_out(shards, self._facts["shard_tokens"])
+        if self._facts["shard_tokens"] is not None:
+            laid_out = count_documents(laid_out, shift)
+        records = self._write(laid_out)
+        return self._finish(records, files + self._finish_formats(records))
+
+    def _write(self, shards: Sequence[NewShard]) -> list[ShardRecord]:
+        table = DocumentTable(self._work.output / DOCUMENTS)
+        data = self._manifests[0].data
+        rewriting = Rewriting(
+            output=self._work.output,
+            records=self._work.shards,
+            formats=tuple(self._options["formats"]),
+            dtype=data["dtype"],
+            context_length=data["context_length"],
+            pad_id=data["pad_id"],
+            max_id=self._options["max_id"],
+            padded=_is_padded(self._options),
+            in_splits=bool(self._options["validation"]),
+            extras=Extras(
+                tokenizer=data["tokenizer"]["name"],
+                places=lambda numbers: (
+                    (f"{place.file}:{place.line}", place.file, place.line)
+                    for place in table.places(numbers)
+                ),
+            ),
+        )
+        with ThreadPoolExecutor(self._workers) as pool:
+            tasks = [pool.submit(rewriting.make, run) for run in rewriting.runs(shards)]
+            try:
+                return [record for task in tasks for record in task.result()]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
+        files: list[FileRecord] = []
+        dtype = self._manifests[0].data["dtype"]
+        for name in self._options["formats"]:
+            facts = [
+                record.facts(name, dtype, record.split if self._options["validation"] else "")
+                for record in records
+            ]
+            files += [
+                dataclasses.replace(done, path=f"{name}/{done.path}")
+                for done in find_format(name).finish(self._work.output / name, facts)
+            ]
+        return files
+
+    def _books(self, records: Sequence[ShardRecord]) -> Books:
+        """Add up what came in, and count what went out."""
+        books = Books()
+        for manifest in self._manifests:
+            documents, tokens = manifest.documents, manifest.tokens
+            books.documents_in += documents["in"]
+            books.skipped.update(documents["skipped"])
+            books.replaced.update(documents["replaced"])
+            books.blank_lines += documents["blank_lines"]
+            books.tokens_in += tokens["in"]
+            books.repeated += tokens["repeated"]
+            books.dropped += tokens["dropped"]
+        books.write_out(records, self._options["formats"][0])
+        books.check()
+        rows = sum(shard.rows for m in self._manifests for shard in stored_shards(m))
+        if rows != sum(record.rows for record in records):
+            raise BooksDiffer(f"rows: {rows} in, {sum(r.rows for r in records)} out")
+        return books
+
+    def _finish(self, records: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
+        first = self._manifests[0].data
+        kept = ("context_length", "dtype", "pad_id")
+        data = {
+            "schema": SCHEMA,
+            "tokenmill": __version__,
+            "plan_id": plan_id(self._facts),
+            "tokenizer": self._facts["tokenizer"],
+            "tokenizer_source": first.get("tokenizer_source"),
+            "made_from": [str(manifest.folder) for manifest in self._manifests],
+            **{key: first[key] for key in kept},
+            "eos_id": self._options["eos_id"],
+            "bos_id": self._options["bos_id"],
+            **self._books(records).as_json(),
+            "shards": [
+                entry
+                for name in self._options["formats"]
+                for entry in manifest_entries(records, name)
+            ],
+            "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
+            "options": self._options,
+            "plan": self._facts,
+        }
+        write_json(self._work.manifest, data)
+        self._work.finish()
+        return Manifest(self._work.output, data)

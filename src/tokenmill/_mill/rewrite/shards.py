@@ -1,0 +1,234 @@
+"""Rows of finished shards -> new shards: which rows go where, and writing them."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokenmill._mill.output.document_table import SeenDocuments
+from tokenmill._mill.output.shard_records import (
+    ShardFile,
+    ShardRecord,
+    placed,
+    read_record,
+    shard_record,
+)
+from tokenmill._mill.output.stored import RowReader
+from tokenmill._mill.output.work import INDEX, write_json
+from tokenmill._pack.rows import Pieces, Rows, ShardShape
+from tokenmill._write import Extras, find_format, index_name, write_index
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._mill.output.stored import StoredShard
+    from tokenmill._write import ShardWriter
+
+
+@dataclass(frozen=True)
+class Take:
+    """Some rows of a finished shard; `shift` is what is added to the numbers of its documents."""
+
+    shard: StoredShard
+    shift: int
+    begin: int
+    end: int
+
+    def pieces(self) -> Pieces:
+        """Return the pieces of the rows, with the new numbers."""
+        return self.renumbered(self.shard.index().pieces.some_rows(self.begin, self.end))
+
+    def renumbered(self, pieces: Pieces) -> Pieces:
+        """Return pieces with the new numbers of their documents."""
+        return dataclasses.replace(pieces, documents=pieces.documents + self.shift)
+
+
+@dataclass(frozen=True)
+class NewShard:
+    """A shard to be written: its rows, in order, and how many documents stand in it first."""
+
+    split: str
+    number: int
+    documents: int
+    takes: tuple[Take, ...]
+
+
+def lay_out(shards: Sequence[tuple[StoredShard, int]], shard_tokens: int | None) -> list[NewShard]:
+    """Say which rows go into which shard: as they are, or cut anew by a number of tokens."""
+    splits: dict[str, list[tuple[StoredShard, int]]] = {}
+    for shard, shift in shards:
+        splits.setdefault(shard.split, []).append((shard, shift))
+    new: list[NewShard] = []
+    for split, those in splits.items():
+        new += _kept(split, those) if not shard_tokens else _cut(split, those, shard_tokens)
+    return new
+
+
+def _kept(split: str, shards: Sequence[tuple[StoredShard, int]]) -> list[NewShard]:
+    """Leave shards as they are; numbers, which may have gaps, go on from output to output."""
+    new: list[NewShard] = []
+    base = 0
+    for shard, shift in shards:
+        if new and shift != new[-1].takes[0].shift:
+            base = new[-1].number + 1
+        take = Take(shard, shift, 0, shard.rows)
+        new.append(NewShard(split, base + shard.number, shard.documents, (take,)))
+    return new
+
+
+def _cut(
+    split: str, shards: Sequence[tuple[StoredShard, int]], shard_tokens: int
+) -> list[NewShard]:
+    """Cut the rows of a split as `pack` does.
+
+    Rows with a context length: as many to a shard as it has room for. Whole documents: those that
+    begin in the shard's range of the tokens.
+    """
+    takes: dict[int, list[Take]] = {}
+    rows = tokens = 0
+    for shard, shift in shards:
+        index = shard.index()
+        if shard.context_length is None:
+            number = (tokens + index.row_offsets[:-1]) // shard_tokens
+        else:
+            number = (rows + np.arange(index.rows)) // max(1, shard_tokens // shard.context_length)
+        borders = np.concatenate(([0], np.flatnonzero(np.diff(number)) + 1, [index.rows]))
+        for begin, end in zip(borders[:-1].tolist(), borders[1:].tolist(), strict=True):
+            if begin < end:
+                takes.setdefault(int(number[begin]), []).append(Take(shard, shift, begin, end))
+        rows, tokens = rows + index.rows, tokens + index.tokens
+    # A range of tokens inside one long document is no shard, and its number stays free.
+    return [NewShard(split, number, 0, tuple(takes[number])) for number in sorted(takes)]
+
+
+def count_documents(shards: Sequence[NewShard], documents: int) -> list[NewShard]:
+    """Fill in how many documents stand in each shard for the first time."""
+    seen = SeenDocuments(documents)
+    return [
+        dataclasses.replace(
+            shard, documents=sum(seen.add(take.pieces().documents) for take in shard.takes)
+        )
+        for shard in shards
+    ]
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """How new shards are written."""
+
+    output: Path
+    records: Path
+    formats: tuple[str, ...]
+    dtype: str
+    context_length: int | None
+    pad_id: int | None
+    max_id: int
+    padded: bool
+    in_splits: bool
+    extras: Extras
+
+    def runs(self, shards: Sequence[NewShard]) -> list[list[NewShard]]:
+        """Group shards so that no two groups read the same finished shard."""
+        runs: list[list[NewShard]] = []
+        for shard in shards:
+            continues = bool(shard.takes) and shard.takes[0].begin > 0
+            if runs and continues:
+                runs[-1].append(shard)
+            else:
+                runs.append([shard])
+        return runs
+
+    def make(self, run: Sequence[NewShard]) -> list[ShardRecord]:
+        """Write the shards of a group, as far as they are missing; rows are read forwards once."""
+        source = _Source()
+        return [self._finished(shard) or self._make(shard, source) for shard in run]
+
+    def _finished(self, shard: NewShard) -> ShardRecord | None:
+        return read_record(self._record_path(shard), self.output)
+
+    def _make(self, shard: NewShard, source: _Source) -> ShardRecord:
+        pieces = _joined([take.pieces() for take in shard.takes])
+        shape = ShardShape(
+            pieces.row_lengths, self.dtype, self.context_length, self.pad_id, self.padded
+        )
+        writers: dict[str, ShardWriter] = {}
+        try:
+            for name in self.formats:
+                writers[name] = self._open(name, shard, shape)
+            for take in shard.takes:
+                for rows in source.rows(take):
+                    for writer in writers.values():
+                        writer.write(rows)
+            files = [
+                placed(name, file) for name, writer in writers.items() for file in writer.commit()
+            ]
+        except BaseException:
+            for writer in writers.values():
+                writer.discard()
+            raise
+        return self._commit(shard, pieces, writers, files)
+
+    def _open(self, name: str, shard: NewShard, shape: ShardShape) -> ShardWriter:
+        form = find_format(name)
+        form.check(shape, self.max_id)
+        split = shard.split if self.in_splits else ""
+        return form.open_shard(
+            self.output / name, shard.number, shape, split=split, extras=self.extras
+        )
+
+    def _commit(
+        self,
+        shard: NewShard,
+        pieces: Pieces,
+        writers: dict[str, ShardWriter],
+        files: list[ShardFile],
+    ) -> ShardRecord:
+        """Write the index, then the record, which alone makes the shard count."""
+        name = index_name(shard.number, shard.split if self.in_splits else "")
+        done = write_index(self.output / INDEX / name, pieces)
+        files.append(ShardFile(INDEX, f"{INDEX}/{name}", done.bytes, done.checksum))
+        facts = {name: writer.facts for name, writer in writers.items()}
+        record = shard_record((shard.split, shard.number), shard.documents, pieces, facts, files)
+        write_json(self._record_path(shard), asdict(record))
+        return record
+
+    def _record_path(self, shard: NewShard) -> Path:
+        return self.records / f"{shard.split}-{shard.number:08d}.json"
+
+
+class _Source:
+    """The finished shard that rows are taken from; it is checked when it is opened."""
+
+    def __init__(self) -> None:
+        self._shard: StoredShard | None = None
+        self._reader: RowReader | None = None
+
+    def rows(self, take: Take) -> Iterator[Rows]:
+        """Yield the rows of a take, with the new numbers of documents."""
+        if self._reader is None or self._shard is not take.shard:
+            form = _format_to_read(take.shard)
+            take.shard.refuse_damage(form)
+            self._shard, self._reader = take.shard, RowReader(take.shard, form)
+        for rows in self._reader.rows(take.begin, take.end):
+            yield Rows(rows.ids, take.renumbered(rows.pieces))
+
+
+def _format_to_read(shard: StoredShard) -> str:
+    return "bin" if "bin" in shard.formats else next(iter(shard.formats))
+
+
+def _joined(pieces: Sequence[Pieces]) -> Pieces:
+    """Lay rows one behind the other."""
+
+    def column(name: str) -> NDArray[np.int64]:
+        return np.concatenate([np.empty(0, np.int64), *(getattr(p, name) for p in pieces)])
+
+    counts = [np.diff(p.row_pieces) for p in pieces]
+    per_row = np.concatenate([np.zeros(1, np.int64), *counts])
+    return Pieces(column("documents"), column("begins"), column("lengths"), np.cumsum(per_row))

@@ -1,0 +1,76 @@
+"""The files beside the shards of several outputs, one after another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenmill._errors import CorruptShard
+from tokenmill._files import UNFINISHED, NewFile, checksum, writing
+from tokenmill._mill.output.tables import commit_written
+from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tokenmill._files import FileRecord
+    from tokenmill._mill.output.document_table import DocumentTable
+    from tokenmill._mill.output.manifest import Manifest
+
+_COPY_BYTES = 1 << 22
+
+
+def join_quarantines(output: Path, manifests: Sequence[Manifest]) -> FileRecord:
+    """Write the records that were put aside in all outputs."""
+    return _joined(output, manifests, QUARANTINE)
+
+
+def join_documents(
+    output: Path, manifests: Sequence[Manifest], tables: Sequence[DocumentTable]
+) -> FileRecord:
+    """Write the places of the documents of all outputs, in the order of their new numbers."""
+    if len(manifests) == 1:
+        return _joined(output, manifests, DOCUMENTS)
+    import pyarrow.parquet as pq  # heavy
+
+    path = output / DOCUMENTS
+    unfinished = path.with_name(path.name + UNFINISHED)
+    for manifest in manifests:
+        _refuse_damage(manifest, DOCUMENTS)
+    try:
+        schema = tables[0].schema
+        with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
+            for table in tables:
+                for group in table.groups():
+                    writer.write_table(group)
+        return commit_written(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
+
+
+def _joined(output: Path, manifests: Sequence[Manifest], name: str) -> FileRecord:
+    """Copy the files of a name, back to back."""
+    file = NewFile(output / name)
+    try:
+        for manifest in manifests:
+            _refuse_damage(manifest, name)
+            with (manifest.folder / name).open("rb") as source:
+                while block := source.read(_COPY_BYTES):
+                    file.write(block)
+        return file.commit()
+    except BaseException:
+        file.discard()
+        raise
+
+
+def _refuse_damage(manifest: Manifest, name: str) -> None:
+    path = manifest.folder / name
+    said = next((f["checksum"] for f in manifest.data["files"] if f["path"] == name), "nothing")
+    found = checksum(path) if path.is_file() else "no such file"
+    if found != said:
+        raise CorruptShard(
+            f"the manifest says {said}, got {found}",
+            path=path,
+            hint="`tokenmill verify` lists all that is wrong",
+        )

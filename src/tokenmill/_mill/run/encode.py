@@ -1,0 +1,162 @@
+"""A raw block -> the ids of its documents: parse, encode, begin and end each document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+from tokenmill._core import FlatTexts
+from tokenmill._errors import BadRecordFound, SpecialTokenInText
+from tokenmill._mill.output.parts import NO_TOKENS, EncodedBlock
+from tokenmill._pack import frame
+from tokenmill._read import lines_before, parse
+from tokenmill._read.blocks import RAW_BYTES, BadRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._calls.batch import TokenBatch
+    from tokenmill._mill.device.shared_encoder import SharedEncoder
+    from tokenmill._mill.meter import Meter
+    from tokenmill._mill.plan.settings import Settings
+    from tokenmill._read import Block, InputFile, RawBlock, ReadRules, Stream
+    from tokenmill._tokenizer import Tokenizer
+
+_NO_TEXT = np.empty(0, np.uint8)
+
+
+@dataclass(frozen=True)
+class BlockEncoder:
+    """What turns raw blocks into ids; safe to call from many threads."""
+
+    tokenizer: Tokenizer
+    settings: Settings
+    rules: ReadRules
+    files: Sequence[InputFile]
+    fields: Sequence[str]
+    meter: Meter
+    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
+
+    def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
+        """Parse and encode one block; its stream is asked only where a line is to be named."""
+        block = self.parse(raw, stream)
+        with self.meter.stage("tokenize"):
+            ids, lengths = self._encode(block, stream)
+            block, lengths = _without_empty(block, lengths)
+        keys = _hashes(block) if self.settings.validation else None
+        self.meter.add(
+            input_bytes=block.input_bytes,
+            documents=len(block),
+            tokens=len(ids),
+            bad=len(block.bad),
+        )
+        # The text has done its work: only ids wait for the blocks before them.
+        return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
+
+    def parse(self, raw: RawBlock, stream: Stream | None = None) -> Block:
+        """Parse one block, and refuse records that the policies do not let pass."""
+        with self.meter.stage("parse"):
+            block = parse(raw, self.rules, self.fields)
+            self._refuse(block, stream)
+        return block
+
+    def _encode(
+        self, block: Block, stream: Stream | None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        s = self.settings
+        try:
+            batch = self._ids(block)
+        except SpecialTokenInText as error:
+            raise self.with_place(error, block, error.document or 0, stream) from error
+        prefix = [] if s.bos_id is None else [s.bos_id]
+        suffix = [] if s.eos_id is None else [s.eos_id]
+        return frame(batch.ids, batch.offsets, prefix, suffix)
+
+    def with_place(
+        self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None
+    ) -> SpecialTokenInText:
+        """Return the error with the file and the line of the document that it is about."""
+        file, line = self._place(int(block.files[number]), int(block.lines[number]), stream)
+        return SpecialTokenInText(
+            f"{file}:{line}: the text holds the special token {error.token}",
+            token=error.token,
+            hint='special_in_text="text" keeps it text, "encode" makes it the token',
+        )
+
+    def _ids(self, block: Block) -> TokenBatch:
+        s = self.settings
+        if self.device is not None:
+            return self.device.encode(
+                block.text, block.offsets, dtype=s.dtype, special_in_text=s.special_in_text
+            )
+        return self.tokenizer.encode_batch(
+            FlatTexts(block.text, block.offsets),
+            threads=1,
+            dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
+            special_in_text=s.special_in_text,
+        )
+
+    def _refuse(self, block: Block, stream: Stream | None) -> None:
+        for record in block.bad:
+            if self.settings.policy(record.reason) == "fail":
+                file, line = self._place(record.file, record.line, stream)
+                raise BadRecordFound(
+                    f"{record.reason.replace('_', ' ')}: {record.message}",
+                    path=file,
+                    line=line,
+                    hint=f"policy for {record.reason} is fail; quarantine or skip go on",
+                )
+
+    def _place(self, file: int, line: int, stream: Stream | None) -> tuple[str, int]:
+        """Return a file and the line in it, of a line that was counted in its segment."""
+        if stream is not None and len(stream.segments) == 1:
+            line += lines_before(self.files[file], stream.segments[0])
+        return self.files[file].path, line
+
+
+def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDArray[np.int64]]:
+    """Take out documents without a single token, which no row can hold, and say so."""
+    kept = lengths > 0
+    if kept.all():
+        return block, lengths
+    gone = np.flatnonzero(~kept)
+    bad = tuple(
+        BadRecord(
+            NO_TOKENS,
+            int(block.files[i]),
+            int(block.lines[i]),
+            int(block.positions[i]),
+            int(block.offsets[i + 1] - block.offsets[i]),
+            "the tokenizer leaves nothing of this text",
+            block.text[block.offsets[i] : block.offsets[i + 1]][:RAW_BYTES].tobytes(),
+        )
+        for i in gone
+    )
+    sizes = np.diff(block.offsets)
+    text = block.text[np.repeat(kept, sizes)]
+    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[kept])))
+    return replace(
+        block,
+        text=text,
+        offsets=offsets,
+        files=block.files[kept],
+        lines=block.lines[kept],
+        positions=block.positions[kept],
+        bad=tuple(sorted(block.bad + bad, key=lambda record: (record.file, record.line))),
+    ), lengths[kept]
+
+
+def _hashes(block: Block) -> NDArray[np.uint64]:
+    """Hash each text: the side of a split that a document falls on is a matter of its content."""
+    view = np.ascontiguousarray(block.text).data
+    bounds = block.offsets.tolist()
+    return np.array(
+        [xxhash.xxh3_64_intdigest(view[a:b]) for a, b in pairwise(bounds)],
+        np.uint64,
+    )

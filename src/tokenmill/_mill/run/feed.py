@@ -1,0 +1,102 @@
+"""A stream being read by many workers: blocks are taken one by one and put back in order.
+
+A worker takes the next raw block under the scheduler's lock-out (one reader at a time), works on it
+alone, and delivers the result here. Results are written in the order in which blocks were taken,
+by whichever worker delivers the one that was missing.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from tokenmill._mill.output.parts import EncodedBlock, PartRecord, PartWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tokenmill._read import RawBlock, StreamReader
+    from tokenmill._read.blocks import Place
+
+PART_BYTES = 64 << 20  # of text: what a killed run may have to do again, per stream
+
+
+class Feed:
+    """One stream of the plan, from where an earlier run left it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        stream: int,
+        done: list[PartRecord],
+        open_at: Callable[[Place | None], StreamReader],
+        committed: Callable[[PartRecord], None],
+    ) -> None:
+        self.stream = stream
+        self.busy = False  # a worker is reading: guarded by the scheduler
+        self.outstanding = 0  # blocks taken and not yet written: guarded by the scheduler
+        self.exhausted = False
+        self._folder = folder
+        self._open_at = open_at
+        self._reader: StreamReader | None = None
+        self._start = done[-1].place if done else None
+        self._part = len(done)
+        self._committed = committed
+        self._lock = threading.Lock()
+        self._writing = False
+        self._writer: PartWriter | None = None
+        self._taken = 0
+        self._written = 0
+        self._waiting: dict[int, EncodedBlock] = {}
+
+    def take(self) -> tuple[int, RawBlock] | None:
+        """Return the next raw block and its number; None after the last. One caller at a time."""
+        if self._reader is None:
+            self._reader = self._open_at(self._start)
+        raw = self._reader.read()
+        if raw is None:
+            return None
+        self._taken += 1
+        return self._taken - 1, raw
+
+    def deliver(self, number: int, encoded: EncodedBlock) -> int:
+        """Hand in a result; return how many blocks were written because of it."""
+        with self._lock:
+            self._waiting[number] = encoded
+            if self._writing:  # that worker will find this one too
+                return 0
+            self._writing = True
+        written = 0
+        while (block := self._next()) is not None:
+            self._write(block)
+            written += 1
+        return written
+
+    def _next(self) -> EncodedBlock | None:
+        with self._lock:
+            block = self._waiting.pop(self._written, None)
+            if block is None:
+                self._writing = False
+            else:
+                self._written += 1
+            return block
+
+    def _write(self, encoded: EncodedBlock) -> None:
+        if self._writer is None:
+            self._writer = PartWriter(self._folder, self.stream, self._part)
+        self._writer.add(encoded)
+        block = encoded.block
+        if block.ends_stream or self._writer.text_bytes >= PART_BYTES:
+            record = self._writer.commit(block.after, block.segment_lines, last=block.ends_stream)
+            self._writer = None
+            self._part += 1
+            self._committed(record)
+
+    def close(self) -> None:
+        """Close the input and leave nothing unfinished."""
+        if self._reader is not None:
+            self._reader.close()
+        if self._writer is not None:
+            self._writer.discard()
+            self._writer = None

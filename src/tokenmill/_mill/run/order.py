@@ -1,0 +1,176 @@
+"""The order of documents: by the plan, or dealt into buckets by a key and sorted in each.
+
+A *run* is a list of documents of bounded size; the runs of a split, one after another, are all its
+documents in their final order. Without shuffle, weights or limits a run is a part as it is, and
+nothing is written. Otherwise a pass over the lengths of all parts writes for every document its
+key, place and number into the bucket that the key falls into.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from tokenmill._mill.output.parts import Part
+
+# One document of a bucket.
+ENTRY = np.dtype(
+    [("key", "<u8"), ("number", "<i8"), ("begin", "<i8"), ("length", "<i8"), ("part", "<i8")]
+)
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Documents in order: document `i` is `length[i]` ids of part `part[i]`, from `begin[i]`.
+
+    `number[i]` is its number in the order of the plan.
+    """
+
+    part: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    length: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    def __getitem__(self, which: Any) -> Documents:  # a slice or a mask
+        return Documents(
+            self.part[which], self.begin[which], self.length[which], self.number[which]
+        )
+
+
+@dataclass(frozen=True)
+class PartRun:
+    """All documents of a part, in its order."""
+
+    part: Part
+    index: int
+    first_number: int
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of all its documents."""
+        return self.part.record.tokens
+
+    @property
+    def documents(self) -> int:
+        """How many documents it has."""
+        return self.part.record.documents
+
+    def load(self) -> Documents:
+        """Return its documents."""
+        lengths = self.part.column("lengths")
+        count = len(lengths)
+        return Documents(
+            np.full(count, self.index, np.int64),
+            np.cumsum(lengths) - lengths,
+            lengths,
+            self.first_number + np.arange(count, dtype=np.int64),
+        )
+
+
+@dataclass(frozen=True)
+class BucketRun:
+    """The documents of one bucket, sorted by key; equal keys by number."""
+
+    path: Path
+    tokens: int
+    documents: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Say whether its file is there and has its size."""
+        try:
+            return self.path.stat().st_size == self.documents * ENTRY.itemsize
+        except OSError:
+            return False
+
+    def load(self) -> Documents:
+        """Return its documents."""
+        entries = np.fromfile(self.path, ENTRY)
+        entries = entries[np.argsort(entries["key"], kind="stable")]
+        return Documents(
+            *(np.ascontiguousarray(entries[name]) for name in ("part", "begin", "length", "number"))
+        )
+
+
+Run = PartRun | BucketRun
+
+
+def plan_order(parts: Sequence[Part]) -> list[PartRun]:
+    """Return the runs of all documents as the plan has them."""
+    runs, number = [], 0
+    for index, part in enumerate(parts):
+        runs.append(PartRun(part, index, number))
+        number += part.record.documents
+    return runs
+
+
+class Ordered:
+    """The documents of a split in their final order, found by the position of their tokens."""
+
+    def __init__(self, runs: Sequence[Run], max_tokens: int | None = None) -> None:
+        self._runs = runs
+        self._token_ends = np.cumsum([run.tokens for run in runs], dtype=np.int64)
+        self.documents = sum(run.documents for run in runs)
+        self.tokens = int(self._token_ends[-1]) if len(runs) else 0
+        if max_tokens is not None and self.tokens > max_tokens:
+            self._cut(max_tokens)
+
+    def _cut(self, max_tokens: int) -> None:
+        """End before the first document that would go beyond a number of tokens."""
+        index = int(np.searchsorted(self._token_ends, max_tokens, side="right"))
+        before = int(self._token_ends[index - 1]) if index else 0
+        ends = before + np.cumsum(self._runs[index].load().length)
+        kept = int(np.searchsorted(ends, max_tokens, side="right"))
+        self.documents = sum(run.documents for run in self._runs[:index]) + kept
+        self.tokens = int(ends[kept - 1]) if kept else before
+
+    def between(self, begin: int, end: int) -> tuple[Documents, int]:
+        """Return the documents with tokens in [begin, end), and where the first one begins.
+
+        A document without tokens belongs to the place at which it stands.
+        """
+        end = min(end, self.tokens)
+        first = int(np.searchsorted(self._token_ends, begin, side="right"))
+        last = int(np.searchsorted(self._token_ends, end, side="left"))
+        chosen = [run.load() for run in self._runs[first : last + 1]]
+        if not chosen:
+            return _NOTHING, begin
+        documents = _join(chosen)
+        base = int(self._token_ends[first - 1]) if first else 0
+        ends = base + np.cumsum(documents.length)
+        low = int(np.searchsorted(ends, begin, side="right"))
+        high = int(np.searchsorted(ends - documents.length, end, side="left"))
+        start = int(ends[low] - documents.length[low]) if low < len(documents) else begin
+        return documents[low:high], start
+
+    def starting_between(self, begin: int, end: int) -> Documents:
+        """Return the documents whose first token lies in [begin, end)."""
+        documents, start = self.between(begin, end)
+        starts = start + np.cumsum(documents.length) - documents.length
+        return documents[starts >= begin]
+
+
+_EMPTY = np.empty(0, np.int64)
+_NOTHING = Documents(_EMPTY, _EMPTY, _EMPTY, _EMPTY)
+
+
+def _join(chosen: Sequence[Documents]) -> Documents:
+    if len(chosen) == 1:
+        return chosen[0]
+    return Documents(
+        np.concatenate([d.part for d in chosen]),
+        np.concatenate([d.begin for d in chosen]),
+        np.concatenate([d.length for d in chosen]),
+        np.concatenate([d.number for d in chosen]),
+    )

@@ -1,0 +1,284 @@
+"""A run: plan, tokenize, order, pack, and at last the manifest. Every step may be taken again."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tokenmill import __version__
+from tokenmill._errors import TooManyBadRecords
+from tokenmill._mill.output.books import Books, Budget
+from tokenmill._mill.output.manifest import SCHEMA, Manifest
+from tokenmill._mill.output.parts import Part, PartRecord
+from tokenmill._mill.output.shard_records import ShardRecord, manifest_entries
+from tokenmill._mill.output.tables import LineBases, write_documents, write_quarantine
+from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE, Work, read_json, write_json
+from tokenmill._mill.plan.plan import refuse_another_plan
+from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
+from tokenmill._mill.run.encode import BlockEncoder
+from tokenmill._mill.run.order import Ordered, plan_order
+from tokenmill._mill.run.prefix import Prefix
+from tokenmill._mill.run.shards import Sharding
+from tokenmill._mill.run.tokenize import Tokenizing, finished_parts
+from tokenmill._read import open_stream
+from tokenmill._write import Extras, find_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from tokenmill._files import FileRecord
+    from tokenmill._mill.device.shared_encoder import SharedEncoder
+    from tokenmill._mill.meter import Meter
+    from tokenmill._mill.plan.plan import Plan
+    from tokenmill._mill.run.read_ahead import ReadAhead
+    from tokenmill._read import Place, StreamReader
+    from tokenmill._tokenizer import Tokenizer
+
+
+@dataclass
+class Run:
+    """One run towards the output of a plan; an earlier one may have done a part of it."""
+
+    plan: Plan
+    tokenizer: Tokenizer
+    output: Path
+    workers: int
+    budget: Budget
+    meter: Meter
+    books: Books = field(default_factory=Books)
+    tokenizer_source: str | None = None
+    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
+    ahead: ReadAhead | None = None
+
+    def __post_init__(self) -> None:
+        self._work = Work(self.output)
+        self._settings = self.plan.settings
+        self._prefix = Prefix(self.plan)
+
+    def finished(self) -> Manifest | None:
+        """Return the manifest if an earlier run has finished this plan; refuse another plan."""
+        if self._work.manifest.exists():
+            manifest = Manifest.load(self.output)
+            refuse_another_plan(manifest.data["plan"], self.plan.facts, str(self.output))
+            self._work.finish()
+            return manifest
+        if self._work.plan.exists():
+            refuse_another_plan(read_json(self._work.plan), self.plan.facts, str(self.output))
+        return None
+
+    def start(self) -> None:
+        """Sweep away what was left unfinished, and write down the plan."""
+        self._work.refuse_strangers(self._settings.formats)
+        self._work.sweep(self._settings.formats)
+        if not all(stream.resumable for stream in self.plan.streams):
+            self._work.clear()  # nobody knows whether what comes now is what came then
+        if not self._work.plan.exists():
+            write_json(self._work.plan, self.plan.facts)
+
+    def execute(self) -> Manifest:
+        """Do everything that is missing, and return the manifest."""
+        try:
+            parts = self._tokenize()
+            self._check_budget(final=True)
+        except TooManyBadRecords:
+            self._show_quarantine()
+            raise
+        self.books.enter(part.record for part in parts)
+        shards, files = self._pack(parts)
+        self.books.check()
+        return self._finish(shards, files)
+
+    def _show_quarantine(self) -> None:
+        """Write down what was put aside so far: it says why the run may not go on."""
+        records = self._prefix.taken
+        parts = [Part(self._work.parts, record, self._settings.dtype) for record in records]
+        self._tables(parts)[0]()
+
+    def _tokenize(self) -> list[Part]:
+        done = finished_parts(self._work.parts, self._settings.dtype)
+        for records in done.values():
+            for record in records:
+                self._prefix.add(record)
+                self.meter.add(
+                    input_bytes=record.input_bytes,
+                    resumed_bytes=record.input_bytes,
+                    documents=record.documents,
+                    tokens=record.tokens,
+                    bad=sum(record.bad.values()),
+                )
+        plan, encoder = self.plan, self._encoder()
+        if not self._prefix.is_enough:
+            tokenizing = Tokenizing(
+                self._work.parts,
+                streams=len(plan.streams),
+                done=done,
+                open_stream=self._open,
+                encode=lambda raw, n: encoder(raw, plan.streams[n]),
+                committed=self._committed,
+                meter=self.meter,
+            )
+            tokenizing.run(self.workers)
+        records = self._prefix.taken
+        return [Part(self._work.parts, record, self._settings.dtype) for record in records]
+
+    def _open(self, number: int, place: Place | None) -> StreamReader:
+        plan = self.plan
+        if self.ahead is not None:
+            self.ahead.note(number)
+        return open_stream(plan.streams[number], plan.files, plan.rules, plan.fields, place)
+
+    def _encoder(self) -> BlockEncoder:
+        plan = self.plan
+        return BlockEncoder(
+            self.tokenizer,
+            plan.settings,
+            plan.rules,
+            plan.files,
+            plan.fields,
+            self.meter,
+            self.device,
+        )
+
+    def _committed(self, record: PartRecord) -> bool:
+        self._prefix.add(record)
+        self._check_budget(final=False)
+        return self._prefix.is_enough
+
+    def _check_budget(self, *, final: bool) -> None:
+        """Judge a share at the end, or early where it can hardly be kept any more."""
+        prefix = self._prefix
+        records = prefix.records
+        if not final and self.budget.share is not None:
+            total = self.plan.total_bytes / max(prefix.input_bytes, 1)
+            records = 2 * int(records * max(1.0, total))
+        self.budget.check(prefix.bad, records)
+
+    def _pack(self, parts: list[Part]) -> tuple[list[ShardRecord], list[FileRecord]]:
+        shardings = self._shardings(parts)
+        self.meter.phase = "pack"
+        self.meter.total_shards = sum(sharding.count for sharding in shardings)
+        self.meter.total_tokens = sum(sharding.tokens for sharding in shardings)
+        with ThreadPoolExecutor(self.workers) as pool:
+            tables = [pool.submit(task) for task in self._tables(parts)]
+            shards = [
+                pool.submit(self._shard, sharding, number)
+                for sharding in shardings
+                for number in range(sharding.count)
+            ]
+            try:
+                records = [task.result() for task in shards]
+                files = [task.result() for task in tables]
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        for sharding in shardings:
+            mine = [record for record in records if record.split == sharding.split]
+            self._book(sharding, mine)
+        return records, files + self._finish_formats(records)
+
+    def _shard(self, sharding: Sharding, number: int) -> ShardRecord:
+        record = sharding.record_of(number) or sharding.make(number, self.meter)
+        self.meter.add(shards=1)
+        return record
+
+    def _shardings(self, parts: list[Part]) -> list[Sharding]:
+        settings = self._settings
+        rules = self._deal_rules()
+        if rules.keeps_the_plan:
+            runs: dict[str, Any] = {TRAIN: plan_order(parts)}
+        else:
+            dealt = deal(parts, rules, self._work.order)
+            runs = dealt.runs
+            self.books.leave_out(dealt.skipped, dealt.skipped_tokens)
+        shardings = []
+        for split in SPLITS if settings.validation else (TRAIN,):
+            whole = Ordered(runs[split])
+            limit = settings.max_tokens if split == TRAIN else None
+            ordered = Ordered(runs[split], limit)
+            gone = whole.documents - ordered.documents
+            self.books.leave_out({"max_tokens": gone}, whole.tokens - ordered.tokens)
+            shardings.append(
+                Sharding(
+                    settings,
+                    split,
+                    ordered,
+                    parts,
+                    output=self.output,
+                    records=self._work.shards,
+                    extras=Extras(tokenizer=self.tokenizer.name, places=self._places(parts)),
+                )
+            )
+        return shardings
+
+    def _deal_rules(self) -> DealRules:
+        settings, sources = self._settings, self.plan.sources
+        return DealRules(
+            seed=settings.seed if settings.shuffle == "docs" else None,
+            validation=settings.validation,
+            weights=tuple(source.weight for source in sources),
+            caps=tuple(source.max_tokens for source in sources),
+            source_of_file=tuple(file.source for file in self.plan.files),
+            limit_documents=settings.limit_documents,
+        )
+
+    def _tables(self, parts: list[Part]) -> list[Callable[[], FileRecord]]:
+        files = self.plan.files
+        bases = LineBases(parts, self.plan.streams)
+        aside = frozenset(r for r, policy in self._settings.policies if policy == "quarantine")
+        return [
+            lambda: write_quarantine(self.output / QUARANTINE, parts, files, bases, aside),
+            lambda: write_documents(self.output / DOCUMENTS, parts, files, bases),
+        ]
+
+    def _places(self, parts: Sequence[Part]) -> Any:
+        from tokenmill._mill.output.places import Places  # one format asks for it
+
+        return Places(parts, self.plan.files, LineBases(parts, self.plan.streams))
+
+    def _book(self, sharding: Sharding, records: Sequence[ShardRecord]) -> None:
+        self.books.write_out(records, self._settings.formats[0])
+        documents, tokens = sharding.left_behind(records)
+        self.books.leave_out({sharding.reason_left_behind: documents}, tokens)
+
+    def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
+        settings = self._settings
+        files: list[FileRecord] = []
+        for name in settings.formats:
+            facts = [
+                record.facts(name, settings.dtype, settings.file_split(record.split))
+                for record in records
+                if record.rows
+            ]
+            files += [
+                dataclasses.replace(done, path=f"{name}/{done.path}")
+                for done in find_format(name).finish(self.output / name, facts)
+            ]
+        return files
+
+    def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
+        settings = self._settings
+        data = {
+            "schema": SCHEMA,
+            "tokenmill": __version__,
+            "plan_id": self.plan.id,
+            "tokenizer": self.plan.facts["tokenizer"],
+            "tokenizer_source": self.tokenizer_source,
+            "context_length": settings.context_length,
+            "dtype": settings.dtype,
+            "eos_id": settings.eos_id,
+            "bos_id": settings.bos_id,
+            "pad_id": settings.pad_id,
+            **self.books.as_json(),
+            "shards": [
+                entry for name in settings.formats for entry in manifest_entries(shards, name)
+            ],
+            "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
+            "options": self.plan.facts["options"],
+            "plan": self.plan.facts,
+        }
+        write_json(self._work.manifest, data)
+        self._work.finish()
+        return Manifest(self.output, data)

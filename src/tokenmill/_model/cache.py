@@ -1,0 +1,129 @@
+"""The cache directory: compiled models by the hash of what they were made from."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import xxhash
+
+from tokenmill import __version__, _core
+from tokenmill._errors import CorruptModel
+from tokenmill._model.file import FORMAT_VERSION, ModelFile, open_model, write_model
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_LOG = logging.getLogger("tokenmill")
+_VARIABLE = "TOKENMILL_CACHE"
+_OFF = {"off", "0", "none", "no", "false"}
+_MAX_BYTES = 2 << 30
+
+
+def folder() -> Path | None:
+    """Return where compiled models are kept; None when the cache is switched off."""
+    own = os.environ.get(_VARIABLE, "")
+    if own.lower() in _OFF:
+        return None
+    if own:
+        return Path(own).expanduser()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    if xdg:
+        return Path(xdg) / "tokenmill"
+    try:
+        return Path.home() / ".cache" / "tokenmill"
+    except RuntimeError:  # a user without a home
+        return None
+
+
+def key_of(sources: Sequence[bytes | memoryview], arguments: Mapping[str, object]) -> str:
+    """Hash what a model is made from, and by which compiler."""
+    digest = xxhash.xxh3_128()
+    digest.update(json.dumps([arguments, _compiler()], sort_keys=True, default=repr).encode())
+    for source in sources:
+        digest.update(len(source).to_bytes(8, "little"))
+        digest.update(source)
+    return str(digest.hexdigest())
+
+
+def fetch(key: str) -> ModelFile | None:
+    """Return the model of a key, mapped and verified; None when it is not there or is broken."""
+    home = folder()
+    if home is None:
+        return None
+    path = _path(home, key)
+    try:
+        model = open_model(path)
+    except CorruptModel as error:
+        _LOG.warning("a file of the cache is broken and is built again: %s", error)
+        return None
+    except OSError:
+        return None
+    _touch(path)
+    return model
+
+
+def store(key: str, payload: bytes) -> None:
+    """Keep a model; if the folder cannot be written, log that and continue."""
+    home = folder()
+    if home is None:
+        return
+    path = _path(home, key)
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_model(payload, path)
+        _trim(home, path)
+    except OSError as error:
+        _LOG.info("the cache cannot be written: %s", error)
+
+
+def drop(key: str) -> None:
+    """Remove the model of a key, if it can be removed."""
+    home = folder()
+    if home is not None:
+        _remove(_path(home, key))
+
+
+def _path(home: Path, key: str) -> Path:
+    return home / f"{key}.mill"
+
+
+def _compiler() -> list[object]:
+    """Name the code that compiles: a rebuilt core must not be served another core's tables."""
+    stat = Path(str(_core.__file__)).stat()
+    return [__version__, FORMAT_VERSION, stat.st_size, stat.st_mtime_ns]
+
+
+def _touch(path: Path) -> None:
+    try:
+        os.utime(path)
+    except OSError:
+        return  # a cache that is only read, by another user perhaps
+
+
+def _trim(home: Path, newest: Path) -> None:
+    """Remove the files used longest ago until the folder is within its bound."""
+    files = []
+    for path in home.glob("*.mill"):
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue  # another process trims too
+        files.append((stat.st_mtime_ns, stat.st_size, path))
+    excess = sum(size for _, size, _ in files) - _MAX_BYTES
+    for _, size, path in sorted(files):
+        if excess <= 0:
+            break
+        if path != newest:
+            _remove(path)
+            excess -= size
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        _LOG.info("the cache cannot be trimmed: %s", error)

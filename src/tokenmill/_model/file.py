@@ -1,0 +1,177 @@
+"""The `.mill` file: header, checksum, mapping, compressed form (docs/develop/decisions/0003)."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import struct
+import sys
+import tempfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import xxhash
+
+from tokenmill._errors import CorruptModel, SourceNotFound
+from tokenmill._model.compressed import pack_spec, unpack_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tokenmill._spec import TokenizerSpec
+
+MAGIC = b"\x89MILL\r\n\x1a"
+FORMAT_VERSION = 4
+PAGE = 4096
+_COMPRESSED = 1
+_HEADER = struct.Struct("<8sIIQQ4s28s")
+_CHECKSUM = slice(24, 32)
+_BYTE_ORDER = (0x01020304).to_bytes(4, sys.byteorder)
+_REBUILD = "compile it again from the tokenizer it was made of"
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """An open file: the compiled model, or the packed spec of the compressed form.
+
+    `payload` is a view of the mapped file and keeps the mapping alive.
+    """
+
+    path: Path
+    is_compressed: bool
+    payload: memoryview
+
+    def spec(self) -> TokenizerSpec:
+        """Unpack the compressed form."""
+        return unpack_spec(bytes(self.payload), str(self.path))
+
+
+def write_model(payload: bytes, path: Path) -> None:
+    """Write a compiled model; the file appears whole or not at all."""
+    head = _header(len(payload), 0)
+    _write(path, [head, bytes(PAGE - len(head)), payload])
+
+
+def write_compressed(spec: TokenizerSpec, path: Path) -> None:
+    """Write the small form of a tokenizer, which is compiled when it is loaded."""
+    payload = pack_spec(spec)
+    _write(path, [_header(len(payload), _COMPRESSED), payload])
+
+
+def is_model_file(path: Path) -> bool:
+    """Tell whether a file claims to be a compiled model."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def open_model(path: Path) -> ModelFile:
+    """Map a file and verify it: CorruptModel if one bit of it is not as written."""
+    view = _map(path)
+    if len(view) < _HEADER.size or view[: len(MAGIC)] != MAGIC:
+        raise _corrupt(path, "not a compiled model: the first bytes are others", _REBUILD)
+    _, version, flags, size, checksum, byte_order, reserved = _HEADER.unpack_from(view)
+    if version > FORMAT_VERSION:
+        problem = f"format version {version}, this tokenmill reads {FORMAT_VERSION}"
+        raise _corrupt(path, problem, f"upgrade tokenmill, or {_REBUILD}")
+    begin = _HEADER.size if flags & _COMPRESSED else PAGE
+    if len(view) != begin + size:
+        problem = f"expected {begin + size} bytes, got {len(view)}: cut short, or added to"
+        raise _corrupt(path, problem, _REBUILD)
+    if _checksum([view]) != checksum:
+        raise _corrupt(path, "the checksum is wrong: the file is damaged", _REBUILD)
+    if byte_order != _BYTE_ORDER:
+        raise _corrupt(path, "written on a machine of the other byte order", _REBUILD)
+    if version != FORMAT_VERSION or flags & ~_COMPRESSED or any(reserved):
+        raise _corrupt(path, f"unknown version {version} or flags {flags:#x}", _REBUILD)
+    return ModelFile(path, bool(flags & _COMPRESSED), view[begin:])
+
+
+def write_atomically(path: Path, parts: Sequence[bytes]) -> None:
+    """Write next to `path`, sync, rename: readers see the old file or the new one."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(parts)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _write(path: Path, parts: list[bytes]) -> None:
+    head = bytearray(parts[0])
+    head[_CHECKSUM] = _checksum(parts).to_bytes(8, "little")
+    write_atomically(path, [bytes(head), *parts[1:]])
+
+
+def _header(size: int, flags: int) -> bytes:
+    return _HEADER.pack(MAGIC, FORMAT_VERSION, flags, size, 0, _BYTE_ORDER, bytes(28))
+
+
+def _checksum(parts: Sequence[bytes | memoryview]) -> int:
+    """Hash a whole file except the checksum itself; the header is within the first part."""
+    first = memoryview(parts[0])
+    digest = xxhash.xxh3_64(first[: _CHECKSUM.start])
+    digest.update(first[_CHECKSUM.stop :])
+    for part in parts[1:]:
+        digest.update(part)
+    return int(digest.intdigest())
+
+
+def _map(path: Path) -> memoryview:
+    try:
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except FileNotFoundError as error:
+        raise SourceNotFound("no such file", source=str(path)) from error
+    except ValueError as error:  # mmap refuses an empty file
+        raise _corrupt(path, "the file is empty", _REBUILD) from error
+
+
+def _corrupt(path: Path, problem: str, hint: str) -> CorruptModel:
+    return CorruptModel(problem, path=path, hint=hint)
+
+
+def _umask() -> int:
+    """Read the umask, which can only be read by setting it; mkstemp ignores it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the rename itself durable, where the system can open folders."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return
+    finally:
+        os.close(handle)
+
+
+def unpack_meta(data: bytes) -> dict[str, Any]:
+    """Read the JSON; anything after it is ignored."""
+    end = data.find(b"\0")
+    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
+    return meta
+
+
+def unpack_source(data: bytes) -> bytes | None:
+    """Read the text of the tokenizer.json, if there is one."""
+    end = data.find(b"\0")
+    return None if end < 0 else zlib.decompress(data[end + 1 :])

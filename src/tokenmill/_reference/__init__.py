@@ -1,0 +1,1 @@
+"""reference: encoding through the reference library, where no native path is exact."""

@@ -1,0 +1,84 @@
+"""One thing, one name; one name, one thing: and no function that takes or does too much."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "tokenmill"
+MAX_POSITIONAL = 8
+MAX_FUNCTION_LINES = 60
+# A room is in one stack; `compat` repeats the names of the libraries that it stands in for.
+ENGINE = {
+    "_calls", "_compile", "_cuda", "_decode", "_load", "_model", "_post", "_reference", "_spec",
+    "_tokenizer", "_unicode", "cuda",
+}  # fmt: skip
+MILL = {
+    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_write",
+}  # fmt: skip
+SHARED = {"_checks", "_errors", "_lazy"}
+FACES = {"__init__", "__main__", "compat"}
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def python_files(*folders: str) -> Iterator[tuple[Path, ast.Module]]:
+    for folder in folders:
+        for file in sorted((ROOT / folder).rglob("*.py")):
+            yield file, ast.parse(file.read_text(encoding="utf-8"))
+
+
+def test_every_room_is_in_a_stack_or_shared() -> None:
+    rooms = {
+        room_of(path)
+        for path in PACKAGE.iterdir()
+        if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
+    assert rooms == ENGINE | MILL | SHARED | FACES
+
+
+@pytest.mark.parametrize("stack", [ENGINE | SHARED, MILL | SHARED], ids=["engine", "mill"])
+def test_no_class_name_occurs_twice_in_a_stack(stack: set[str]) -> None:
+    places = defaultdict(list)
+    for file, tree in python_files("src/tokenmill"):
+        if room_of(file) in stack:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node
+
+
+def test_nothing_takes_more_than_eight_positional_parameters() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for file, tree in python_files("src", "tests", "tools", "benchmarks", "examples")
+        for function in functions(tree)
+        if len(function.args.posonlyargs) + len(function.args.args) > MAX_POSITIONAL
+    ]
+    assert wrong == []
+
+
+def test_functions_stay_short() -> None:
+    wrong = [
+        f"{file.relative_to(ROOT)}:{function.lineno} {function.name}"
+        for file, tree in python_files("src", "tests", "tools", "benchmarks", "examples")
+        for function in functions(tree)
+        if (function.end_lineno or 0) - function.lineno + 1 > MAX_FUNCTION_LINES
+    ]
+    assert wrong == []
