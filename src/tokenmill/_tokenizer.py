@@ -180,7 +180,8 @@ class Tokenizer:
         how = modes(special_in_text, errors)
         count = thread_count(threads)
         first = texts_of(texts)
-        unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
+        unit = span_unit(offsets)
+        model = self._model if unit is None else self._ready.span_model
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
         if device != "cpu":
@@ -192,11 +193,11 @@ class Tokenizer:
                 return found
             reason = found
         if wanted is None:
-            side = encode_side(self._model, (first, count, bits, add_special_tokens, *how), unit)
+            side = encode_side(model, (first, count, bits, add_special_tokens, *how), unit)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
-        sides = [encode_side(self._model, (b, count, bits, False, *how), unit) for b in batches]
+        sides = [encode_side(model, (b, count, bits, False, *how), unit) for b in batches]
         return assemble(
             sides, self._ready.templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
         )

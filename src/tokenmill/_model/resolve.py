@@ -49,6 +49,27 @@ class Ready:
     spec: TokenizerSpec | None = None
 
     @cached_property
+    def span_model(self) -> _core.Model | ReferenceModel:
+        """The model that has offsets: the reference library if the native engine lacks them."""
+        reasons = tuple(self.meta.get("no_offsets", ()))
+        if not reasons:
+            return self.model
+        name, source = self.meta["name"], self.source()
+        if source is None:
+            raise UnsupportedTokenizer(
+                f"the native engine has no offsets for it: {'; '.join(reasons)}",
+                where="offsets",
+                reasons=reasons,
+                hint="load it from its tokenizer.json: the library 'tokenizers' then has them",
+            )
+        from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for ids alone
+
+        spec = read_tokenizer_json(json.loads(source), source, name)
+        model = ReferenceModel(spec)
+        warn(spec, reasons, stacklevel=4, what="offsets come from")
+        return model
+
+    @cached_property
     def templates(self) -> Templates:
         """What the tokenizer puts around texts."""
         return templates_of(self.meta)
