@@ -178,8 +178,7 @@ class Tokenizer:
         """
         wanted = wanted_of(results) if results else None
         how = modes(special_in_text, errors)
-        count = thread_count(threads)
-        first = texts_of(texts)
+        count, first = thread_count(threads), texts_of(texts)
         unit = span_unit(offsets)
         model = self._model if unit is None else self._ready.span_model
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
@@ -197,10 +196,10 @@ class Tokenizer:
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
-        sides = [encode_side(model, (b, count, bits, False, *how), unit) for b in batches]
-        return assemble(
-            sides, self._ready.templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
-        )
+        need = self._ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
+        sides = [encode_side(model, (b, count, bits, False, *how), unit, need) for b in batches]
+        around = self._ready.templates
+        return assemble(sides, around, wanted, add_special_tokens=add_special_tokens, dtype=kind)
 
     def encode_into(
         self,

@@ -25,13 +25,13 @@ from tokenmill._model.file import (
     write_compressed,
     write_model,
 )
-from tokenmill._post.templates import templates_of
+from tokenmill._post import may_stop, templates_of, tokens_needed
 from tokenmill._reference.model import ReferenceModel, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokenmill._post import Templates
+    from tokenmill._post import Templates, Wanted
     from tokenmill._spec import TokenizerSpec
 
 
@@ -73,6 +73,20 @@ class Ready:
     def templates(self) -> Templates:
         """What the tokenizer puts around texts."""
         return templates_of(self.meta)
+
+    def tokens_needed(self, wanted: Wanted, *, add_special_tokens: bool) -> int | None:
+        """Return how many tokens of each text decide about the rows; None if all of them do."""
+        if not self._may_stop:
+            return None
+        is_pair = wanted.pairs is not None
+        return tokens_needed(
+            wanted, self.templates, is_pair=is_pair, add_special_tokens=add_special_tokens
+        )
+
+    @cached_property
+    def _may_stop(self) -> bool:
+        is_native = isinstance(self.model, _core.Model)
+        return is_native and may_stop(self.meta.get("added_tokens", {}))
 
     def source(self) -> bytes | None:
         """Return the text of the tokenizer.json that it came from, if it came from one."""

@@ -28,7 +28,13 @@ from tokenmill.compat.hf._probe import (
     truncation_of,
 )
 from tokenmill.compat.hf._rows import BatchRows, SingleRow
-from tokenmill.compat.hf._sides import Detail, encode_column, has_spans, templates
+from tokenmill.compat.hf._sides import (
+    Detail,
+    encode_column,
+    has_spans,
+    templates,
+    tokens_needed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -255,13 +261,12 @@ def _rows(
         return None
     truncation, padding = truncation_of(call.truncation), padding_of(call.padding)
     wanted = Wanted(None, truncation, padding, overflow, False, False, False)
-    alone = len(call.inputs) == 1 and not overflow
+    around, add = templates(engine), call.add_special_tokens
+    is_pair, alone = len(columns) > 1, len(call.inputs) == 1 and not overflow
     try:
-        sides = [
-            encode_column(engine, column, detail, call.is_pretokenized, call.as_text)
-            for column in columns
-        ]
-        around, add = templates(engine), call.add_special_tokens
+        need = tokens_needed(engine, wanted, is_pair=is_pair, add_special_tokens=add)
+        how = {"is_pretokenized": call.is_pretokenized, "as_text": call.as_text}
+        sides = [encode_column(engine, column, detail, need=need, **how) for column in columns]
         if alone:
             return SingleRow(arrange_one(sides, around, wanted, add_special_tokens=add))
         return BatchRows(arrange(sides, around, wanted, add_special_tokens=add))

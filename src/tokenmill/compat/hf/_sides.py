@@ -8,12 +8,12 @@ import numpy as np
 
 from tokenmill._calls.options import modes, thread_count
 from tokenmill._errors import UnsupportedTokenizer
-from tokenmill._post import Encoded
+from tokenmill._post import Encoded, encode_enough, is_long
 from tokenmill._tokenizer import Tokenizer as Engine
 from tokenmill._tokenizer import ready_of
 
 if TYPE_CHECKING:
-    from tokenmill._post import Templates
+    from tokenmill._post import Templates, Wanted
 
 Detail = Literal["ids", "spans", "words"]  # each includes those before it
 
@@ -28,17 +28,31 @@ def templates(engine: Engine) -> Templates:
     return ready_of(engine).templates
 
 
+def tokens_needed(
+    engine: Engine, wanted: Wanted, *, is_pair: bool, add_special_tokens: bool
+) -> int | None:
+    """Return how many tokens of each text decide about the rows; None if all of them do."""
+    if is_pair:
+        return None
+    return ready_of(engine).tokens_needed(wanted, add_special_tokens=add_special_tokens)
+
+
 def encode_column(
     engine: Engine,
     texts: list[Any],
     detail: Detail,
+    *,
     is_pretokenized: bool,
     as_text: bool,
+    need: int | None = None,
 ) -> Encoded:
-    """Encode texts, or texts that are split into words."""
+    """Encode texts, or texts that are split into words; `need` tokens of a text are enough."""
     mode: Literal["text", "encode"] = "text" if as_text else "encode"
     if is_pretokenized:
         return _encode_words(engine, texts, detail, mode)
+    if detail == "ids" and need is not None and is_long(texts, need):
+        given = texts, thread_count(None), 32, False, *modes(mode, "strict")
+        return encode_enough(ready_of(engine).model, given, need)
     if detail == "words":
         special, _ = modes(mode, "strict")
         model: Any = ready_of(engine).model
