@@ -319,8 +319,8 @@ class Tokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
 
-        What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
-        rank files a new tokenizer.json whose merges say what the ranks say.
+        A tokenizer.json or a SentencePiece `.model` is written as it was; rank files become a
+        tokenizer.json. So does a `.model` whose `path` ends in .json, if that can be exact.
         """
         from tokenmill._model.save import save  # brings the compiler
 

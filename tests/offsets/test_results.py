@@ -93,7 +93,7 @@ def dropping() -> dict[str, Any]:
 
 
 def trimmed_twice() -> dict[str, Any]:
-    made = json.loads(byte_level(True, tokenizers.processors.ByteLevel()).to_str())
+    made: dict[str, Any] = json.loads(byte_level(True, tokenizers.processors.ByteLevel()).to_str())
     again = {**made["post_processor"], "add_prefix_space": False}
     made["post_processor"] = {"type": "Sequence", "processors": [made["post_processor"], again]}
     return made
@@ -141,7 +141,8 @@ def test_rows_with_offsets_that_only_the_library_has(tmp_path: Path) -> None:
     library.enable_truncation(9)
     expected = library.encode_batch(list(zip(TEXTS, TEXTS[::-1], strict=True)))
     assert rows.tolist() == [one.ids for one in expected]
-    assert rows.tolist("spans") == [list(map(list, one.offsets)) for one in expected]
+    assert rows.spans is not None
+    assert rows.spans.tolist() == [list(span) for one in expected for span in one.offsets]
 
 
 def test_offsets_of_a_rank_file(tmp_path: Path) -> None:
