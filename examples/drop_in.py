@@ -1,4 +1,4 @@
-"""The same script with `transformers` and with tokenmill behind it: one line changes.
+"""The same script on `transformers` and on tokenmill: one line changes.
 
 Padding, truncation with a stride, pairs, offsets and chat templates, on a byte-level tokenizer that
 is made here, so that nothing is downloaded. Needs tokenmill[hf]. Run: python examples/drop_in.py
@@ -50,7 +50,7 @@ def make_tokenizer(folder: Path, texts: list[str]) -> None:
 
 
 def script(folder: Path, texts: list[str]) -> Iterator[tuple[str, Any]]:
-    """Do what somebody does with `transformers`; nothing in here knows tokenmill."""
+    """Use `transformers` as usual; nothing in here mentions tokenmill."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     questions = ["Who?", "What is it?", "\u4f60\u597d?"]
     talk = [{"role": "user", "content": questions[1]}, {"role": "assistant", "content": texts[0]}]
@@ -73,7 +73,7 @@ def script(folder: Path, texts: list[str]) -> Iterator[tuple[str, Any]]:
 
 
 def timed(folder: Path, texts: list[str]) -> tuple[list[tuple[str, Any]], float]:
-    """Run the script, and a big batch against the clock."""
+    """Run the script, and time a large batch."""
     results = list(script(folder, texts))
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     started = time.perf_counter()
@@ -82,7 +82,7 @@ def timed(folder: Path, texts: list[str]) -> tuple[list[tuple[str, Any]], float]
 
 
 def equal(one: Any, other: Any) -> bool:  # results of any kind
-    """Compare, arrays and their types too."""
+    """Compare values, including arrays and their types."""
     if isinstance(one, transformers.BatchEncoding):
         return list(one) == list(other) and all(equal(one[key], other[key]) for key in one)
     if isinstance(one, np.ndarray):

@@ -1,4 +1,4 @@
-"""Tokenize some of the sample with CausalLMTokenizer, and hand the result to a Trainer as it is."""
+"""Tokenize some of the sample with CausalLMTokenizer, and pass the rows to a Trainer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pack the sample corpus from Python, look at the books, and read tokens without writing any."""
+"""Pack the sample corpus from Python, look at the counts, and stream tokens."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def main() -> None:
         print(f"documents: {manifest.documents}\ntokens: {manifest.tokens}")
         for line in (output / "quarantine.jsonl").read_text(encoding="utf-8").splitlines()[:3]:
             record = json.loads(line)
-            print(f"put aside: {Path(record['file']).name}:{record['line']}: {record['message']}")
+            print(f"quarantined: {Path(record['file']).name}:{record['line']}: {record['message']}")
 
         for split in ("train", "validation"):
             rows = tokenmill.PackedDataset(output, split=split, torch=False)

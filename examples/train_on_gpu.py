@@ -12,7 +12,7 @@ SAMPLE = Path(__file__).parent / "data" / "corpus" / "dictionary.jsonl"
 
 
 def open_rows(**options: Any) -> Any:
-    """Return batches of 8 rows of 64 tokens on the GPU, and the token behind each as its label."""
+    """Return batches of 8 rows of 64 tokens on the GPU, with the next tokens as labels."""
     return tokenmill.cuda.GpuRowDataset(
         SAMPLE, context_length=64, batch_size=8, shifted_labels=True, shuffle=True, **options
     )
@@ -20,7 +20,7 @@ def open_rows(**options: Any) -> Any:
 
 def train(rows: Any, steps: int = 60) -> list[float]:
     """Return the loss at each step; a model that learns nothing stays at the first one."""
-    import torch  # says below if it is missing
+    import torch  # main() reports if it is missing
 
     torch.manual_seed(0)
     device = next(iter(rows))["input_ids"].device
@@ -49,4 +49,4 @@ if __name__ == "__main__":
         try:
             print("loss, every tenth step:", train(open_rows())[::10])
         except tokenmill.DeviceError as error:
-            print(f"not trained, there is no GPU to do it: {error}")
+            print(f"not trained, no usable GPU: {error}")

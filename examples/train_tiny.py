@@ -12,7 +12,7 @@ SAMPLE = Path(__file__).parent / "data" / "corpus" / "dictionary.jsonl"
 
 def train(output: str | Path, steps: int = 60) -> list[float]:
     """Return the loss at each step; a model that learns nothing stays at the first one."""
-    import torch  # packing does without it
+    import torch  # packing does not need it
 
     dataset = tokenmill.PackedDataset(output, shifted_labels=True)
     known = torch.cat([row["input_ids"] for row in dataset]).unique()  # the ids that occur
@@ -21,8 +21,8 @@ def train(output: str | Path, steps: int = 60) -> list[float]:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
     batches, losses = dataset.iterate(batch_size=4, seed=0), list[float]()
     while len(losses) < steps:
-        for batch in islice(batches, steps - len(losses)):  # an epoch, each in another order
-            inside = batch["labels"] >= 0  # no label reaches over the end of a document
+        for batch in islice(batches, steps - len(losses)):  # one epoch, in a new order
+            inside = batch["labels"] >= 0  # no label crosses the end of a document
             logits = model(torch.searchsorted(known, batch["input_ids"][inside]))
             wanted = torch.searchsorted(known, batch["labels"][inside])
             loss = torch.nn.functional.cross_entropy(logits, wanted)

@@ -23,8 +23,12 @@ SNIPPETS = [page for page in PAGES if "```python" in page.read_text(encoding="ut
 SKETCH = re.compile(r"^```py\n(.*?)^```", re.MULTILINE | re.DOTALL)  # needs what tests do without
 SKETCHES = [page for page in PAGES if SKETCH.search(page.read_text(encoding="utf-8"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-LINK = re.compile(r"\]\(([^)#\s]+)(?:#[^)]*)?\)")
-MAX_README_LINES = 150
+PAGES_WITH_LINKS = [*PAGES, ROOT / "benchmarks/README.md", ROOT / "examples/data/README.md"]
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+MAX_README_LINES = 90
+MAX_LINES_BEFORE_CODE = 20
+MAX_GLOSSARY_WORDS = 15
 
 
 def name_of(path: Path) -> str:
@@ -54,14 +58,59 @@ def test_an_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert "DIFFERENT" not in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_the_links_of_a_page_lead_to_files(page: Path) -> None:
-    targets = [t for t in LINK.findall(page.read_text(encoding="utf-8")) if "://" not in t]
-    assert [t for t in targets if not (page.parent / t).exists()] == []
+def anchors(page: Path) -> set[str]:
+    """The names that GitHub gives to the headings of a page."""
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    plain = [re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).lower() for heading in headings]
+    return {re.sub(r"[^\w\- ]", "", heading.strip()).replace(" ", "-") for heading in plain}
 
 
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= MAX_README_LINES
+def broken_links(page: Path) -> list[str]:
+    """The relative links of a page that lead to no file, or to no heading of it."""
+    found = []
+    for target, anchor in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        other = page.parent / target if target else page
+        if "://" in target:
+            continue
+        if not other.exists() or (anchor and anchor not in anchors(other)):
+            found.append(f"{target}#{anchor}")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES_WITH_LINKS, ids=name_of)
+def test_the_links_of_a_page_lead_to_files_and_headings(page: Path) -> None:
+    assert broken_links(page) == []
+
+
+def test_broken_links_are_found(tmp_path: Path) -> None:
+    (tmp_path / "b.md").write_text("# Options of `call(x, *, y)`\n```sh\n# not a heading\n```\n")
+    page = tmp_path / "a.md"
+    page.write_text("[1](b.md#options-of-callx--y) [2](b.md#not-a-heading) [3](c.md) [4](#none)")
+    assert broken_links(page) == ["b.md#not-a-heading", "c.md#", "#none"]
+
+
+def test_the_readme_is_short_and_shows_code_early() -> None:
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_README_LINES
+    assert lines.index("```python") < MAX_LINES_BEFORE_CODE
+    assert {"make demo", "make test"} <= {line[:9] for line in lines}
+
+
+def test_the_index_links_to_every_page() -> None:
+    index = ROOT / "docs/index.md"
+    listed = {
+        (index.parent / target).resolve()
+        for target, _ in LINK.findall(index.read_text(encoding="utf-8"))
+    }
+    pages = {page for page in PAGES if page.is_relative_to(index.parent) and page != index}
+    assert pages - listed == set()
+
+
+def test_the_glossary_is_short_and_has_each_word_once() -> None:
+    text = (ROOT / "docs/concepts/glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| ([a-z ]+) \|", text, re.MULTILINE)[1:]  # without the heading
+    assert len(words) == len(set(words)) <= MAX_GLOSSARY_WORDS
 
 
 def test_the_reference_lists_every_public_name_and_pattern() -> None:

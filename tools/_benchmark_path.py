@@ -1,4 +1,4 @@
-"""Import this first to import from benchmarks/compare/encode: what a document is stands there."""
+"""Import this first to import from benchmarks/compare/encode, which defines the documents."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenmill import TokenBatch, Tokenizer
     from tokenmill.cuda import GpuTokenizer
 
-# Every cut puts the same text at other places of the tiles, between other documents.
+# Every cut puts the same text at different positions in tiles and next to different documents.
 CUTS = (3000, 200, 40_000, 0)
 
 
@@ -62,7 +62,7 @@ def differing(found: TokenBatch, expected: TokenBatch) -> list[int]:
 def check_corpus(
     tokenizer: Tokenizer, gpu: GpuTokenizer, name: str, data: NDArray[np.uint8], tally: Tally
 ) -> None:
-    """Compare a corpus in every cut: tables as they are, which is cold at first, and again warm."""
+    """Compare a corpus in every cut, first with cold tables, then with warm ones."""
     for size in CUTS:
         text = cut(name, data, size)
         expected = tokenizer.encode_batch(CpuTexts(text.data, text.offsets))

@@ -1,6 +1,6 @@
 """Compares the rows that a device packs with the CPU packer's, element by element, and times them.
 
-The documents are given in three batches. One report for each way to pack and number type.
+The documents come in three batches. There is one report per packing strategy and number type.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROUNDS = 5
 
 @dataclass(frozen=True)
 class Report:
-    """What became of one way to pack: `wrong` names the columns that differ."""
+    """The result of one packing strategy; `wrong` names the columns that differ."""
 
     way: str
     dtype: str
@@ -55,7 +55,7 @@ class Report:
 
 
 def batches(flat: Flat, count: int = BATCHES) -> Iterator[Flat]:
-    """Yield as many documents at a time as make about equal batches."""
+    """Yield the documents in batches of about equal size."""
     text, offsets = flat
     for part in np.array_split(np.arange(len(offsets) - 1), count):
         if len(part):
@@ -64,7 +64,7 @@ def batches(flat: Flat, count: int = BATCHES) -> Iterator[Flat]:
 
 
 def expected(tokenizer: Tokenizer, flat: Flat, packer: Packer, eos: int) -> list[dict[str, Any]]:
-    """Return what the CPU makes: of all documents in concat, else of each batch."""
+    """Return the CPU's rows: of all documents for concat, else of each batch."""
     given = [flat] if packer.strategy == "concat" else list(batches(flat))
     columns = Columns(COLUMNS, packer.context_length, 0, True, -100, False)
     tables = []
@@ -88,7 +88,7 @@ def pack_there(gpu: GpuTokenizer, given: list[Any], packer: DeviceRowPacker) -> 
 
 
 def check(gpu: GpuTokenizer, tokenizer: Tokenizer, flat: Flat, width: int) -> Iterator[Report]:
-    """Compare every way to pack; the EOS is the first id, which is as good as any."""
+    """Compare every packing strategy; the EOS is the first id, since any id works."""
     given = [gpu.encode_flat(*batch, special_in_text="text") for batch in batches(flat)]
     for way in WAYS:
         packer = Packer(way, width)  # type: ignore[arg-type]
@@ -109,13 +109,13 @@ def check(gpu: GpuTokenizer, tokenizer: Tokenizer, flat: Flat, width: int) -> It
 def _equal(gpu: GpuTokenizer, name: str, made: list[DeviceRows], wanted: list[Any]) -> bool:
     found = [gpu.backend.to_host(rows[name]) for rows in made]
     tables = [table[name] for table in wanted]
-    if name == "cu_seqlens":  # each list begins with 0
+    if name == "cu_seqlens":  # each list starts with 0
         found, tables = [np.diff(f) for f in found], [np.diff(t) for t in tables]
     return bool(np.array_equal(np.concatenate(found), np.concatenate(tables)))
 
 
 def _copied(gpu: GpuTokenizer, rows: DeviceRows) -> list[str]:
-    """Return the columns that torch does not take as they are."""
+    """Return the columns that torch cannot take without a copy."""
     if find_spec("torch") is None or isinstance(rows["input_ids"], np.ndarray):
         return []
     import torch

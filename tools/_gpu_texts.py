@@ -1,4 +1,4 @@
-"""What a GPU check works on: corpora as one buffer with document offsets."""
+"""The input of a GPU check: corpora as one buffer with document offsets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Text:
 
 
 def read_corpora(folder: Path, names: list[str] | None) -> dict[str, NDArray[np.uint8]]:
-    """Return the bytes of every corpus of a folder that was asked for."""
+    """Return the bytes of every selected corpus of a folder."""
     files = corpus_files(folder)
     missing = sorted(set(names or ()) - files.keys())
     if missing:
@@ -54,7 +54,7 @@ def read_corpora(folder: Path, names: list[str] | None) -> dict[str, NDArray[np.
 
 
 def cut(name: str, data: NDArray[np.uint8], document_bytes: int) -> Text:
-    """Cut a text at line ends into documents of at least so many bytes; 0: it stays whole."""
+    """Cut a text at line ends into documents of at least this many bytes; 0 keeps it whole."""
     offsets = [0]
     if document_bytes:
         ends = np.flatnonzero(data == NEWLINE) + 1
@@ -67,7 +67,7 @@ def cut(name: str, data: NDArray[np.uint8], document_bytes: int) -> Text:
 
 
 def repeat(text: Text, total: int) -> Text:
-    """Return a text as often as it takes to have `total` bytes."""
+    """Repeat a text until it has `total` bytes."""
     times = max(1, -(-total // text.size))
     begins = np.arange(times, dtype=np.int64)[:, None] * text.size
     offsets = (text.offsets[None, :-1] + begins).reshape(-1)

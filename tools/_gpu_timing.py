@@ -37,7 +37,7 @@ class Clock:
     """Events of the device around each launch."""
 
     def __init__(self) -> None:
-        import cupy  # only where there is a device
+        import cupy  # only on a machine with a device
 
         self.cuda = cupy.cuda
 
@@ -66,7 +66,7 @@ def median(rows: list[dict[str, float]]) -> dict[str, float]:
 
 
 def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
-    """Time the kernels on text that lies on the device: cold and warm tables, repeats or not."""
+    """Time the kernels on text in device memory: cold and warm tables, with and without repeats."""
     engine = gpu._engine  # noqa: SLF001 -- the kernels are timed one by one
     part = parts_of(FlatTexts(text.data, text.offsets), engine.backend)[0]
     documents = len(text.offsets) - 1
@@ -101,7 +101,7 @@ def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
 
 
 def small_batches(gpu: GpuTokenizer, data: NDArray[np.uint8], rounds: int) -> dict[str, float]:
-    """Wall clock of batches of a few megabytes that lie on the device, launches included."""
+    """Wall-clock time of batches of a few megabytes in device memory, including launches."""
     engine = gpu._engine  # noqa: SLF001 -- as above: no result is taken away
     cuda, found = Clock().cuda, {}
     for size in SMALL:
@@ -154,7 +154,7 @@ def cpu_engine(tokenizer: Tokenizer, text: Text, rounds: int) -> dict[str, float
 
 
 def passes(size: int, rounds: int, encode: Callable[[], object]) -> dict[str, float]:
-    """Return GB/s of the first call, and the median of those behind it."""
+    """Return GB/s of the first call, and the median of the later ones."""
     times = []
     for _ in range(rounds + 1):
         begin = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What a parity run works on: tokenizer files, corpora, and the cache of reference ids."""
+"""The input of a parity run: tokenizer files, corpora, and the cache of reference ids."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Corpus:
 
 
 def find_tokenizers(folder: Path, names: list[str] | None, cache: Path) -> Iterator[TokenizerFile]:
-    """Yield the tokenizer of every folder that was asked for, plain or .xz."""
+    """Yield the tokenizer of every selected folder, plain or .xz."""
     for home in wanted({path.name: path for path in folder.iterdir() if path.is_dir()}, names):
         found = [p for name in _NAMES for p in sorted((*home.glob(name), *home.glob(f"{name}.xz")))]
         if not found:
@@ -48,14 +48,14 @@ def find_tokenizers(folder: Path, names: list[str] | None, cache: Path) -> Itera
 
 
 def find_corpora(folder: Path, names: list[str] | None) -> Iterator[Corpus]:
-    """Yield every .txt and .txt.xz of a folder that was asked for."""
+    """Yield every selected .txt and .txt.xz file of a folder."""
     paths = (*folder.glob("*.txt"), *folder.glob("*.txt.xz"))
     for path in wanted({path.name.split(".")[0]: path for path in paths}, names):
         yield Corpus(path.name.split(".")[0], path, file_digest(path))
 
 
 def wanted(paths: dict[str, Path], names: list[str] | None) -> list[Path]:
-    """Return the paths that were asked for by name; all when no name was given."""
+    """Return the paths with these names, or all paths if there are no names."""
     missing = [name for name in names or () if name not in paths]
     if missing:
         sys.exit(f"not found: {', '.join(missing)}; hint: there are {', '.join(sorted(paths))}")
@@ -73,7 +73,7 @@ def unpacked(path: Path, folder: Path) -> Path:
 
 
 def is_sentencepiece(path: Path) -> bool:
-    """Tell a SentencePiece model from the rank file that is called tiktoken.model."""
+    """Distinguish a SentencePiece model from the rank file tiktoken.model."""
     return ".model" in path.name and path.name != "tiktoken.model"
 
 
@@ -87,7 +87,7 @@ def file_digest(path: Path) -> str:
 
 
 def reference_stem(cache: Path, tokenizer: TokenizerFile, corpus: Corpus, key: str) -> Path:
-    """Return where the reference ids of a pair lie, without mode and suffix."""
+    """Return the path of the reference ids of a pair, without mode and suffix."""
     content = f"{tokenizer.digest} {corpus.digest} {key}"
     digest = hashlib.sha256(content.encode()).hexdigest()[:12]
     return cache / "references" / f"{tokenizer.name}.{corpus.name}.{digest}"
@@ -99,5 +99,5 @@ def ids_path(stem: Path, mode: str) -> Path:
 
 
 def offsets_path(stem: Path, mode: str) -> Path:
-    """Return the file that holds where each document's ids begin, and the end of the last."""
+    """Return the file with the start of each document's ids, and the end of the last."""
     return stem.with_name(f"{stem.name}.{mode}.offsets.npy")

@@ -1,6 +1,6 @@
 """tokenmill's ids of one tokenizer and one corpus, compared with the reference ids.
 
-A process of its own, because TOKENMILL_TARGET is read once.
+This is a separate process, because TOKENMILL_TARGET is read once.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def explain(
     batch: tokenmill.TokenBatch,
     number: int,
 ) -> str:
-    """Say where the first difference lies and what stands there."""
+    """Describe the first difference: where it is, and the ids there."""
     ids, offsets = reference
     right = ids[offsets[number] : offsets[number + 1]]
     ours = batch.ids[batch.offsets[number] : batch.offsets[number + 1]]

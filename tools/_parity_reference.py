@@ -1,8 +1,8 @@
-"""Reference ids of one tokenizer and one corpus, computed in a process of their own.
+"""Reference ids of one tokenizer and one corpus, computed in a separate process.
 
 `tokenizers` answers for tokenizer.json, `tiktoken` for rank files and tekken.json, `sentencepiece`
-for its own models. One document of
-28 MB makes `tokenizers` need several GB, which the end of this process gives back.
+for its own models. For one document of 28 MB, `tokenizers` needs several GB, which are freed when
+this process ends.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def encode_all(encode: Encode, documents: list[bytes]) -> tuple[Any, Any]:
 
 
 def write(stem: Path, mode: str, ids: Any, offsets: Any) -> None:
-    """Write both arrays; the offsets last, so that their presence means both are whole."""
+    """Write both arrays; the offsets last, so that their presence means that both are complete."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     for path, array in ((ids_path(stem, mode), ids), (offsets_path(stem, mode), offsets)):
         half = path.with_suffix(".half.npy")

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class DifferenceError(Exception):
-    """A reader gave something else than was written."""
+    """A reader returned something other than what was written."""
 
 
 class Sample:
-    """A folder of shards, and what they must hold."""
+    """A folder of shards, and their expected content."""
 
     def __init__(self, folder: Path) -> None:
         self.name = folder.name
@@ -38,11 +38,11 @@ class Sample:
         self.compared = 0
 
     def ids(self, shard: int) -> Any:
-        """Return the ids of a shard, padding included."""
+        """Return the ids of a shard, including padding."""
         return self.expected[f"ids{shard}"]
 
     def rows(self, shard: int) -> list[Any]:
-        """Return the rows of a shard, padding included."""
+        """Return the rows of a shard, including padding."""
         return np.split(self.ids(shard), np.cumsum(self.expected[f"rows{shard}"])[:-1])
 
     def all_rows(self) -> list[Any]:
@@ -85,7 +85,7 @@ def check_numpy(sample: Sample) -> None:
 
 
 def check_documents(sample: Sample, number: int, path: Path) -> None:
-    """Compare the begins and ends of documents, read in the way of OLMo-core: by columns."""
+    """Compare the starts and ends of documents, read by columns as OLMo-core does."""
     begins, row_begin = [], 0
     for row, pieces in zip(sample.rows(number), sample.pieces(number), strict=True):
         ends = row_begin + np.cumsum(pieces)
@@ -97,7 +97,7 @@ def check_documents(sample: Sample, number: int, path: Path) -> None:
 
 
 def check_torch(sample: Sample) -> None:
-    """Load containers of tensors, and the heads of llm.c files."""
+    """Load containers of tensors, and the headers of llm.c files."""
     import torch
 
     for number in range(sample.shards):

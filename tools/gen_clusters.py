@@ -77,19 +77,19 @@ def probe_hangul(plain: Points) -> dict[int, int]:
 
 
 def probe_joining(joining: Points) -> dict[int, int]:
-    """Characters that join whatever stands before them."""
+    """Characters that join whatever is before them."""
     extend = ask(joining, "\u00a9{c}" + ZWJ + "\u00a9" + MARK, 5)
     linkers = ask(joining, KA + "{c}" + KA + MARK, 4)
-    behind = ask(joining, KA + VIRAMA + "{c}" + KA + MARK, 5) - linkers
+    after = ask(joining, KA + VIRAMA + "{c}" + KA + MARK, 5) - linkers
     before = ask(joining, KA + "{c}" + VIRAMA + KA + MARK, 5) - linkers
-    if behind != before:
+    if after != before:
         raise ValueError("probe: conjuncts depend on the order of marks and linker")
-    if not linkers | behind <= extend | {ord(ZWJ)}:
+    if not linkers | after <= extend | {ord(ZWJ)}:
         raise ValueError("probe: a spacing mark takes part in a conjunct")
     return {
         **dict.fromkeys(joining, SPACING),
         **dict.fromkeys(extend, EXTEND),
-        **dict.fromkeys(behind, CONJOINS),
+        **dict.fromkeys(after, CONJOINS),
         **dict.fromkeys(linkers, LINKER),
         ord(ZWJ): JOINER,
     }

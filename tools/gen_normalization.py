@@ -22,7 +22,7 @@ SYLLABLES = range(0xAC00, 0xD7A4)
 (NOT_NFC, NOT_NFD, NOT_NFKC, NOT_NFKD, LOWERS, MARK, COMBINES, MAYBE, TAKES, NONSPACING, UNCLEAN,
  CLEAN_SPACE, SPACED, WHITE) = (1 << bit for bit in range(14))  # fmt: skip
 
-# Table, flag, and what the character becomes where the flag is set; None: anything.
+# Table, flag, and what the character becomes if the flag is set; None: anything.
 REMOVALS = (
     ("strip_nonspacing", NONSPACING, ""),
     ("clean", UNCLEAN, ""),
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def probe_tables() -> dict[str, dict[int, str]]:
-    """Ask each normalizer what it turns every code point into, where that differs."""
+    """Ask each normalizer what it turns every code point into, if that differs."""
     kinds = {
         "nfc": normalizers.NFC(),
         "nfd": normalizers.NFD(),
@@ -76,7 +76,7 @@ def probe_tables() -> dict[str, dict[int, str]]:
 
 
 def bert(**options: bool) -> normalizers.Normalizer:
-    """Build the normalizer of BERT with all but these parts switched off."""
+    """Build the normalizer of BERT with only these parts turned on."""
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     return normalizers.BertNormalizer(**{name: options.get(name, False) for name in names})
 

@@ -57,7 +57,7 @@ ASCII_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 ALL_CODE_POINTS = np.array(
     [*range(0xD800), *range(0xE000, 0x110000)], dtype=np.uint32
-)  # surrogates are no characters
+)  # surrogates are not characters
 ALL_TEXT = ALL_CODE_POINTS.tobytes().decode("utf-32-le")
 
 

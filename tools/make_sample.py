@@ -1,7 +1,7 @@
-"""Make examples/data/corpus again from the texts beside it: `python tools/make_sample.py [FOLDER]`.
+"""Make examples/data/corpus from the texts next to it: `python tools/make_sample.py [FOLDER]`.
 
-Documents are cut where the texts have their own borders. Among them stand lines that are no
-documents, one or two of every kind that a corpus collects, at places that never change.
+Documents are cut at the boundaries of the texts. Among them are bad lines, one or two of every kind
+that real corpora have, always in the same places.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DATA = Path(__file__).resolve().parent.parent / "examples" / "data"
 ENTRY = re.compile(r"\n\n(?=[A-Z][A-Z' -]+, )")
 LINES_A_MESSAGE = 4
 
-# What stands before the document of that number: a broken line, or none at all.
+# What comes before the document with that number: a broken line, or nothing.
 DIRTY = {
     12: b'{"id": "cut", "text": "A download that was stopped in the mid',
     41: b'{"id": "twice", "text": "One record"} {"text": "and another on the same line"}',
@@ -62,7 +62,7 @@ def read(name: str) -> str:
 
 
 def json_lines(texts: list[str], name: str, dirty: dict[int, bytes]) -> bytes:
-    """Write a document a line, and the dirty lines between them."""
+    """Write one document per line, with the bad lines between them."""
     lines: list[bytes] = []
     for number, text in enumerate(text for text in texts if text.strip()):
         lines += [dirty[number]] if number in dirty else []
@@ -72,7 +72,7 @@ def json_lines(texts: list[str], name: str, dirty: dict[int, bytes]) -> bytes:
 
 
 def table(text: str) -> bytes:
-    """Write a few messages a row, and a row that has lost a column."""
+    """Write a few messages per row, and a row that lacks a column."""
     lines = text.splitlines()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -36,7 +36,7 @@ SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}"
     r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-# Longer tokens are rules of dashes and repeated boilerplate; they help no text but their own.
+# Longer tokens are lines of dashes and repeated boilerplate; they help no other text.
 MAX_TOKEN_BYTES = 24
 DOCUMENT_BYTES = 1 << 16
 
@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Taken:
-    """What was in fact read from a source."""
+    """What was actually read from a source."""
 
     source: Source
     size_bytes: int
@@ -136,7 +136,7 @@ def path_key(path: Path) -> str:
 
 
 def plain(data: bytes) -> str:
-    """Return the text as it is; a file that is not UTF-8 but for a few bytes is left out."""
+    """Return the text unchanged; skip a file unless it is UTF-8 except for a few bytes."""
     text = data.decode(errors="ignore")
     return text if len(text.encode()) >= 0.99 * len(data) else ""
 
@@ -157,7 +157,7 @@ def from_man(data: bytes) -> str:
 
 
 def from_mo(data: bytes) -> str:
-    """Return the translations of a compiled gettext catalogue, one a line."""
+    """Return the translations of a compiled gettext catalogue, one per line."""
     order = "<" if data[:4] == b"\xde\x12\x04\x95" else ">"
     count, _, table = struct.unpack_from(f"{order}3I", data, 8)
     lines = []
@@ -204,14 +204,14 @@ def train(documents: Iterable[str]) -> Tokenizer:
 
 
 def write_compressed(tokenizer: Tokenizer, path: Path) -> None:
-    """Write an ordinary tokenizer.json, compressed by xz."""
+    """Write an ordinary tokenizer.json, compressed with xz."""
     data = tokenizer.to_str(pretty=False).encode()
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lzma.compress(data, preset=9 | lzma.PRESET_EXTREME))
 
 
 def replace_table(page: str, taken: list[Taken], out: Path) -> str:
-    """Return the page with the part between its two markers written anew."""
+    """Return the page with a new table between its two markers."""
     begin, end = "<!-- begin sources -->\n", "<!-- end sources -->"
     head, _, rest = page.partition(begin)
     _, _, tail = rest.partition(end)

@@ -24,14 +24,14 @@ class Clock:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Count what is done inside."""
+        """Time the block inside."""
         begin = time.perf_counter()
         yield
         self.seconds[name] += time.perf_counter() - begin
 
 
 def serve(work: Work, *packages: str) -> None:
-    """Do the job on stdin; rows go to `output/rows`, what was measured to `output/job.json`."""
+    """Do the job on stdin; rows go to `output/rows`, measurements to `output/job.json`."""
     job = json.load(sys.stdin)
     output = Path(job["output"])
     output.mkdir(parents=True)
@@ -54,5 +54,5 @@ def save(rows: Any, path: Path, kind: str) -> None:
 def _version(package: str) -> str:
     try:
         return metadata.version(package)
-    except metadata.PackageNotFoundError:  # used without being installed
+    except metadata.PackageNotFoundError:  # not installed
         return "unknown"

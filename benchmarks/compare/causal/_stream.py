@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def make_documents(job: dict[str, Any], seen: dict[str, int]) -> Iterator[dict[str, str]]:
-    """Yield documents until their text has the size that was asked for."""
+    """Yield documents until their text has the requested size."""
     left: int = job["bytes"]
     for document in documents(read_text(job["text"]), LONGEST):
         if left <= 0:

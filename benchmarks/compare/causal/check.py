@@ -1,7 +1,7 @@
 """Compares every token, mask and label of saved rows with the stream of the reference.
 
-The reference is one flat file: the ids of all documents, the end token behind each. A job may
-leave nothing out of it, or what is left over behind the last full row of each of its batches.
+The reference is one flat file: the ids of all documents, each with the end token. A job must
+contain all of it, except what is left over after the last full row of each of its batches.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def whole(stream: Ids, _request: dict[str, Any]) -> list[tuple[int, int]]:
 
 
 def batches(stream: Ids, request: dict[str, Any]) -> list[tuple[int, int]]:
-    """Return the tokens that each call of the grouping function makes full rows of."""
+    """Return the tokens that each call of the grouping function turns into full rows."""
     ends = [0, *(np.flatnonzero(stream == request["eos_id"]) + 1).tolist()]
     count, shares = len(ends) - 1, request["processes"]
     bounds = [count // shares * n + min(n, count % shares) for n in range(shares + 1)]
@@ -74,7 +74,7 @@ class Checker:
     def __init__(self, stream: Ids, pieces: list[tuple[int, int]], size: int) -> None:
         self._stream = stream
         self._size = size
-        # Where each row that is right begins and ends in the stream.
+        # Where each correct row starts and ends in the stream.
         self._spans = [
             (at, min(at + size, end)) for begin, end in pieces for at in range(begin, end, size)
         ]
@@ -115,7 +115,7 @@ class Checker:
             self._wrong = f"row {self.rows}: {', '.join(wrong)}"
 
     def verdict(self) -> str:
-        """Say `equal`, or where the first difference is."""
+        """Return `equal`, or where the first difference is."""
         if not self._wrong and self.rows != len(self._spans):
             self._wrong = f"{self.rows} rows instead of {len(self._spans)}"
         return f"DIFFERS: {self._wrong}" if self._wrong else "equal"

@@ -3,8 +3,8 @@
 
     python benchmarks/compare/causal/labels.py
 
-Rows of chance ids, some with padding, all with a repeated beginning that shall not count twice. The
-answers are compared first. "lists" begins and ends with Python lists, as inside `datasets.map`;
+Rows of random ids, some with padding, all with a repeated start that must not count twice. The
+answers are compared first. "lists" starts and ends with Python lists, as inside `datasets.map`;
 "arrays" is the step as tokenmill runs it.
 """
 
@@ -35,7 +35,7 @@ PADDED_EVERY = 10
 
 
 def main() -> None:
-    """Compare, measure, print, write the result file; exit 1 where answers differ."""
+    """Compare, measure, print, write the result file; exit 1 if answers differ."""
     arguments = parse_arguments()
     table = make_table(arguments)
     lists = (table.ids.tolist(), table.lengths.tolist(), table.repeats.tolist())
@@ -66,7 +66,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def make_table(arguments: argparse.Namespace) -> Table:
-    """Return rows of chance ids; every tenth is short."""
+    """Return rows of random ids; every tenth is short."""
     chance = np.random.default_rng(SEED)
     shape = (arguments.rows, arguments.context_length)
     lengths = np.full(arguments.rows, arguments.context_length, np.int64)
@@ -119,7 +119,7 @@ def measure(steps: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[
 
 
 def show(seconds: dict[str, list[float]]) -> None:
-    """Print a table; the first step is what the others are compared with."""
+    """Print a table; the others are compared with the first step."""
     first, *_ = seconds.values()
     base = statistics.median(first)
     rows = [

@@ -3,9 +3,9 @@
 
     python benchmarks/compare/causal/run.py --tokenizer gpt2/tokenizer.json --text en.txt
 
-JSONL in; rows of input_ids, attention_mask and labels on the disk, as Arrow or Parquet. Everybody
-takes turns over the rounds, each in a fresh process; every token of every row is compared with the
-reference before a time is printed. Without --work everything is made in a temporary folder.
+JSONL in; rows of input_ids, attention_mask and labels on disk, as Arrow or Parquet. The jobs
+take turns over the rounds, each in a fresh process; every token of every row is compared with the
+reference before a time is printed. Without --work everything is in a temporary folder.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from benchmarks.compare.pack._jobs import make_files, read_tokenizer
 
 BASE = "datasets"
 STEPS = ("load_seconds", "rows_seconds", "save_seconds")
-# Arguments that say where things lie on one machine and nothing about the measurement.
+# Arguments that are paths on one machine and do not affect the measurement.
 LOCAL = ("tokenizer", "text", "work", "python", "results")
 
 
 def main() -> None:
-    """Measure, print, write the result file; exit 1 where tokenmill's answer is wrong."""
+    """Measure, print, write the result file; exit 1 if tokenmill's answer is wrong."""
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as temporary:
         arguments.work = (arguments.work or Path(temporary)).resolve()
@@ -96,7 +96,7 @@ def run_tokenizer(arguments: argparse.Namespace, path: Path) -> list[dict[str, A
 def summary(
     tokenizer: str, job: str, runs: list[dict[str, Any]], megabytes: float
 ) -> dict[str, Any]:
-    """Return all there is to say of the runs of one job."""
+    """Return everything about the runs of one job."""
     row = {"tokenizer": tokenizer, "job": job, "megabytes": megabytes}
     failures = [run["failure"] for run in runs if "failure" in run]
     if failures:

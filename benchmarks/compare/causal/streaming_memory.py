@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Peak memory of a large streaming dataset that is made on the fly and never lies anywhere.
+"""Peak memory of a large streaming dataset that is generated and never stored.
 
     cd benchmarks/compare/causal
     python streaming_memory.py --tokenizer gpt2/tokenizer.json --text en.txt
 
-An IterableDataset gives documents until `--gigabytes` of text went by; the rows of all of them are
-read and dropped. It runs in a process of its own, measured from outside with all its children.
+An IterableDataset yields documents until `--gigabytes` of text; all rows are read and dropped. It
+runs in a separate process, measured from outside with all its children.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run(arguments: argparse.Namespace, gigabytes: float) -> dict[str, Any]:
-    """Stream that much text; return what was seen and what it took."""
+    """Stream that much text; return the counts and the measurement."""
     request = {
         "tokenizer": str(arguments.tokenizer.resolve()),
         "text": str(arguments.text.resolve()),

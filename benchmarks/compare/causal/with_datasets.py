@@ -37,7 +37,7 @@ def work(job: dict[str, Any], path: Path, clock: Clock) -> None:
 
 
 def encode(batch: dict[str, Any], tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
-    """Return ids and masks of a batch of texts, each with the end token behind it."""
+    """Return ids and masks of a batch of texts, each followed by the end token."""
     ended = [text + tokenizer.eos_token for text in batch["text"]]
     found = tokenizer(ended, add_special_tokens=False, return_token_type_ids=False)
     return dict(found)

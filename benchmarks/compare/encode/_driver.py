@@ -32,7 +32,7 @@ LIBRARIES = (
     "iree",
 )
 BASE = "gigatoken"
-# Libraries whose answers define what is right, in this order; each does what the other cannot.
+# Libraries whose answers are the reference, in this order; each supports what the other does not.
 REFERENCES = ("tokenizers", "tiktoken")
 
 Report = dict[str, Any]
@@ -73,7 +73,7 @@ class Launcher:
         self.cores = sorted(os.sched_getaffinity(0))
 
     def __call__(self, request: Request) -> Report:
-        """Return the report of one process; what went wrong is under `cannot`."""
+        """Return the report of one process; an error is in `cannot`."""
         command = [self.pythons[request.library], str(HERE / f"with_{request.library}.py")]
         body = json.dumps({**request.body, "threads": request.threads})
         # A child inherits the affinity: set it here, so that it holds from its first instruction.
@@ -102,13 +102,13 @@ def environment(threads: int) -> dict[str, str]:
 
 
 def failure(done: subprocess.CompletedProcess[str]) -> str:
-    """Say in one line why a process ended without a report."""
+    """Explain in one line why a process ended without a report."""
     lines = done.stderr.strip().splitlines()
     return lines[-1][:200] if lines else f"process ended with {done.returncode}"
 
 
 def chosen(arguments: argparse.Namespace) -> tuple[list[str], list[Path]]:
-    """Return the libraries and the tokenizer folders that were asked for."""
+    """Return the selected libraries and tokenizer folders."""
     libraries = arguments.library or list(LIBRARIES)
     unknown = [name for name in libraries if name not in LIBRARIES]
     if unknown:
@@ -156,7 +156,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def progress(text: str) -> None:
-    """Tell on stderr what is being done."""
+    """Print progress on stderr."""
     sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
 
 
@@ -185,7 +185,7 @@ def write_results(folder: Path, kind: str, arguments: argparse.Namespace, rows: 
     return path
 
 
-# Arguments that say where things lie on one machine and nothing about the measurement.
+# Arguments that are paths on one machine and do not affect the measurement.
 LOCAL = ("tokenizers", "corpora", "python", "results")
 
 
@@ -195,7 +195,7 @@ def shown(value: object) -> object:
 
 
 def describe_machine() -> dict[str, str]:
-    """Return what a reader needs to know of the machine."""
+    """Return what a reader needs to know about the machine."""
     info = Path("/proc/cpuinfo").read_text()
     lines = (line.partition(":") for line in info.splitlines())
     fields = {name.strip(): value.strip() for name, _, value in lines}
@@ -221,7 +221,7 @@ def commit() -> str:
 
 
 def git(*arguments: str) -> str:
-    """Return the output of a git command that only reads; empty where git is not there."""
+    """Return the output of a git command that only reads; empty without git."""
     command = ["git", "-C", str(HERE), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

@@ -28,7 +28,7 @@ SINGLE_REPEATS = 5
 
 
 class CannotError(Exception):
-    """The library cannot do this tokenizer or needs another file; the text says why."""
+    """The library does not support this tokenizer or needs another file; the text explains why."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Library:
     flat(result): its answer as (ids, lengths); not timed.
     encode(tokenizer, text): one call on one short text.
     takes_bytes: whether documents are given as bytes; otherwise they are decoded beforehand,
-        untimed, which is to the library's advantage.
+        untimed, which favours the library.
     """
 
     package: str
@@ -59,7 +59,7 @@ def serve(library: Library) -> None:
         report.update(TASKS[request["task"]](library, request))
     except CannotError as error:
         report["cannot"] = str(error)
-    except Exception as error:  # a peer may raise anything; the table says what
+    except Exception as error:  # a peer may raise anything; the table shows it
         report["cannot"] = f"{type(error).__name__}: {str(error)[:200]}"
     sys.stdout.write(json.dumps(report) + "\n")
 
@@ -166,7 +166,7 @@ def answer(library: Library, result: Any) -> tuple[str, int]:
 
 
 def per_call(function: Callable[[], Any], calls: int) -> float:
-    """Return microseconds a call: the best of some repeats, so that the machine's noise is out."""
+    """Return microseconds per call: the best of some repeats, to exclude the machine's noise."""
     function()
     begin = time.perf_counter()
     function()
@@ -211,7 +211,7 @@ def flat_buffers(result: tuple[bytes, bytes]) -> Flat:
 
 
 def tokenizer_json(folder: Path) -> str:
-    """Return the path of a folder's tokenizer.json, or say that it has none."""
+    """Return the path of a folder's tokenizer.json, or raise if it has none."""
     path = folder / "tokenizer.json"
     if not path.exists():
         raise CannotError(f"needs a tokenizer.json, {folder.name} has none")
@@ -219,7 +219,7 @@ def tokenizer_json(folder: Path) -> str:
 
 
 def rank_file(folder: Path) -> Path:
-    """Return the path of a folder's rank file, or say that it has none."""
+    """Return the path of a folder's rank file, or raise if it has none."""
     for path in (*sorted(folder.glob("*.tiktoken")), folder / "tiktoken.model"):
         if path.exists():
             return path

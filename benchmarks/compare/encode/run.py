@@ -74,7 +74,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def choose_corpora(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Return the corpora that were asked for."""
+    """Return the selected corpora."""
     found = corpus_files(arguments.corpora)
     names = arguments.corpus or list(found)
     missing = [name for name in names if name not in found]
@@ -86,7 +86,7 @@ def choose_corpora(arguments: argparse.Namespace) -> dict[str, Path]:
 def measure(
     launch: Launcher, libraries: list[str], body: Report, threads: int, rounds: int
 ) -> dict[str, list[Report]]:
-    """Return the reports of every library; one that cannot is not asked again."""
+    """Return the reports of every library; one that cannot do it is not run again."""
     reports: dict[str, list[Report]] = {library: [] for library in libraries}
     for number in range(rounds):
         for library in libraries:

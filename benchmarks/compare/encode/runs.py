@@ -4,7 +4,7 @@
     python benchmarks/compare/encode/runs.py TOKENIZERS --mb 10 --timeout 120
 
 Each text is one document of one call. Many libraries need time that grows with the square of a
-word's length; `--timeout` ends them, and the table says so.
+word's length; `--timeout` ends them, and the table shows it.
 """
 
 from __future__ import annotations

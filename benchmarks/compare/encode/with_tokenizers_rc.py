@@ -1,4 +1,4 @@
-"""Hugging Face tokenizers 1.0, release candidate: needs an environment of its own."""
+"""Hugging Face tokenizers 1.0, release candidate: needs its own environment."""
 
 from __future__ import annotations
 

@@ -18,14 +18,14 @@ CHUNK_IDS = 1 << 20
 
 @dataclass(frozen=True)
 class Answer:
-    """What all ids of an output come to, in the order of the documents."""
+    """Counts and a hash of all ids of an output, in document order."""
 
     documents: int
     tokens: int
     ids: str
 
     def against(self, right: Answer) -> str:
-        """Say `equal`, or how this differs from the right answer."""
+        """Return `equal`, or how this differs from the correct answer."""
         if self == right:
             return "equal"
         parts = [
@@ -40,7 +40,7 @@ class Answer:
 
 
 def read_answer(files: Sequence[Path], dtype: str, eos_id: int) -> Answer:
-    """Return the answer in flat files; a bit at a time, so that this process stays small."""
+    """Return the answer in flat files, read in small pieces, so that this process stays small."""
     digest = hashlib.sha256()
     documents = tokens = 0
     for ids in read_ids(files, dtype):

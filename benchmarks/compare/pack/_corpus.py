@@ -1,6 +1,6 @@
-"""Makes the input files from one text, the same bytes every time; a process of its own.
+"""Makes the input files from one text, the same bytes every time, in a separate process.
 
-The driver must stay small, because a child begins with its parent's peak memory.
+The driver must stay small, because a child starts with its parent's peak memory.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ def main() -> None:
 
 
 def make_clean(request: dict[str, Any], folder: Path) -> None:
-    """Write the whole corpus, its first part cut into pieces, and one document by itself."""
+    """Write the whole corpus, its first part cut into pieces, and one single document."""
     text = read_text(request["text"])
     whole = folder / "whole.jsonl"
     write_jsonl(whole, documents(text, LONGEST), request["megabytes"] * 1e6)
     lines = first_lines(whole, request["slice_megabytes"] * 1e6)
     (folder / "slice.jsonl").write_bytes(b"".join(lines))
-    (folder / "one").mkdir()  # by itself: datatrove reads whole folders
+    (folder / "one").mkdir()  # its own folder: datatrove reads whole folders
     (folder / "one" / "document.jsonl").write_bytes(lines[0])
     for kind in request["formats"]:
         convert(whole, folder / f"whole{SUFFIXES[kind]}", kind)
@@ -60,7 +60,7 @@ def make_clean(request: dict[str, Any], folder: Path) -> None:
 
 
 def make_dirty(request: dict[str, Any], folder: Path) -> None:
-    """Write good documents, and them with each kind of bad line and all kinds; a folder each."""
+    """Write good documents, alone and with each kind of bad line and all kinds; one folder each."""
     text = read_text(request["text"])
     stream = documents(text, DIRTY_LONGEST)
     good = [as_line(next(stream)) for _ in range(request["documents"])]
@@ -99,7 +99,7 @@ def read_text(path: str) -> str:
 
 
 def documents(text: str, longest: int) -> Iterator[Document]:
-    """Yield documents of chance length without end; the text begins again when it is used up."""
+    """Yield documents of random length forever; the text starts again when it is used up."""
     chance = random.Random(SEED)  # noqa: S311  test data, not a secret
     number = begin = 0
     while True:

@@ -1,4 +1,4 @@
-"""The dirty part: one bad line of each kind per 1,000, and what becomes of the good ones."""
+"""The dirty part: one bad line of each kind per 1,000, and what happens to the good ones."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def run_file(runner: Runner, name: str, path: Path, right: Counter[bytes]) -> Ro
         "lost": (right - found).total(),
         "others": (found - right).total(),
         "status": measured.status,
-        # Names of folders tell the kind of bad line, and are not what the library says.
+        # The folder names contain the kind of bad line; the library did not write that.
         "log": measured.log.replace(f"{path.resolve().parent}", "input"),
     }
 
 
 def said_line(row: Row, quiet: set[str]) -> str:
-    """Return the line that speaks of bad input: of a failure the last, else the first; or ''."""
+    """Return the line about bad input: of a failure the last, else the first; or ''."""
     lines = [line.strip() for line in row["log"].splitlines() if plain(line) not in quiet]
     speaking = [line for line in lines if SAYS.search(line)]
     if not speaking:
@@ -94,7 +94,7 @@ def show_dirty(rows: list[Row]) -> None:
         "dirty: one bad line of each kind per 1,000; `others` are documents that came out of bad "
         "lines\n\n"
     )
-    header = ["library", "bad lines", "good documents", "lost", "others", "exit", "said so?"]
+    header = ["library", "bad lines", "good documents", "lost", "others", "exit", "reported?"]
     print_table(header, [table_row(row) for row in rows])
 
 

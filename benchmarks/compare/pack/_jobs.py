@@ -27,11 +27,11 @@ UINT16_IDS = 1 << 16
 
 @dataclass(frozen=True)
 class Library:
-    """A library that does the job: its distribution and the flat files it leaves behind."""
+    """A library that does the job: its distribution and the flat files it writes."""
 
     package: str
     outputs: str = "tokens.bin"
-    is_slow: bool = False  # is given the first part of the corpus only, a file for each thread
+    is_slow: bool = False  # gets only the first part of the corpus, one file per thread
 
 
 LIBRARIES = {
@@ -45,7 +45,7 @@ READER = "reader_alone"
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """The tokenizer file and what a job must know of it."""
+    """The tokenizer file and what a job must know about it."""
 
     path: Path
     eos: str
@@ -113,7 +113,7 @@ class Runner:
         return read_answer(self.outputs(library), self.tokenizer.dtype, self.tokenizer.eos_id)
 
     def reference(self, plain: Path) -> Path:
-        """Return the flat file that is right for a JSONL file, made once for a tokenizer."""
+        """Return the correct flat file for a JSONL file, made once per tokenizer."""
         name = hashlib.sha256(self.tokenizer.path.read_bytes()).hexdigest()[:12]
         path = plain.with_suffix(f".{name}-{self.tokenizer.eos_id}.right")
         if not path.exists():
@@ -125,10 +125,10 @@ class Runner:
         return path
 
     def version(self, library: str) -> str:
-        """Return the version of a library, or nothing where it is not installed."""
+        """Return the version of a library, or nothing if it is not installed."""
         package = LIBRARIES[library].package
         code = f"from importlib.metadata import version; print(version({package!r}))"
-        if library == "tokenmill":  # also where it is used without being installed
+        if library == "tokenmill":  # also if it is used without being installed
             code = "import tokenmill; print(tokenmill.__version__)"
         command = [self.python(library), "-c", code]
         try:
@@ -153,7 +153,7 @@ class Runner:
         count = str(self.threads)
         pools = {"RAYON_NUM_THREADS": count, "OMP_NUM_THREADS": count, "TOKENMILL_THREADS": count}
         fresh = {
-            "TOKENMILL_CACHE": str(self.work / "cache"),  # filled by the first round, as at home
+            "TOKENMILL_CACHE": str(self.work / "cache"),  # filled by the first round, as for a user
             "HF_HUB_OFFLINE": "1",
             "HF_HOME": str(self.work / "hf"),
         }

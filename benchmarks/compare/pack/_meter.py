@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 INTERVAL_SECONDS = 0.05
 PAGE_MIB = resource.getpagesize() / (1 << 20)
-MISSED = (FileNotFoundError, ProcessLookupError, ValueError)  # ended while it was looked at
+MISSED = (FileNotFoundError, ProcessLookupError, ValueError)  # ended during the look-up
 
 
 @dataclass(frozen=True)
 class Measured:
     """One run. `peak_mib` is the resident memory of all processes together.
 
-    `private_mib` leaves out mapped files: what a library holds itself.
+    `private_mib` excludes mapped files: it is what the library allocates.
     """
 
     status: int  # exit status; minus the signal that ended it
@@ -32,7 +32,7 @@ class Measured:
     cpu_seconds: float  # of the process and the children it waited for
     peak_mib: float
     private_mib: float
-    load: float  # load average of the machine when the run began
+    load: float  # load average of the machine when the run started
     log: str
 
     @property
@@ -81,7 +81,7 @@ def measure(
 
 
 def own_peak_mib(usage: resource.struct_rusage) -> float:
-    """Return the peak of the largest process; 0 where it may be this one's, seen at the fork."""
+    """Return the peak of the largest process; 0 if it may be this one's, from the fork."""
     floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return usage.ru_maxrss / 1024 if usage.ru_maxrss > floor else 0.0
 

@@ -70,7 +70,7 @@ class Runs:
 def time_kind(
     runner: Runner, corpus: Corpus, kind: str, names: list[str], rounds: int
 ) -> list[Runs]:
-    """Let the libraries take turns; one that fails is not asked again."""
+    """Let the libraries take turns; one that fails is not run again."""
     all_runs = [Runs(name) for name in [*names, READER]]
     for number in range(rounds):
         for runs in all_runs:
@@ -94,7 +94,7 @@ def run_once(runner: Runner, corpus: Corpus, kind: str, runs: Runs) -> None:
 
 
 def summary(kind: str, runs: Runs, corpus: Corpus) -> Row:
-    """Return all there is to say of a library's runs; the answer comes first."""
+    """Return everything about a library's runs; the answer comes first."""
     row: Row = {"task": kind, "library": runs.library}
     if runs.failure:
         return {**row, "answer": f"cannot: {runs.failure}"}
@@ -174,7 +174,7 @@ def rate(row: Row) -> float:
 
 
 def show_share(kind: str, rows: list[Row]) -> None:
-    """Say what the reader alone leaves possible: it is the floor of a job that does it all."""
+    """Describe the limit that the reader alone sets for the whole job."""
     found = {(row["task"], row["library"]): row for row in rows if "seconds" in row}
     keys = [(kind, OURS), (kind, READER), ("jsonl", OURS), ("jsonl", READER)]
     if kind == "jsonl" or any(key not in found for key in keys):

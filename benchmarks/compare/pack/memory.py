@@ -3,8 +3,8 @@
 
     python benchmarks/compare/pack/memory.py --tokenizer gpt2/tokenizer.json --text en.txt --long
 
-Every output is compared: repeated input must give the reference's ids as often, a long document all
-of its bytes (which asks for a byte-level tokenizer), and its neighbours theirs.
+Every output is compared: repeated input must produce the reference's ids as often, and a long
+document and its neighbours all of their bytes (which requires a byte-level tokenizer).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    """Measure, print, write the result file; exit 1 where an output is wrong."""
+    """Measure, print, write the result file; exit 1 if an output is wrong."""
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as temporary:
         arguments.work = arguments.work or Path(temporary)
@@ -80,7 +80,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run_all(arguments: argparse.Namespace) -> list[Row]:
-    """Return the rows of all that was asked for."""
+    """Return the rows of all selected parts."""
     runner = Runner(arguments, read_tokenizer(arguments.tokenizer, arguments.eos))
     request = {
         "make": "clean",
@@ -125,7 +125,7 @@ class Tests:
         return self._run(f"{count} x", lambda files: repeats(files, right, count))
 
     def long(self, what: str, megabytes: float) -> Row:
-        """Run some documents around a long one, which is kept, or put aside past the limit."""
+        """Run some documents around a long one, which is kept, or quarantined above the limit."""
         text = self._text.read_text(encoding="utf-8")
         stream = documents(text, PIECE_CHARACTERS // 100)
         lines = [as_line(next(stream)) for _ in range(2 * NEIGHBOURS)]
@@ -168,7 +168,7 @@ class Tests:
         return ", ".join(f"{count:,} {reason}" for reason, count in skipped.items())
 
     def _surrounded(self, files: list[Path], right: bytes, size: int) -> str:
-        """Say whether neighbours and long document are whole; right has only the neighbours."""
+        """Check that neighbours and long document are complete; `right` has only the neighbours."""
         if size > self._manifest()["options"]["max_document_bytes"]:
             size = 0
         tokenizer = self._runner.tokenizer
@@ -185,7 +185,7 @@ class Tests:
 
 
 def repeats(files: list[Path], right: Path, count: int) -> str:
-    """Say whether files in a row are `count` times the right one."""
+    """Check that joined files are `count` times the right one."""
     found, expected = hashlib.sha256(), hashlib.sha256()
     for digest, paths in ((found, files), (expected, [right] * count)):
         for path in paths:
@@ -196,7 +196,7 @@ def repeats(files: list[Path], right: Path, count: int) -> str:
 
 
 def has_ends(files: list[Path], right: bytes) -> bool:
-    """Say whether the output begins and ends as the right one, cut somewhere between documents."""
+    """Check that the output starts and ends like the right one, cut somewhere between documents."""
     with files[0].open("rb") as file:
         head = file.read(len(right))
     with files[-1].open("rb") as file:

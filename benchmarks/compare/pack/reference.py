@@ -1,4 +1,4 @@
-"""The right answer: json and tokenizers, a document at a time, into one flat file of ids."""
+"""The right answer: json and tokenizers, one document at a time, into one flat file of ids."""
 
 from __future__ import annotations
 

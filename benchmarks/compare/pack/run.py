@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The whole job with every library: files in, one row of ids with end tokens on the disk.
+"""The whole job with every library: files in, one row of ids with end tokens on disk.
 
     python benchmarks/compare/pack/run.py --tokenizer gpt2/tokenizer.json --text en.txt
 
 Libraries take turns over the rounds, each in a fresh process; answers are compared before a time is
-printed. Without --work everything is made in a temporary folder and removed.
+printed. Without --work everything is in a temporary folder, which is removed.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from benchmarks.compare.pack._speed import open_corpus, show, show_share, summar
 
 FORMATS = ("jsonl", "zst", "parquet")
 DIRTY = "dirty"
-# Arguments that say where things lie on one machine and nothing about the measurement.
+# Arguments that are paths on one machine and do not affect the measurement.
 LOCAL = ("tokenizer", "text", "work", "python", "results")
 
 
 def main() -> None:
-    """Measure, print, write the result file; exit 1 where tokenmill's answer is wrong."""
+    """Measure, print, write the result file; exit 1 if tokenmill's answer is wrong."""
     arguments = parse_arguments()
     with tempfile.TemporaryDirectory() as temporary:
         arguments.work = arguments.work or Path(temporary)
@@ -66,7 +66,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def run_all(arguments: argparse.Namespace) -> list[dict[str, Any]]:
-    """Return the rows of all that was asked for."""
+    """Return the rows of all selected parts."""
     runner = Runner(arguments, read_tokenizer(arguments.tokenizer, arguments.eos))
     versions = {name: runner.version(name) for name in arguments.library}
     names = [name for name, version in versions.items() if version]
@@ -121,7 +121,7 @@ def start_seconds(runner: Runner, one: Path, names: list[str], rounds: int) -> d
 
 
 def is_wrong(row: dict[str, Any]) -> bool:
-    """Say whether a row shows that tokenmill lost or changed something."""
+    """Check whether a row shows that tokenmill lost or changed something."""
     if row["library"] != "tokenmill":
         return False
     if row["task"] == DIRTY:

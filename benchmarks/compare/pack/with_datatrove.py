@@ -1,4 +1,4 @@
-"""datatrove: its own pipeline, one task a file, as many workers as threads."""
+"""datatrove: its own pipeline, one task per file, as many workers as threads."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def reader(job: dict[str, Any]) -> Any:
-    """Return the reader of the input files, which lie in one folder by themselves."""
+    """Return the reader of the input files, which are alone in one folder."""
     folder = str(Path(job["inputs"][0]).parent)
     if job["format"] == "parquet":
         return ParquetReader(folder, text_key="text", glob_pattern="*.parquet")

@@ -1,4 +1,4 @@
-"""No tokenizer: what reading and decompressing the same file costs by itself."""
+"""No tokenizer: only reading and decompressing the same file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def read_zstd(path: Path, _threads: int) -> None:
 
 
 def read_parquet(path: Path, threads: int) -> None:
-    """Read the text column, a row group at a time."""
+    """Read the text column, one row group at a time."""
     import pyarrow as pa
     from pyarrow import parquet
 
