@@ -1,4 +1,4 @@
-"""Tokenizer: the face of the engine. A spec's model behind methods; no state that can change."""
+"""Tokenizer: the face of the engine. It has methods over a model, and no state that changes."""
 
 from __future__ import annotations
 

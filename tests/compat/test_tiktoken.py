@@ -1,4 +1,4 @@
-"""`tokenmill.compat.tiktoken` beside `tiktoken`: results and kinds of errors."""
+"""`tokenmill.compat.tiktoken` against `tiktoken`: results and kinds of errors."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_runs_of_blanks_that_share_a_score(longest: int, tmp_path: Path) -> None
 
 def test_orders_of_merges_for_runs() -> None:
     assert merges_of_runs(["  ", "    "]) == [(" ", " "), ("  ", "  ")]
-    assert merges_of_runs(["  ", "   "]) is None  # the longest is no power of two
+    assert merges_of_runs(["  ", "   "]) is None  # the longest is not a power of two
     assert merges_of_runs(["  ", "aa"]) is None
 
 

@@ -36,7 +36,7 @@ def save(ready: Ready, path: str | os.PathLike[str]) -> None:
         raise SourceNotFound("no such directory", source=str(target.parent))
     if ready.meta["reference"] == "python":
         raise UnsupportedTokenizer(
-            "a vocabulary of longest matches is no model of a tokenizer.json",
+            "a tokenizer.json has no model for a vocabulary of longest matches",
             where=ready.meta["name"],
             hint="copy the file that it was loaded from",
         )
