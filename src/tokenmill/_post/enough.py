@@ -76,6 +76,11 @@ def encode_enough(model: Any, given: tuple[Any, ...], need: int) -> Encoded:
     return _joined(rows)
 
 
+def may_be_long(texts: Sequence[str]) -> bool:
+    """Whether one of the texts could be worth cutting; a quick check."""
+    return max(map(len, texts), default=0) > _SHORTEST
+
+
 def is_long(texts: Any, need: int) -> bool:
     """Whether one of the texts is so long that it is worth cutting; all must be str or bytes."""
     if not isinstance(texts, (list, tuple)) or not all(type(t) in (str, bytes) for t in texts):

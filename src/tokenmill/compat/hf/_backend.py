@@ -262,9 +262,9 @@ def _rows(
     truncation, padding = truncation_of(call.truncation), padding_of(call.padding)
     wanted = Wanted(None, truncation, padding, overflow, False, False, False)
     around, add = templates(engine), call.add_special_tokens
-    is_pair, alone = len(columns) > 1, len(call.inputs) == 1 and not overflow
+    alone = len(call.inputs) == 1 and not overflow
     try:
-        need = tokens_needed(engine, wanted, is_pair=is_pair, add_special_tokens=add)
+        need = tokens_needed(engine, columns, wanted, add_special_tokens=add)
         how = {"is_pretokenized": call.is_pretokenized, "as_text": call.as_text}
         sides = [encode_column(engine, column, detail, need=need, **how) for column in columns]
         if alone:

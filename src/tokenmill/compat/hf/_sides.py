@@ -8,7 +8,7 @@ import numpy as np
 
 from tokenmill._calls.options import modes, thread_count
 from tokenmill._errors import UnsupportedTokenizer
-from tokenmill._post import Encoded, encode_enough, is_long
+from tokenmill._post import Encoded, encode_enough, is_long, may_be_long
 from tokenmill._tokenizer import Tokenizer as Engine
 from tokenmill._tokenizer import ready_of
 
@@ -29,10 +29,10 @@ def templates(engine: Engine) -> Templates:
 
 
 def tokens_needed(
-    engine: Engine, wanted: Wanted, *, is_pair: bool, add_special_tokens: bool
+    engine: Engine, columns: list[list[Any]], wanted: Wanted, *, add_special_tokens: bool
 ) -> int | None:
     """Return how many tokens of each text decide about the rows; None if all of them do."""
-    if is_pair:
+    if len(columns) > 1 or wanted.truncation is None or not may_be_long(columns[0]):
         return None
     return ready_of(engine).tokens_needed(wanted, add_special_tokens=add_special_tokens)
 
