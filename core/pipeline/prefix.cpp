@@ -28,20 +28,20 @@ constexpr bool is_letter(std::uint32_t code) noexcept {
 
 bool is_local(const normalize::Step& step) noexcept {
     switch (step.kind) {
-        case normalize::Kind::Nfc:
-        case normalize::Kind::Nfd:
-        case normalize::Kind::Nfkc:
-        case normalize::Kind::Nfkd:
-        case normalize::Kind::Lowercase:
-        case normalize::Kind::StripAccents:
-        case normalize::Kind::StripNonspacing:
-        case normalize::Kind::Strip:
-        case normalize::Kind::Prepend:
-        case normalize::Kind::Clean:
-        case normalize::Kind::SpaceIdeographs:
+        case normalize::StepKind::Nfc:
+        case normalize::StepKind::Nfd:
+        case normalize::StepKind::Nfkc:
+        case normalize::StepKind::Nfkd:
+        case normalize::StepKind::Lowercase:
+        case normalize::StepKind::StripAccents:
+        case normalize::StepKind::StripNonspacing:
+        case normalize::StepKind::Strip:
+        case normalize::StepKind::Prepend:
+        case normalize::StepKind::Clean:
+        case normalize::StepKind::SpaceIdeographs:
             return true;
-        case normalize::Kind::Replace:  // of one character
-            return !step.from.empty() && step.from.size() == split::char_size(step.from[0]);
+        case normalize::StepKind::Replace:  // of one character
+            return !step.from.empty() && step.from.size() == char_size(step.from[0]);
         default:
             return false;
     }
@@ -91,9 +91,8 @@ bool Model::is_border(std::uint8_t left, std::uint8_t right) const {
     if (text.size() < 3 || !is_letter(text.front()) || !is_letter(text.back())) {
         return false;
     }
-    const TmU32 size = split::char_size(text[1]);
-    return size + 2 == text.size() &&
-           split_.is_sync(text[0], split::decode_char(text.data() + 1, size));
+    const TmU32 size = char_size(text[1]);
+    return size + 2 == text.size() && split_.is_sync(text[0], decode_char(text.data() + 1, size));
 }
 
 std::size_t Model::prefix_end(const Text& text, std::size_t from) const {
