@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill import Packer
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 from tokenmill._cuda.rows import COLUMNS
 from tokenmill._dataset.columns import Columns
 from tokenmill._pack import frame, gather
@@ -69,7 +69,7 @@ def expected(tokenizer: Tokenizer, flat: Flat, packer: Packer, eos: int) -> list
     columns = Columns(COLUMNS, packer.context_length, 0, True, -100, False)
     tables = []
     for text, offsets in given:
-        batch = tokenizer.encode_batch(FlatTexts(text, offsets), special_in_text="text")
+        batch = tokenizer.encode_batch(TextBuffer(text, offsets), special_in_text="text")
         ids, lengths = frame(batch.ids, batch.offsets, suffix=[eos])
         pieces = packer.pack(lengths)
         begins = (np.cumsum(lengths) - lengths)[pieces.documents] + pieces.begins

@@ -39,10 +39,13 @@ Every error survives pickling, so it may cross a process boundary.
 # ruff: noqa: N818
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
+
+    from typing_extensions import Self
 
 
 class TokenmillError(Exception):
@@ -123,6 +126,14 @@ class EncodeError(TokenmillError, ValueError):
         super().__init__(problem, where=_spot(document, offset), hint=hint)
         self.document = document
         self.offset = offset
+
+    def renumbered(self, document: int) -> Self:
+        """Return the same error for another document: the caller counts them differently."""
+        error = copy(self)
+        error.document = document
+        problem = str(self).removeprefix(f"{_spot(self.document, self.offset)}: ")
+        error.args = (_compose(_spot(document, self.offset), problem, hint=""),)
+        return error
 
 
 class TextTypeError(EncodeError, TypeError):

@@ -19,7 +19,6 @@ from tokenmill import EncodedBatch, EncodeError, OptionError, Tokenizer
 from tokenmill._compile import compile_spec
 from tokenmill._load.tokenizer_json import read_tokenizer_json
 from tokenmill._model.resolve import from_payload
-from tokenmill._tokenizer import ready_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +63,7 @@ def is_refused_by_us_alone(tokenizer: Tokenizer, case: Case, expected: list[Row]
     are padded to make no table.
     """
     options = case.options
-    templates, is_pair = ready_of(tokenizer).templates, case.pairs is not None
+    templates, is_pair = tokenizer.ready.templates, case.pairs is not None
     n_added = templates.n_added(is_pair=is_pair) if case.add_special_tokens else 0
     if options.get("truncation") and options["max_length"] < n_added:
         return True

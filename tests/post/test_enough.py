@@ -16,7 +16,6 @@ from tests.vocabularies import NAMES, payload
 from tokenmill import InvalidUtf8, SpecialTokenInText, Tokenizer, _core
 from tokenmill._model.resolve import from_payload
 from tokenmill._post import enough, may_stop
-from tokenmill._tokenizer import ready_of
 from tokenmill.compat import hf
 
 WORDS = [
@@ -73,7 +72,7 @@ def test_the_front_of_a_text_keeps_its_ids(name: str, target: str) -> None:
 @pytest.mark.parametrize("name", KINDS)
 def test_the_front_keeps_its_ids_for_every_kind(name: str) -> None:
     tokenizer = Tokenizer.load(KINDS[name]())
-    ready = ready_of(tokenizer)
+    ready = tokenizer.ready
     if isinstance(ready.model, _core.Model) and may_stop(ready.meta["added_tokens"]):
         check_every_cut(ready.model, nasty(len(name), 40))
 
@@ -123,7 +122,7 @@ def test_errors_after_the_cut_are_found() -> None:
 def test_little_of_a_long_text_is_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     tokenizer = _loaded("gpt2")
-    model = _Counting(ready_of(tokenizer).model)
+    model = _Counting(tokenizer.ready.model)
     text = "hello world " * 100_000
     side = enough.encode_enough(model, ([text, "short"], 1, 32, False, 0, 0), 33)
     assert len(side.offsets) == 3

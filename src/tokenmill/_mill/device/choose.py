@@ -62,4 +62,4 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
 def _open(tokenizer: Tokenizer, number: int) -> DeviceEncoder:
     from tokenmill._cuda.encoder import open_encoder  # the CPU does without it
 
-    return open_encoder(tokenizer, number)
+    return open_encoder(tokenizer.ready, number)

@@ -18,8 +18,9 @@ import numpy as np
 from tokenmill._calls.options import thread_count
 from tokenmill._checks import whole_number
 from tokenmill._cuda.encoder import open_encoder
+from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.row_packer import DeviceRowPacker
-from tokenmill._cuda.rows import RowOptions
+from tokenmill._cuda.rows import DeviceRowOptions
 from tokenmill._dataset.ranks import place_of, worker_of_loader
 from tokenmill._errors import OptionError, SpecialTokenInText
 from tokenmill._mill.meter import Meter
@@ -101,7 +102,7 @@ class DeviceRowStream:
         for name, value in (("batch_size", batch_size), ("batch_bytes", batch_bytes)):
             whole_number(name, value)
         _refuse_options_of_files(options)
-        RowOptions(context_length, tuple(columns), dtype)  # refuses what there is not
+        DeviceRowOptions(context_length, tuple(columns), dtype)  # refuses what there is not
         self._task = prepare_task(
             inputs, tokenizer=tokenizer, context_length=context_length, **options
         )
@@ -145,7 +146,7 @@ class DeviceRowStream:
 
     def _open(self) -> DeviceEncoder:
         if self._encoder is None:
-            self._encoder = open_encoder(self._task.tokenizer, self._device)
+            self._encoder = open_encoder(self._task.tokenizer.ready, self._device)
         return self._encoder
 
     def _packer(self, encoder: DeviceEncoder) -> DeviceRowPacker:
@@ -195,7 +196,7 @@ class DeviceRowStream:
         text, offsets = _flat(blocks)
         special = self._task.plan.settings.special_in_text
         try:
-            return encoder.encode_flat(text, offsets, special_in_text=special)
+            return encoder.encode(text, offsets, CallOptions(special_in_text=special))
         except SpecialTokenInText as error:
             number = error.document or 0
             for block, stream in group:

@@ -9,23 +9,22 @@ import numpy as np
 from tokenmill._calls.options import modes, thread_count
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._post import Encoded, encode_enough, is_long, may_be_long
-from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill._tokenizer import ready_of
 
 if TYPE_CHECKING:
     from tokenmill._post import Templates, Wanted
+    from tokenmill._tokenizer import Tokenizer as Engine
 
 Detail = Literal["ids", "spans", "words"]  # each includes those before it
 
 
 def has_spans(engine: Engine) -> bool:
     """Whether the engine has offsets."""
-    return not ready_of(engine).meta.get("no_offsets")
+    return not engine.ready.meta.get("no_offsets")
 
 
 def templates(engine: Engine) -> Templates:
     """Return the special tokens that the engine puts around texts."""
-    return ready_of(engine).templates
+    return engine.ready.templates
 
 
 def tokens_needed(
@@ -34,7 +33,7 @@ def tokens_needed(
     """Return how many tokens of each text decide about the rows; None if all of them do."""
     if len(columns) > 1 or wanted.truncation is None or not may_be_long(columns[0]):
         return None
-    return ready_of(engine).tokens_needed(wanted, add_special_tokens=add_special_tokens)
+    return engine.ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
 
 
 def encode_column(
@@ -52,10 +51,10 @@ def encode_column(
         return _encode_words(engine, texts, detail, mode)
     if detail == "ids" and need is not None and is_long(texts, need):
         given = texts, thread_count(None), 32, False, *modes(mode, "strict")
-        return encode_enough(ready_of(engine).model, given, need)
+        return encode_enough(engine.ready.model, given, need)
     if detail == "words":
         special, _ = modes(mode, "strict")
-        model: Any = ready_of(engine).model
+        model: Any = engine.ready.model
         ids, offsets, spans, words = model.encode_words(texts, thread_count(None), special)
         return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2), "words": words})
     return _encode(engine, texts, detail, mode)
