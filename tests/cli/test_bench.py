@@ -63,7 +63,7 @@ def test_the_table_has_a_row_for_each_tokenizer_and_size(
     assert rows[0][6] == "1.0"
     assert max(map(len, shown.splitlines())) <= 80
     tokens = int(Tokenizer.load(small_json).count_batch(TEXTS).sum())
-    assert f"all rows give the same {tokens:,} ids" in shown
+    assert f"all rows return the same {tokens:,} ids" in shown
     words = " ".join(shown.split())
     assert "left out, being no documents: 1 bad json, 1 empty text" in words
     assert "speedup (against fast/1)" in words
@@ -227,7 +227,7 @@ def test_a_process_that_dies_is_an_error(
     ("arguments", "message"),
     [
         (("--batch-sizes", "1,0"), "expected a whole number of at least 1, got '0'"),
-        (("--only", "fast,quick"), "expected some of slow, fast, native, got 'quick'"),
+        (("--only", "fast,quick"), "expected any of slow, fast, native, got 'quick'"),
         (("--num-docs", "-3"), "expected a whole number of at least 1, got '-3'"),
         (("--threads", "none"), "expected a whole number of at least 1, got 'none'"),
     ],

@@ -81,7 +81,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_packed(
     (raw / "z.gone.jsonl").symlink_to(raw / "nowhere")
     assert run("--input-dir", raw) == 4
     said = capsys.readouterr().err
-    assert "3 of the files cannot be read" in said
+    assert "3 files could not be read and are left out completely:" in said
     assert f"{raw}/a.cut.jsonl.gz: at byte" in said
     assert f"{raw}/z.gone.jsonl: cannot be read: No such file" in said
     assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
@@ -137,7 +137,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(
     with monkeypatch.context() as patch:
         patch.setattr("tokenmill._mill.run.run.Run._pack", stop)
         assert run("--input-dir", raw) == 130
-    assert "stopped; the same command goes on from here" in capsys.readouterr().err
+    assert "stopped; the same command resumes from here" in capsys.readouterr().err
     assert run("--input-dir", raw) == 0
     assert "of input were done by an earlier run" in capsys.readouterr().err
     assert run("--input-dir", raw, "--output", tmp_path / "once") == 0
@@ -157,10 +157,8 @@ def test_another_command_on_the_same_output_is_refused_but_for_force(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--chunk-size", "8", "-o", "out"], "expected one of --dataset NAME and --input-dir"),
-        (["--dataset", "c4", "--input-dir", "x", "--chunk-size", "8"], "expected one of"),
-        (["--dataset", "c4", "-o", "out"], "required: --chunk-size"),
-        (["--dataset", "c4", "--chunk-size", "8"], "required: --output"),
+        (["--chunk-size", "8", "-o", "out"], "give either --dataset NAME or --input-dir FOLDER"),
+        (["--dataset", "c4", "--input-dir", "x", "--chunk-size", "8"], "give either"),
         (["--dataset", "c4", "--chunk-size", "0"], "expected a whole number of at least 1"),
         (["--input-dir", "x", "--chunk-size", "8", "-o", "o", "--eos", "--no-eos"], "contradict"),
     ],

@@ -62,7 +62,7 @@ def test_a_stream_that_was_stopped_begins_anew(
     streams = iter([Broken(), Whole()])
     fake_datasets(monkeypatch, lambda *_, **__: iter(next(streams)))
     assert run("--dataset", "owner/name", "--streaming", "--text-column", "text") == 130
-    assert "stopped; the same command begins anew" in capsys.readouterr().err
+    assert "stopped; the same command starts again from the beginning" in capsys.readouterr().err
     assert run("--dataset", "owner/name", "--streaming", "--text-column", "text") == 0
     assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
 
@@ -117,9 +117,7 @@ def test_an_endless_stream_is_read_as_far_as_max_chunks_needs(
     fake_datasets(monkeypatch, lambda *_, **__: Endless())
     assert run("--dataset", "fineweb", "--streaming", "--max-chunks", "3") == 0
     assert rows_of(tmp_path / "out") == slow_rows(small, [text])[:3]
-    assert (
-        "resume      not possible: a stream is read from its beginning" in capsys.readouterr().err
-    )
+    assert "resume      not possible: a stream always starts" in capsys.readouterr().err
 
 
 def test_the_text_column_of_a_stream_is_found_by_its_first_row(

@@ -27,7 +27,7 @@ from tokenmill import (
 from tokenmill._dataset.columns import Columns
 from tokenmill._mill.device import rows as device_rows
 from tokenmill._mill.device.rows import DeviceRowStream
-from tokenmill._pack import gather
+from tokenmill._pack import RowLooks, gather
 from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_other_ways_pack_each_batch_of_text_by_itself(
     begins = (np.cumsum(lengths) - lengths)[pieces.documents] + pieces.begins
     out = np.empty(int(pieces.lengths.sum()), ids.dtype)
     gather([ids], np.zeros(len(begins), np.int32), begins, pieces.lengths, out)
-    wanted = Columns(COLUMNS, 32, EOS, False, -100, False).of(Rows(out, pieces))
+    wanted = Columns(RowLooks(COLUMNS), 32, EOS).of(Rows(out, pieces))
     assert_equal(tables(rows), wanted)
 
 

@@ -108,8 +108,6 @@ def test_there_and_back_gives_the_same_bytes(
 def test_convert_writes_what_pack_writes(
     name: str, padded: Path, corpus: Path, tmp_path: Path, small_json: Path
 ) -> None:
-    if name == "torch":
-        pytest.importorskip("torch")
     packed = make(
         corpus, tmp_path / "packed", small_json, **{**PADDED, "format": name, "pack": "concat"}
     )

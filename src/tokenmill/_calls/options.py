@@ -13,6 +13,8 @@ from tokenmill._checks import one_of, whole_number
 from tokenmill._core import TextBuffer
 from tokenmill._errors import (
     DtypeError,
+    Hint,
+    Option,
     TextTypeError,
     UnknownId,
 )
@@ -71,7 +73,7 @@ def bits_of(dtype: Any, max_id: int) -> int:  # whatever numpy takes
     if bits == 16 and max_id > MAX_U16:  # noqa: PLR2004
         raise DtypeError(
             f"dtype: uint16 holds ids up to {MAX_U16}, this tokenizer has {max_id}",
-            hint="use dtype='uint32'",
+            hint=Hint("use {}", Option("dtype", "uint32")),
         )
     return bits
 

@@ -23,6 +23,7 @@ from tokenmill._cuda.rows import (
     make_rows,
 )
 from tokenmill._errors import OptionError
+from tokenmill._pack import RowLooks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,15 +71,8 @@ class DeviceRowPacker:
             raise OptionError(f"expected 1 or more, got {batch_rows}", where="batch_rows")
         self._backend = backend
         self._frame = RowFrame(bos_id, eos_id)
-        self._options = DeviceRowOptions(
-            packer.context_length,
-            tuple(columns),
-            dtype,
-            pad_id,
-            shifted_labels,
-            ignore_index,
-            continue_positions,
-        )
+        looks = RowLooks(columns, dtype, shifted_labels, ignore_index, continue_positions)
+        self._options = DeviceRowOptions(packer.context_length, looks, pad_id)
         self._plan = plan_for(packer)
         self._batch_rows = operator.index(batch_rows)
         self._kept: Any = None  # the array that holds carried tokens

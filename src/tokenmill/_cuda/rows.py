@@ -6,14 +6,14 @@ packing uses too. Only the device reads and writes ids.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._cuda.layout import ROWS, RowOption, fill
 from tokenmill._errors import OptionError
-from tokenmill._pack import cu_seqlens
+from tokenmill._pack import RowLooks, cu_seqlens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from tokenmill._cuda.protocols import RowBackend
     from tokenmill._pack.rows import Pieces
 
-COLUMNS = (
-    "input_ids", "labels", "position_ids", "segment_ids", "attention_mask", "cu_seqlens",
-)  # fmt: skip
-DTYPES = ("int32", "int64")
 _ID_BYTES = 4
 _TILE = 2048  # kRowTile of rows.h
 _THREADS = 256
@@ -104,28 +100,14 @@ class DeviceRowOptions:
     """The columns of rows of `width` tokens; the options are those of PackedDataset."""
 
     width: int
-    columns: tuple[str, ...] = ("input_ids", "labels")
-    dtype: str = "int64"
+    looks: RowLooks = field(default_factory=RowLooks)
     pad_id: int = 0
-    shifted_labels: bool = False
-    ignore_index: int = -100
-    continue_positions: bool = False
-
-    def __post_init__(self) -> None:
-        wrong = [name for name in self.columns if name not in COLUMNS]
-        if wrong or not self.columns:
-            expected = ", ".join(map(repr, COLUMNS))
-            problem = f"expected a list of {expected}, got {list(self.columns)!r}"
-            raise OptionError(problem, where="columns")
-        if self.dtype not in DTYPES:
-            problem = f"expected one of {', '.join(map(repr, DTYPES))}, got {self.dtype!r}"
-            raise OptionError(problem, where="dtype")
 
     @property
     def flags(self) -> RowOption:
         """The bits of Rows::options."""
-        wide = RowOption.WIDE if self.dtype == "int64" else RowOption(0)
-        return wide | (RowOption.SHIFTED_LABELS if self.shifted_labels else RowOption(0))
+        wide = RowOption.WIDE if self.looks.dtype == "int64" else RowOption(0)
+        return wide | (RowOption.SHIFTED_LABELS if self.looks.shifted_labels else RowOption(0))
 
 
 @dataclass(frozen=True)
@@ -178,22 +160,22 @@ def make_rows(
     """Make the columns of rows that a packer has planned."""
     shape = (pieces.rows, options.width)
     columns: dict[str, Any] = {}
-    for name in options.columns:
-        dtype = "int32" if name == "segment_ids" else options.dtype
+    for name in options.looks.columns:
+        dtype = "int32" if name == "segment_ids" else options.looks.dtype
         if name != "cu_seqlens":
             columns[name] = backend.empty(shape[0] * shape[1], np.dtype(dtype))
     numbers = _piece_numbers(documents, pieces, frame, options)
     settings = {
         "places": shape[0] * shape[1],
         "pad": options.pad_id,
-        "ignore": options.ignore_index % 2**64,
+        "ignore": options.looks.ignore_index % 2**64,
         "options": options.flags,
     }
     _launch(backend, numbers, columns, frame, settings)
     tables = {name: column.reshape(shape) for name, column in columns.items()}
-    if "cu_seqlens" in options.columns:
+    if "cu_seqlens" in options.looks.columns:
         tables["cu_seqlens"] = backend.asarray(cu_seqlens(pieces, options.width))
-    ordered = {name: tables[name] for name in options.columns}
+    ordered = {name: tables[name] for name in options.looks.columns}
     return DeviceRows(ordered, pieces, options.width, backend)
 
 
@@ -207,7 +189,7 @@ def keep(
     tokens = int(pieces.lengths.sum())
     array = backend.empty(tokens, np.dtype(np.int32))
     if tokens:
-        options = DeviceRowOptions(tokens, ("input_ids",), "int32")
+        options = DeviceRowOptions(tokens, RowLooks(("input_ids",), "int32"))
         flat = type(pieces)(
             pieces.documents, pieces.begins, pieces.lengths, np.array([0, len(pieces.lengths)])
         )
@@ -232,7 +214,7 @@ def _piece_numbers(
         "piece_frame": begins + np.where(documents.framed[owners], frame.before, 0),
         "piece_text": documents.text[owners],
         "piece_ids": documents.ids[owners],
-        "piece_position": begins if options.continue_positions else np.zeros_like(begins),
+        "piece_position": begins if options.looks.continue_positions else np.zeros_like(begins),
         "piece_segment": np.arange(len(firsts)) - firsts + 1,
     }
 

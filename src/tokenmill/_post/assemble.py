@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._calls.batch import EncodedBatch
-from tokenmill._errors import DtypeError, EncodeError
+from tokenmill._errors import DtypeError, EncodeError, Hint, Option
 from tokenmill._post.enough import encode_enough
 from tokenmill._post.layout import Encoded, arrange
 
@@ -77,7 +77,7 @@ def _check_range(ids: list[int], dtype: DTypeLike) -> None:
         raise DtypeError(
             f"dtype: {np.dtype(dtype)} holds ids up to {most}, got {max(ids)} for the special "
             "tokens or for pad_id",
-            hint="use dtype='uint32'",
+            hint=Hint("use {}", Option("dtype", "uint32")),
         )
 
 

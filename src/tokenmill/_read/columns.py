@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tokenmill._errors import OptionError
+from tokenmill._errors import Hint, Option, OptionError
 from tokenmill._read.blocks import RAW_BYTES, REASONS, BadRecord
 from tokenmill._read.parse import ParsedPart, check_texts, message_of, take_texts
 
@@ -52,7 +52,7 @@ def find_column(schema: Any, field: str, path: str) -> tuple[str, ...]:  # pyarr
     raise OptionError(
         f"no column {field!r}, got {', '.join(names) or 'none'}",
         where=path,
-        hint="name the text column with --field",
+        hint=Hint("name the text column with {}", Option("field")),
     )
 
 

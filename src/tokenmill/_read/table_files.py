@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tokenmill._errors import InputError, OptionError
+from tokenmill._errors import Hint, InputError, Option, OptionError
 from tokenmill._read.columns import BadRow, find_column
 from tokenmill._read.csv_rows import CsvRows, OddRow
 from tokenmill._read.remote import asking, is_remote, open_remote
@@ -321,7 +321,9 @@ def _refuse_stream(input_file: InputFile) -> None:
 
 def _no_field(path: str, field: str, seen: list[str]) -> OptionError:
     return OptionError(
-        f"no column {field!r}, got {', '.join(seen) or 'none'}", where=path, hint="see --field"
+        f"no column {field!r}, got {', '.join(seen) or 'none'}",
+        where=path,
+        hint=Hint("name the text column with {}", Option("field")),
     )
 
 

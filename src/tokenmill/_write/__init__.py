@@ -18,7 +18,7 @@ from tokenmill._write.mds import Mds
 from tokenmill._write.megatron import Megatron
 from tokenmill._write.npy import Npy
 from tokenmill._write.olmo import Olmo
-from tokenmill._write.torch import Torch
+from tokenmill._write.torch import Torch, TorchChunks
 from tokenmill._write.writer import ShardWriter
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
     "write_index",
 ]
 
-_ALL = (Bin, Megatron, Datatrove, Olmo, LlmC, LitData, Mds, Npy, Parquet, Arrow, Torch)
+_ALL = (Bin, Megatron, Datatrove, Olmo, LlmC, LitData, Mds, Npy, Parquet, Arrow, Torch, TorchChunks)
 FORMATS: dict[str, Format] = {form.name: form() for form in _ALL}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,15 +51,11 @@ class _TableFormat(Format):
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
         """Give the ids back, a group of rows at a time."""
-        import pyarrow as pa  # heavy
-
         path = folder / self.file_names(number, split)[0]
         file_size(path)
-        try:
+        with _reading(path):
             for column in self.columns(path):
                 yield from cast(_ids_of(column), np.dtype(dtype))
-        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            raise CorruptShard(f"no table of rows: {error}", path=path) from error
 
     def sink(self, file: Any, schema: Any) -> Any:  # pyarrow's
         """Return pyarrow's writer of this format."""
@@ -72,6 +70,7 @@ class Parquet(_TableFormat):
     """`shard-00000.parquet`, compressed by zstd."""
 
     name = "parquet"
+    is_mapped = False
 
     def sink(self, file: Any, schema: Any) -> Any:
         """Return a writer with every option that shows in the bytes."""
@@ -96,6 +95,13 @@ class Parquet(_TableFormat):
         with parquet.ParquetFile(path) as file:
             for group in range(file.num_row_groups):
                 yield from file.read_row_group(group, columns=["input_ids"])["input_ids"].chunks
+
+    def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
+        """Return the row groups, each decoded when it is asked for."""
+        path = folder / self.file_names(number, split)[0]
+        file_size(path)
+        groups = _RowGroups(path, np.dtype(dtype))
+        return Runs(np.cumsum(groups.rows) - groups.rows, groups, decoded=True)
 
 
 class Arrow(_TableFormat):
@@ -125,17 +131,56 @@ class Arrow(_TableFormat):
     def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
         """Map the ids of each batch."""
         del dtype
-        import pyarrow as pa
-
         path = folder / self.file_names(number, split)[0]
         file_size(path)
-        try:
+        with _reading(path):
             columns = list(self.columns(path))
             runs = [_ids_of(column) for column in columns]
-        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            raise CorruptShard(f"no table of rows: {error}", path=path) from error
         rows = np.array([len(column) for column in columns], np.int64)
         return Runs(np.cumsum(rows) - rows, runs)
+
+
+class _RowGroups(Sequence["NDArray[Any]"]):
+    """The ids of each row group of a Parquet file, as `dtype`.
+
+    Only the metadata is kept: the file is opened for each group, so that a dataset of thousands of
+    shards holds no handles. One thread decodes, because pyarrow's pool does not survive a fork.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        from pyarrow import parquet
+
+        self._path, self._dtype = path, dtype
+        with _reading(path):
+            self._metadata = parquet.read_metadata(path)
+        groups = range(self._metadata.num_row_groups)
+        self.rows = np.array([self._metadata.row_group(i).num_rows for i in groups], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: Any) -> Any:  # an int: slices are never used
+        from pyarrow import parquet
+
+        with (
+            _reading(self._path),
+            parquet.ParquetFile(self._path, metadata=self._metadata) as file,
+        ):
+            table = file.read_row_group(number, columns=["input_ids"], use_threads=False)
+            columns = table["input_ids"].chunks
+            narrow = [part for column in columns for part in cast(_ids_of(column), self._dtype)]
+            return np.concatenate([np.empty(0, self._dtype), *narrow])
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn the errors of pyarrow into a CorruptShard with its path."""
+    import pyarrow as pa  # heavy
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise CorruptShard(f"not a table of rows: {error}", path=path) from error
 
 
 def _ids_of(column: Any) -> NDArray[Any]:  # pyarrow's

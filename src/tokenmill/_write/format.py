@@ -46,18 +46,24 @@ class ShardFacts:
 
 @dataclass(frozen=True)
 class Runs:
-    """A shard's ids, mapped: runs of whole rows, and the number of each run's first row."""
+    """A shard's ids in runs of whole rows, and the number of each run's first row.
+
+    A run is a view of a mapped file, or is decoded each time it is asked for if `decoded` is set:
+    then a caller that reads rows at random should keep some runs.
+    """
 
     first_rows: NDArray[np.int64]
     ids: Sequence[NDArray[Any]]
+    decoded: bool = False
 
 
 @dataclass(frozen=True)
 class Extras:
-    """What some formats say beside the tokens."""
+    """What some formats store in addition to the tokens, or depend on."""
 
     tokenizer: str = ""
     places: Places | None = None
+    single_rows: bool = False  # no shard of the output can have more than one row
 
 
 class Format(ABC):
@@ -70,6 +76,7 @@ class Format(ABC):
     name: ClassVar[str]
     fixed_rows: ClassVar[bool] = False  # every row has context_length, by padding
     pads: ClassVar[bool] = True  # short rows are filled where the shape says so
+    is_mapped: ClassVar[bool] = True  # rows are read by number without decoding others
     default_pack: ClassVar[str] = "concat"
 
     @abstractmethod
@@ -109,14 +116,10 @@ class Format(ABC):
         return None
 
     def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
-        """Map a shard's ids where they lie in several runs, for rows to be read by number."""
+        """Return a shard's ids in runs of whole rows, for rows to be read by number."""
         ids = self.map_ids(folder, number, dtype=dtype, split=split)
         if ids is None:
-            raise OptionError(
-                "its shards cannot be mapped into memory",
-                where=self.name,
-                hint="pack another format beside it, or run `tokenmill convert`",
-            )
+            raise NotImplementedError(f"{self.name} has ids in several runs and does not list them")
         return Runs(np.zeros(1, np.int64), (ids,))
 
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._errors import BooksDiffer, TooManyBadRecords
+from tokenmill._errors import BooksDiffer, Hint, Option, TooManyBadRecords
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -111,5 +111,5 @@ class Budget:
             f"{bad:,} of {records:,} records are bad, more than the {allowed} allowed",
             bad=bad,
             records=records,
-            hint="the quarantine says where and why; max_bad= allows more",
+            hint=Hint("the quarantine lists where and why; {} allows more", Option("max_bad")),
         )

@@ -62,6 +62,13 @@ class ShardRecord:
         )
 
 
+def has_room_for_one(shard_tokens: int | None, context_length: int | None) -> bool:
+    """Return whether a shard of so many tokens has room for one row only."""
+    if shard_tokens is None or context_length is None:
+        return False
+    return shard_tokens < 2 * context_length
+
+
 def shard_record(
     place: tuple[str, int],
     documents: int,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenmill._errors import PlanDiffers, SourceNotFound, TokenmillError
+from tokenmill._errors import Hint, Option, PlanDiffers, SourceNotFound, TokenmillError
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
         raise SourceNotFound(
             f"{said['name']} is no longer at {source!r}: {error}",
             source=where,
-            hint="say where it is with -t, or tokenizer=",
+            hint=Hint("pass its path with {}", Option("tokenizer")),
         ) from error
     found = loaded.describe().content_hash
     if found != said["hash"]:
@@ -32,6 +32,6 @@ def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
             f"expected {said['name']} with the hash {said['hash']}, got {loaded.name} with {found}",
             where=where,
             differences=(f"tokenizer.hash: {said['hash']} there, {found} now",),
-            hint="say where the tokenizer is with -t, or tokenizer=",
+            hint=Hint("pass the path of the right one with {}", Option("tokenizer")),
         )
     return loaded

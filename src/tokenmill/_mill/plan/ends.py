@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenmill._errors import OptionError
+from tokenmill._errors import Hint, Option, OptionError
 
 if TYPE_CHECKING:
     from tokenmill._load.boundary_tokens import BoundaryTokens, Role, Vocabulary
@@ -19,7 +19,11 @@ def resolve_eos(
         raise OptionError(
             "nothing says which token ends a document",
             where="eos",
-            hint="name it with eos= or pass eos=False to put none between documents",
+            hint=Hint(
+                "name it with {}, or pass {} to put none between documents",
+                Option("eos"),
+                Option("eos", value=False),
+            ),
         )
     return eos
 

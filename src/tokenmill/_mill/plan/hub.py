@@ -50,7 +50,7 @@ def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:
         raise InputError(
             f"the hub cannot be reached, and the dataset is not in the cache: {_said(error)}",
             path=wanted.hub,
-            hint="with a connection load it once, without --streaming; or give local files",
+            hint="load it once with a connection and without streaming; or give local files",
         ) from error
     except FileNotFoundError as error:
         raise SourceNotFound(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
-from tokenmill._errors import PlanDiffers
+from tokenmill._errors import Hint, Option, PlanDiffers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,7 +93,10 @@ def refuse_another_plan(there: dict[str, Any], wanted: dict[str, Any], output: s
         "made by another command; what differs:\n  " + "\n  ".join(lines[:_SHOWN]) + more,
         where=output,
         differences=tuple(lines),
-        hint="resume with the same command, choose another output, or start over with force=True",
+        hint=Hint(
+            "resume with the same command, choose another output, or start over with {}",
+            Option("force", value=True),
+        ),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokenmill._calls.options import MAX_U16
 from tokenmill._checks import one_of, share, whole_number, whole_number_or_none
-from tokenmill._errors import OptionError
+from tokenmill._errors import Hint, Option, OptionError
 from tokenmill._load.boundary_tokens import find_boundary_tokens
 from tokenmill._mill.plan.ends import resolve_boundary, resolve_eos
 from tokenmill._mill.plan.settings import (
@@ -64,6 +64,6 @@ def resolve_settings(
         raise OptionError(
             "every row has to begin with a BOS token, and none is added",
             where="pack bos-bestfit-crop",
-            hint="give bos=True, or the token's name or id",
+            hint=Hint("give {}, or the token's name or id", Option("bos", value=True)),
         )
     return settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenmill._errors import OptionError
+from tokenmill._errors import Hint, Option, OptionError
 from tokenmill._pack import STRATEGIES, Packer
 from tokenmill._read.blocks import REASONS
 from tokenmill._write import FORMATS, find_format
@@ -101,7 +101,11 @@ def resolve_pack(
         raise OptionError(
             f"{chosen} needs the length of a row",
             where="context_length",
-            hint="give a context length, as 4096, or pack='none' to keep documents as they are",
+            hint=Hint(
+                "give it, e.g. {}, or pass {} to keep documents as they are",
+                Option("context_length", 4096),
+                Option("pack", "none"),
+            ),
         )
     return chosen, context_length
 

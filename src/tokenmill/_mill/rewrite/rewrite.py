@@ -13,7 +13,7 @@ from tokenmill._errors import BooksDiffer, OptionError, OutputInUse, PlanDiffers
 from tokenmill._mill.output.books import Books
 from tokenmill._mill.output.document_table import DocumentTable
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
-from tokenmill._mill.output.shard_records import manifest_entries
+from tokenmill._mill.output.shard_records import has_room_for_one, manifest_entries
 from tokenmill._mill.output.stored import stored_shards
 from tokenmill._mill.output.work import DOCUMENTS, LOCK, Work, write_json
 from tokenmill._mill.plan.plan import VERSION, plan_id, refuse_another_plan
@@ -218,6 +218,11 @@ class _Rewrite:
                     (f"{place.file}:{place.line}", place.file, place.line)
                     for place in table.places(numbers)
                 ),
+                # Rows are cut by their number here, and by `concat`; other ways cut documents.
+                single_rows=(
+                    self._facts["shard_tokens"] is not None or self._options["pack"] == "concat"
+                )
+                and has_room_for_one(self._options["shard_tokens"], data["context_length"]),
             ),
         )
         with ThreadPoolExecutor(self._workers) as pool:

@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 from tokenmill._core import TextBuffer
-from tokenmill._errors import BadRecordFound, SpecialTokenInText
+from tokenmill._errors import BadRecordFound, Hint, Option, SpecialTokenInText
 from tokenmill._mill.output.parts import NO_TOKENS, EncodedBlock
 from tokenmill._pack import frame
 from tokenmill._read import lines_before, parse
@@ -86,7 +86,11 @@ class BlockEncoder:
         return SpecialTokenInText(
             f"{file}:{line}: the text holds the special token {error.token}",
             token=error.token,
-            hint='special_in_text="text" keeps it text, "encode" makes it the token',
+            hint=Hint(
+                "{} keeps it text, {} makes it the token",
+                Option("special_in_text", "text"),
+                Option("special_in_text", "encode"),
+            ),
         )
 
     def _ids(self, block: Block) -> TokenBatch:

@@ -12,7 +12,11 @@ from tokenmill._errors import TooManyBadRecords
 from tokenmill._mill.output.books import Books, Budget
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
 from tokenmill._mill.output.parts import Part, PartRecord
-from tokenmill._mill.output.shard_records import ShardRecord, manifest_entries
+from tokenmill._mill.output.shard_records import (
+    ShardRecord,
+    has_room_for_one,
+    manifest_entries,
+)
 from tokenmill._mill.output.tables import LineBases, write_documents, write_quarantine
 from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE, Work, read_json, write_json
 from tokenmill._mill.plan.plan import refuse_another_plan
@@ -106,7 +110,9 @@ class Run:
                     input_bytes=record.input_bytes,
                     resumed_bytes=record.input_bytes,
                     documents=record.documents,
+                    resumed_documents=record.documents,
                     tokens=record.tokens,
+                    resumed_tokens=record.tokens,
                     bad=sum(record.bad.values()),
                 )
         plan, encoder = self.plan, self._encoder()
@@ -208,7 +214,12 @@ class Run:
                     parts,
                     output=self.output,
                     records=self._work.shards,
-                    extras=Extras(tokenizer=self.tokenizer.name, places=self._places(parts)),
+                    extras=Extras(
+                        tokenizer=self.tokenizer.name,
+                        places=self._places(parts),
+                        single_rows=settings.pack == "concat"
+                        and has_room_for_one(settings.shard_tokens, settings.context_length),
+                    ),
                 )
             )
         return shardings

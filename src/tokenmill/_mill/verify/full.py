@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._errors import InputError, PlanDiffers, TokenmillError
+from tokenmill._errors import Hint, InputError, Option, PlanDiffers, TokenmillError
 from tokenmill._mill.output.stored import RowReader, stored_shards
 from tokenmill._mill.output.tokenizer_of import tokenizer_of
 from tokenmill._mill.output.work import Work
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tokenmill._tokenizer import Tokenizer
 
 _SHOWN = 12
+_WITHOUT = "without {} the output is checked against its own manifest"
 _OF_READING = ("text_mode", "max_document_bytes", "delimiter")
 
 
@@ -64,9 +65,9 @@ def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer, work: Wor
             "the inputs are not as they were; what differs:\n  "
             + "\n  ".join(lines[:_SHOWN])
             + f"{more}\n",
-            where="verify --full",
+            where="verify",
             differences=tuple(lines),
-            hint="without --full the output is checked against its own manifest",
+            hint=Hint(_WITHOUT, Option("full", value=True)),
         )
 
 
@@ -119,7 +120,7 @@ def _source(facts: dict[str, Any]) -> Source:
         raise InputError(
             "came from memory or a pipe, and cannot be read again",
             path=facts["name"],
-            hint="without --full the output is checked against its own manifest",
+            hint=Hint(_WITHOUT, Option("full", value=True)),
         )
     return Source(tuple(facts["paths"]), facts["weight"], facts["max_tokens"], None, facts["name"])
 
