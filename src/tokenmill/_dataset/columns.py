@@ -1,4 +1,4 @@
-"""Rows -> what a model is given: tables of one line a row."""
+"""Rows -> tables for a model, with one line per row."""
 
 from __future__ import annotations
 
