@@ -78,7 +78,7 @@ split::Rule rule_of(const nb::dict& rule) {
     out.contraction = static_cast<split::Contraction>(
         choice(rule, "contraction", {"none", "exact", "ignore_case"}));
     out.digits = nb::cast<std::uint32_t>(rule["digits"]);
-    out.tail = static_cast<split::Tail>(choice(rule, "tail", {"", "crlf", "crlf_slash"}));
+    out.tail = static_cast<split::NewlineTail>(choice(rule, "tail", {"", "crlf", "crlf_slash"}));
     out.end_run = nb::cast<bool>(rule["end_run"]) ? 1 : 0;
     out.isolate_digits = choice(rule, "isolate_digits", {"none", "each"});
     out.isolate_han = nb::cast<bool>(rule["isolate_han"]) ? 1 : 0;

@@ -59,7 +59,7 @@ nb::object array_of(const std::vector<std::int64_t>& numbers) {
     return array;
 }
 
-nb::object text_array(read::Texts& texts) {
+nb::object text_array(read::TextBuffer& texts) {
     PageBuffer memory = texts.take_memory();
     void* data = memory.data();
     const nb::capsule owner = owner_of(std::move(memory), texts.used(), Spares::Texts);
@@ -86,7 +86,7 @@ Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_
     const simd::Target chosen = target_of(target);
     const read::Rules rules = {std::move(field), max_document_bytes, max_line_bytes,
                                replace_bad_utf8, replace_lone_surrogate};
-    read::Documents found;
+    read::JsonlDocuments found;
     {
         const nb::gil_scoped_release release;
         found = read::read_jsonl(held.view(), rules, chosen);
@@ -96,8 +96,8 @@ Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_
             array_of(found.lines),
             array_of(found.begins),
             bad_array(found.bad),
-            array_of(
-                {found.line_count, found.blank_lines, found.mended_utf8, found.mended_surrogates})};
+            array_of({found.line_count, found.blank_lines, found.repaired_utf8,
+                      found.repaired_surrogates})};
 }
 
 read::Ranges ranges_of(Bytes buffer, const Places& begins, const Places& ends) {
@@ -141,7 +141,7 @@ std::tuple<nb::object, nb::object> join_texts(nb::handle buffer, const Places& b
     const HeldBytes held(buffer);
     const read::Ranges ranges = ranges_of(held.view(), begins, ends);
     const simd::Target chosen = target_of(target);
-    read::Texts texts;
+    read::TextBuffer texts;
     {
         const nb::gil_scoped_release release;
         texts = read::join_texts(held.view(), ranges, chosen);
@@ -176,13 +176,13 @@ void register_read(nb::module_& m) {
           nb::arg("replace_bad_utf8") = false, nb::arg("replace_lone_surrogate") = false,
           nb::arg("target") = nb::none(),
           "Take a field from each line: text, offsets, lines, begins, bad lines (five numbers "
-          "each), and the counts of lines, blank lines and mended documents.");
+          "each), and the counts of lines, blank lines and repaired documents.");
     m.def("check_texts", &check_texts, nb::arg("buffer"), nb::arg("begins"), nb::arg("ends"),
           nb::arg("max_document_bytes"), nb::arg("skip_blank") = false,
           nb::arg("target") = nb::none(),
           "For each text the number of what is wrong with it; 255 for nothing, 254 for a blank.");
     m.def("join_texts", &join_texts, nb::arg("buffer"), nb::arg("begins"), nb::arg("ends"),
-          nb::arg("target") = nb::none(), "Copy texts back to back, mended: text, offsets.");
+          nb::arg("target") = nb::none(), "Copy texts back to back, repaired: text, offsets.");
     m.def("split_text", &split_text, nb::arg("buffer"), nb::arg("separator") = nb::none(),
           "Begins and ends of the lines, or of what stands between separators.");
     m.def(

@@ -47,7 +47,7 @@ def in_context(code_points: Iterable[int]) -> list[str]:
 
 
 def shifted(texts: list[str], prefixes: range, fill: str = "x") -> list[str]:
-    """Every text behind a growing prefix, so that each part of it meets a 64-byte edge."""
+    """Every text after a growing prefix, so that each part of it meets a 64-byte edge."""
     return [fill * n + text for text in texts for n in prefixes]
 
 

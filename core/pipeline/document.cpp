@@ -24,14 +24,14 @@ std::size_t encode_utf8(const Char* from, std::size_t size, bool replace, std::u
             *at++ = static_cast<std::uint8_t>(code);
             continue;
         }
-        if (code >= 0xD800 && code < 0xE000) {
+        if (is_surrogate(code)) {
             if (!replace) {
                 fault = i;
                 break;
             }
             code = kReplacement;
         }
-        at += unicode::append_code(code, at);
+        at += encode_char(code, at);
     }
     return static_cast<std::size_t>(at - out);
 }

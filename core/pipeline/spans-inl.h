@@ -16,10 +16,6 @@ struct PlainPlace {
     }
 };
 
-inline bool continues_character(std::uint8_t byte) noexcept {
-    return (byte & 0xC0) == 0x80;
-}
-
 // Characters before a byte of the document.
 struct CharRank {
     const std::uint64_t* leads;
@@ -51,7 +47,7 @@ struct CharPlace {
         const std::uint32_t first = begin == last_end ? last_rank : rank(place.begin);
         last_rank = rank(place.end);
         last_end = end;
-        return {first - static_cast<std::uint32_t>(continues_character(*begin)), last_rank};
+        return {first - static_cast<std::uint32_t>(is_continuation(*begin)), last_rank};
     }
 };
 
@@ -68,10 +64,10 @@ struct BytePlace {
     TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
                                                 const std::uint8_t* end) const noexcept {
         pipeline::Place place = plain(begin, end);
-        while (continues_character(text[place.begin])) {
+        while (is_continuation(text[place.begin])) {
             --place.begin;
         }
-        while (place.end < size && continues_character(text[place.end])) {
+        while (place.end < size && is_continuation(text[place.end])) {
             ++place.end;
         }
         return place;

@@ -5,11 +5,12 @@
 #include <type_traits>
 
 #include "base/bytes.h"
-#include "base/characters.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "pipeline/worker.h"
 #include "simd/masks.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/begin_avx512.h"
 namespace tokenmill::avx512 {
 namespace {
@@ -34,6 +35,7 @@ namespace {
 }  // namespace
 }  // namespace tokenmill::avx512
 #include "simd/end.h"
+// clang-format on
 
 namespace tokenmill::pipeline {
 

@@ -3,11 +3,12 @@
 #include <type_traits>
 
 #include "base/bytes.h"
-#include "base/characters.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "pipeline/worker.h"
 #include "simd/masks.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 namespace tokenmill::scalar {
 namespace {
 #include "simd/block_scalar.h"
@@ -29,6 +30,7 @@ namespace {
 #include "pipeline/worker-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar
+// clang-format on
 
 namespace tokenmill::pipeline {
 

@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "base/characters.h"
+#include "base/utf8.h"
 #include "vocab/trie_build.h"
 #include "vocab/walk.h"
 
@@ -46,7 +46,7 @@ public:
             if (best_[at] == kNone) {
                 continue;
             }
-            const std::size_t behind = std::min(at + char_bytes(token[at]), token.size());
+            const std::size_t behind = std::min(at + char_size(token[at]), token.size());
             best_[behind] = std::max(best_[behind], best_[at] + unknown_);
             std::uint32_t node = Trie::kRoot;
             for (std::size_t end = at; end < token.size(); ++end) {
@@ -124,13 +124,13 @@ InsideCuts learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
 class CharacterTokens {
 public:
     void add(Bytes token) {
-        if (const std::size_t size = char_bytes(token[0]); size == token.size()) {
+        if (const std::size_t size = char_size(token[0]); size == token.size()) {
             mark(token, true);
         }
     }
     void remove_ends(Bytes token) {
         std::size_t last = token.size() - 1;
-        while (last > 0 && (token[last] & 0xC0) == 0x80) {
+        while (last > 0 && is_continuation(token[last])) {
             --last;
         }
         mark(token, false);
@@ -140,7 +140,7 @@ public:
 
 private:
     void mark(Bytes text, bool value) {
-        const std::size_t size = char_bytes(text[0]);
+        const std::size_t size = char_size(text[0]);
         if (size == 1 && text[0] < 0x80) {
             flags_[text[0]] = value;
         } else if (size == 3 && text.size() >= 3) {
@@ -177,7 +177,8 @@ InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& 
             walk.adjacency.add_token(token);
             characters.add(token);
         }
-        if (input.kind != Kind::Unigram && count_characters(token) <= input.max_characters) {
+        if (input.kind != Kind::Unigram &&
+            count_chars(token.data(), token.size()) <= input.max_characters) {
             add_seed(token, id, {id}, false, walk);
         }
     }

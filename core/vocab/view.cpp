@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/characters.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::vocab {
@@ -166,21 +166,19 @@ void VocabView::list_characters() {
     char_values.assign(kCodes, unk_id() == kNoToken ? 0 : pack_ids(&scalars_.unk_id, 1));
     const std::uint32_t* const bytes = external.data() + scalars_.first_byte_id;
     for (std::uint32_t code = 0x800; scalars_.first_byte_id != 0 && code < kCodes; ++code) {
-        const std::uint32_t ids[3] = {bytes[0xE0 | code >> 12], bytes[0x80 | (code >> 6 & 63)],
-                                      bytes[0x80 | (code & 63)]};
+        std::uint8_t text[3];
+        encode3(code, text);
+        const std::uint32_t ids[3] = {bytes[text[0]], bytes[text[1]], bytes[text[2]]};
         char_values[code] = pack_ids(ids, 3);
     }
     for (TokenId id = 0; id < scalars_.token_count; ++id) {
         const Bytes text = token_bytes(id);
         const bool is_one = (text.size() == 2 || text.size() == 3) && text[0] >= 0xC0 &&
-                            char_bytes(text[0]) == text.size();
+                            char_size(text[0]) == text.size();
         if (!is_one || (flags_[id] & 1) == 0 || internal[id] == kNoMerge) {
             continue;
         }
-        const std::uint32_t last = text.back() & 63U;
-        const std::uint32_t code = text.size() == 2
-                                       ? (text[0] & 31U) << 6 | last
-                                       : (text[0] & 15U) << 12 | (text[1] & 63U) << 6 | last;
+        const std::uint32_t code = decode_char(text.data(), char_size(text[0]));
         char_symbols[code] = internal[id];
         char_values[code] = pack_ids(&id, 1);
     }
@@ -209,9 +207,8 @@ void VocabView::view_words(const BlobReader& blob) {
 void VocabView::list_words_of_one() {
     char_values.assign(0x10000, pack_ids(&scalars_.unk_id, 1));
     for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
-        const std::uint8_t bytes[3] = {static_cast<std::uint8_t>(0xE0 | code >> 12),
-                                       static_cast<std::uint8_t>(0x80 | (code >> 6 & 63)),
-                                       static_cast<std::uint8_t>(0x80 | (code & 63))};
+        std::uint8_t bytes[3];
+        encode3(code, bytes);
         std::uint32_t node = Trie::kRoot;
         for (std::size_t i = 0; i < 3 && node != Trie::kNoNode; ++i) {
             node = trie.step(node, bytes[i]);
@@ -276,7 +273,7 @@ void VocabView::walk_characters(std::uint32_t node, std::uint32_t code, unsigned
         if (next == Trie::kNoNode || (is_first && byte >= 0x80 && byte < 0xC0)) {
             continue;
         }
-        const unsigned size = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : 3;
+        const unsigned size = char_size(static_cast<std::uint8_t>(byte));
         const unsigned left = is_first ? size - 1 : more - 1;
         const std::uint32_t bits = !is_first   ? code << 6 | (byte & 63U)
                                    : size == 1 ? byte

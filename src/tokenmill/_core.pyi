@@ -120,7 +120,7 @@ def gather(sources: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,)
 
 def read_jsonl(buffer: object, field: str, max_document_bytes: int, max_line_bytes: int, replace_bad_utf8: bool = False, replace_lone_surrogate: bool = False, target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
-    Take a field from each line: text, offsets, lines, begins, bad lines (five numbers each), and the counts of lines, blank lines and mended documents.
+    Take a field from each line: text, offsets, lines, begins, bad lines (five numbers each), and the counts of lines, blank lines and repaired documents.
     """
 
 def check_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], max_document_bytes: int, skip_blank: bool = False, target: str | None = None) -> NDArray[numpy.int64]:
@@ -129,7 +129,7 @@ def check_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(sha
     """
 
 def join_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]:
-    """Copy texts back to back, mended: text, offsets."""
+    """Copy texts back to back, repaired: text, offsets."""
 
 def split_text(buffer: object, separator: bytes | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
     """Begins and ends of the lines, or of what stands between separators."""

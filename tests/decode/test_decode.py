@@ -1,4 +1,4 @@
-"""Decoding gives the bytes back, as the libraries do, and refuses what is no id."""
+"""Decoding gives the bytes back, as the libraries do, and refuses numbers that are not ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters of three bytes beside all kinds of neighbours, in vocabularies over characters."""
+"""Characters of three bytes next to all kinds of neighbours, in vocabularies over characters."""
 
 from __future__ import annotations
 

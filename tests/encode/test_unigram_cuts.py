@@ -22,7 +22,7 @@ WIDE = [chr(code) for code in range(0x4E00, 0x4E00 + 2100)]  # enough of them to
 RARE = ["\u9f99", "\u9f9a", "~", "\u00f8", "\U0001f600"]  # characters that no token has
 LETTERS = f"abz{BAR}"
 # How tokens may be scored: all alike, so that many ways are equal; sums that are never exact, so
-# that equal ways differ in the last bit by what stands before them; or exact in any order.
+# that equal ways differ in the last bit by what comes before them; or exact in any order.
 SCORES: dict[str, Callable[[random.Random, str], float]] = {
     "alike": lambda _, token: -0.1 * len(token),
     "tenths": lambda generator, _: -generator.randint(11, 19) / 10,
@@ -64,7 +64,7 @@ def texts_of(generator: random.Random) -> list[str]:
     texts = [" ".join(word(generator.randint(1, 30)) for _ in range(20)) for _ in range(40)]
     texts += [word(size) + " ab" for size in (600, 4000, 9000)]
     texts += [WIDE[0] * 9000, "ab." * 7000, "a" * 20000 + "." + "b" * 20000 + WIDE[0], RARE[0] * 99]
-    # Runs of characters that begin no token, alone and beside others, with one at every distance.
+    # Runs of characters that begin no token, alone and next to others, with one at every distance.
     runs = "".join(RARE[:2]) * 20
     texts += [runs[:size] + end for size in range(1, 40) for end in ("", "a", RARE[2], WIDE[0])]
     texts += [RARE[4] + runs, runs[:9] + RARE[3] + runs[:9], f"{runs} {runs}a {RARE[0]}"]

@@ -1,4 +1,4 @@
-"""Which tokens end, begin and pad a document: files beside a tokenizer before well-known names."""
+"""Which tokens end, begin and pad a document: files next to a tokenizer before well-known names."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def tokenizer(folder: Path) -> Tokenizer:
     return Tokenizer.load(folder)
 
 
-def beside(tmp_path: Path, **files: object) -> Path:
-    """Write files like tokenizer_config={...}; return the path of the tokenizer beside them."""
+def write_next_to(tmp_path: Path, **files: object) -> Path:
+    """Write files like tokenizer_config={...}; return the path of the tokenizer next to them."""
     for name, data in files.items():
         text = data if isinstance(data, str) else json.dumps(data)
         (tmp_path / f"{name}.json").write_text(text)
@@ -101,7 +101,7 @@ def test_control_pieces_of_sentencepiece_have_names_too(tmp_path: Path) -> None:
 def test_a_file_names_the_token(
     file: str, token: object, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    source = beside(tmp_path, **{file: {"eos_token": token, "bos_token": None}})
+    source = write_next_to(tmp_path, **{file: {"eos_token": token, "bos_token": None}})
     found = find_boundary_tokens(source, tokenizer)
     assert found.eos == BoundaryToken(6, "<mine>", f"{file}.json: eos_token")
     assert found.bos == BoundaryToken(3, "<s>", "its special tokens")
@@ -109,7 +109,7 @@ def test_a_file_names_the_token(
 
 @pytest.mark.parametrize("file", ["generation_config", "config"])
 def test_a_file_gives_the_id(file: str, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    source = beside(tmp_path, **{file: {"eos_token_id": 6, "pad_token_id": -1}})
+    source = write_next_to(tmp_path, **{file: {"eos_token_id": 6, "pad_token_id": -1}})
     found = find_boundary_tokens(source, tokenizer)
     assert found.eos == BoundaryToken(6, "<mine>", f"{file}.json: eos_token_id")
     assert found.pad == BoundaryToken(4, "<pad>", "its special tokens")
@@ -118,7 +118,7 @@ def test_a_file_gives_the_id(file: str, tokenizer: Tokenizer, tmp_path: Path) ->
 def test_a_model_that_also_sees_has_a_section_for_text(
     tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    source = beside(tmp_path, config={"text_config": {"eos_token_id": 2}})
+    source = write_next_to(tmp_path, config={"text_config": {"eos_token_id": 2}})
     found = find_boundary_tokens(source, tokenizer).eos
     assert found == BoundaryToken(2, "</s>", "config.json: eos_token_id")
 
@@ -129,7 +129,7 @@ def test_a_model_that_also_sees_has_a_section_for_text(
 def test_of_several_ids_the_best_known_counts(
     ids: list[int], wanted: int, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
-    source = beside(tmp_path, generation_config={"eos_token_id": ids})
+    source = write_next_to(tmp_path, generation_config={"eos_token_id": ids})
     found = find_boundary_tokens(source, tokenizer).eos
     assert found is not None
     assert found.id == wanted
@@ -144,7 +144,7 @@ def test_files_count_in_their_order(tokenizer: Tokenizer, tmp_path: Path) -> Non
     }
     wanted = {"config": 5, "generation_config": 2, "special_tokens_map": 6, "tokenizer_config": 3}
     for file, data in files.items():
-        found = find_boundary_tokens(beside(tmp_path, **{file: data}), tokenizer).eos
+        found = find_boundary_tokens(write_next_to(tmp_path, **{file: data}), tokenizer).eos
         assert found is not None
         assert found.id == wanted[file]
 
@@ -166,12 +166,12 @@ def test_a_file_that_is_wrong_is_an_error_that_names_it(
     file: str, data: object, complaint: str, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     with pytest.raises(LoadError, match=complaint) as caught:
-        find_boundary_tokens(beside(tmp_path, **{file: data}), tokenizer, ["eos"])
+        find_boundary_tokens(write_next_to(tmp_path, **{file: data}), tokenizer, ["eos"])
     assert caught.value.path == tmp_path / f"{file}.json"
 
 
 def test_only_the_roles_asked_for_are_looked_at(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    source = beside(tmp_path, tokenizer_config={"pad_token": "<gone>", "eos_token": "</s>"})
+    source = write_next_to(tmp_path, tokenizer_config={"pad_token": "<gone>", "eos_token": "</s>"})
     found = find_boundary_tokens(source, tokenizer, ["eos"])
     assert found == BoundaryTokens(BoundaryToken(2, "</s>", "tokenizer_config.json: eos_token"))
 
@@ -194,7 +194,7 @@ def test_a_repository_of_the_hub_is_asked_for_its_files(
         def __init__(self) -> None:
             Exception.__init__(self, "404")
 
-    beside(tmp_path, tokenizer_config={"eos_token": "<mine>"})
+    write_next_to(tmp_path, tokenizer_config={"eos_token": "<mine>"})
 
     def download(_repository: str, name: str, **_: object) -> str:
         if not (tmp_path / name).exists():

@@ -1,4 +1,4 @@
-"""Every source that cannot be read gives an error that says where, what and which way out."""
+"""Every source that cannot be read gives an error with the place, the problem and the fix."""
 
 from __future__ import annotations
 

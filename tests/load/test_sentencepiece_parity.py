@@ -38,7 +38,7 @@ KNOWN_TO_THE_REFERENCE = ("unknown words in a row are one",)
 TRAINED: dict[str, dict[str, Any]] = {
     "unigram": {"model_type": "unigram", "vocab_size": 230},
     "unigram with bytes": {"model_type": "unigram", "vocab_size": 480, "byte_fallback": True},
-    "unigram, blanks behind": {
+    "unigram, blanks after words": {
         "model_type": "unigram", "vocab_size": 230, "treat_whitespace_as_suffix": True,
     },
     "unigram across blanks": {

@@ -27,7 +27,7 @@ def build_charsmap(mapping: dict[bytes, str]) -> bytes:
 
 
 def encoded(mapping: dict[bytes, str]) -> str:
-    """The same as tokenizer.json has it."""
+    """The same in the form of tokenizer.json."""
     return base64.b64encode(build_charsmap(mapping)).decode()
 
 

@@ -127,7 +127,7 @@ def test_nulls_are_refused_with_their_number(model: Engine, kind: Any) -> None:
         run_batch(model, rows)
     with pytest.raises(ValueError, match="document 5: expected text, got null"):
         run_batch(model, pa.chunked_array([pa.array(["x", "y", "z"], kind), rows]))
-    assert len(run_batch(model, rows[3:])[1]) == 2, "a null outside of the slice is no null"
+    assert len(run_batch(model, rows[3:])[1]) == 2, "a null outside of the slice does not count"
 
 
 @pytest.mark.parametrize(

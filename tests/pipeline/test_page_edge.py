@@ -1,6 +1,6 @@
 """Texts between two pages that may not be read: a scanner that looks past its text dies here.
 
-The scanners load 64 bytes at a time, so every length and every script stands at the very end of
+The scanners load 64 bytes at a time, so every length and every script is put at the very end of
 readable memory, and at its very beginning. It runs in a process of its own, which may be killed.
 """
 

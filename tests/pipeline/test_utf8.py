@@ -117,7 +117,7 @@ def test_any_bytes(bytes_model: Engine, data: bytes) -> None:
 @pytest.mark.parametrize(
     "text",
     ["\ud800", "a\udfffb", "\U0001f600\udc00" * 40, "x" * 70 + "\ud83d"],
-    ids=["alone", "between letters", "many behind emoji", "at the end"],
+    ids=["alone", "between letters", "many after emoji", "at the end"],
 )
 def test_lone_surrogates_are_refused_or_replaced(bytes_model: Engine, text: str) -> None:
     with pytest.raises(InvalidUtf8, match="surrogate") as caught:

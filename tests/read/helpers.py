@@ -120,7 +120,7 @@ def expected_jsonl(data: bytes, rules: ReadRules, field: str = "text", file: int
             result.bad.append((file, number, position, str(found.reason)))
         else:
             result.documents.append((file, number, position, found.text))
-            for reason in found.mended:
+            for reason in found.repaired:
                 result.replaced[reason] = result.replaced.get(reason, 0) + 1
         position += len(line) + 1
     result.input_bytes = result.text_bytes = len(data)

@@ -7,7 +7,7 @@ The algorithm of `tokenizers` (0.23), established by probing it. A text goes thr
    "prepend" is put before every range, and a "strip" strips every range.
 3. *Normalized pass*: the tokens with ``normalized=True`` are cut out of each normalized range.
    What is looked for is not their content but their content after the same normalizer.
-4. What is left goes on: prefix space (once for each range that does not begin with U+0020), then
+4. The rest continues: prefix space (once for each range that does not begin with U+0020), then
    the split. Empty ranges do not exist; an empty text has none, so no prefix space either.
 
 So a raw token always wins over a normalized one that begins before it or contains it.  One pass
@@ -22,7 +22,7 @@ over one range:
     So a refused candidate hides shorter tokens and tokens that begin inside it.
 * A word character is Rust's ``\w``: Alphabetic, Mark, Decimal_Number, Connector_Punctuation,
   Join_Control (so U+200D counts and U+00B2 does not). Only the neighbours within the range count:
-  a token cut out in the raw pass is no neighbour in the normalized pass, an end of the range
+  a token cut out in the raw pass is not a neighbour in the normalized pass, an end of the range
   is never a word character; a token just cut out in the same pass is looked at as text.
 * `lstrip` moves the begin left over White_Space (newlines and U+0085 included, U+001C to U+001F
   not), but never into what the candidate before it has taken.
@@ -32,8 +32,8 @@ over one range:
   alone decides where the next range begins, even if it lies before the end of an earlier one:
   with "<a>" rstrip and the token "  ", "<a>   x" gives <a>, "  ", " x".
 * A token of white space with `lstrip` may so lose all of its characters to an `rstrip` before it;
-  then it is no token at all. (Where its end lies before what was taken, the library panics.)
-* The text between the end of the last token and the begin of the next is a range of its own.
+  then it is not a token at all. (Where its end lies before what was taken, the library panics.)
+* The text between the end of the last token and the start of the next is a range of its own.
 
 If two normalized tokens have the same content after normalization, the library picks one of them
 at random for each process; there is no right answer.
@@ -57,7 +57,7 @@ _SPACE = regex.compile(r"\p{White_Space}")
 
 
 class Range(NamedTuple):
-    """A piece of the text; with an id it is an added token, without it goes on."""
+    """A piece of the text; with an id it is an added token, without, it continues."""
 
     text: str
     id: int | None

@@ -4,8 +4,8 @@ What `tokenizers` (0.23) does with one word, established by probing it:
 
 * With `ignore_merges`, a word that is a token as a whole (without the suffix) is that token.
 * Else the word becomes a row of symbols, one for each byte or character. The last one has the
-  `suffix` behind it before it is looked up, so "z" may be unknown where "z</w>" is a token.
-* A symbol that is no token is, over bytes, left out, and its neighbours then touch.
+  `suffix` after it before it is looked up, so "z" may be unknown where "z</w>" is a token.
+* A symbol that is not a token is, over bytes, left out, and its neighbours then touch.
   Over characters it becomes the tokens of its bytes (`byte_ids`), else `unk_id`, else it is left
   out just the same.
 * `fuse_unk`: a run of unknown characters is one unknown. Only a *known* character ends a run, so

@@ -72,7 +72,7 @@ def document_rows(documents: Sequence[Sequence[int]], cut: Cut) -> list[Row]:
 def framed(
     texts: Sequence[str], encode: Callable[[str], Sequence[int]], bos: int | None, eos: int | None
 ) -> list[list[int]]:
-    """Tokens of each text that is not empty, with BOS before and EOS behind."""
+    """Tokens of each text that is not empty, with BOS before and EOS after."""
     before = [] if bos is None else [bos]
     after = [] if eos is None else [eos]
     return [[*before, *encode(text), *after] for text in texts if text]

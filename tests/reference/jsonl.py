@@ -16,7 +16,7 @@ class Line:
 
     text: bytes | None
     reason: str | None
-    mended: tuple[str, ...] = ()
+    repaired: tuple[str, ...] = ()
 
 
 def look_up(value: object, path: str) -> tuple[bool, object]:
@@ -38,23 +38,23 @@ def read_line(
     """Read one line without its newline."""
     if not line.strip(_WHITE):
         return None
-    mended = []
+    repaired = []
     try:
         decoded = line.decode()
     except UnicodeDecodeError:
         if "bad_utf8" not in replace:
             return Line(None, "bad_utf8")
         decoded = line.decode(errors="replace")
-        mended.append("bad_utf8")
+        repaired.append("bad_utf8")
     try:
         value: object = json.loads(decoded, parse_int=lambda _: 0, parse_float=lambda _: 0.0)
     except (ValueError, RecursionError):
         return Line(None, "bad_json")
-    return read_value(value, field, max_document_bytes, replace, mended)
+    return read_value(value, field, max_document_bytes, replace, repaired)
 
 
 def read_value(  # noqa: PLR0911 -- a reason each
-    value: object, field: str, max_bytes: int, replace: frozenset[str], mended: list[str]
+    value: object, field: str, max_bytes: int, replace: frozenset[str], repaired: list[str]
 ) -> Line:
     """Take the field out of a parsed line."""
     is_there, text = look_up(value, field)
@@ -68,10 +68,10 @@ def read_value(  # noqa: PLR0911 -- a reason each
         if "lone_surrogate" not in replace:
             return Line(None, "lone_surrogate")
         text = _LONE.sub("\ufffd", text)
-        mended.append("lone_surrogate")
+        repaired.append("lone_surrogate")
     encoded = text.encode()
     if not encoded:
         return Line(None, "empty_text")
     if len(encoded) > max_bytes:
         return Line(None, "too_long")
-    return Line(encoded, None, tuple(mended))
+    return Line(encoded, None, tuple(repaired))

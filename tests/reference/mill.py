@@ -40,7 +40,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Bad:
-    """A record that is no document."""
+    """A record that is not a document."""
 
     reason: str
     file: str
@@ -166,7 +166,7 @@ def _read_file(wanted: Wanted, source: int, path: Path, made: Milled) -> None:
                 made.blank_lines += 1
                 continue
             text, reason = found.text, found.reason
-            made.replaced.update(found.mended)
+            made.replaced.update(found.repaired)
         else:
             text, reason = record
             if text == b"":
@@ -258,7 +258,7 @@ def _choose(wanted: Wanted, mine: list[Document], skipped: Counter[str]) -> list
     if wanted.get("shuffle") == "docs":
         seed = wanted.get("seed", 0)
         return sorted(chosen, key=lambda d: (_key(d.number, seed), d.number))
-    # Every source of a mix is spread evenly: a document stands at its share of its source.
+    # Every source of a mix is spread evenly: a document is placed by its share of its source.
     return sorted(chosen, key=lambda d: place[d.number]) if wanted.is_mix else chosen
 
 

@@ -229,7 +229,7 @@ class _Unigram:
         return path[::-1]
 
     def _pieces_at(self, text: str, start: int) -> Iterator[tuple[int, int | None]]:
-        """Every piece that begins here, and the unknown one if the character is no piece."""
+        """Every piece that begins here, and the unknown one if the character is not a piece."""
         for end in range(start + 1, min(start + self._longest, len(text)) + 1):
             token_id = self._ids.get(text[start:end])
             if token_id is not None:

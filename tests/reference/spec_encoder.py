@@ -2,13 +2,13 @@
 
 Normalizing and splitting are left to the real engines, everything else is spelled out here.
 
-Metaspace, as `tokenizers` (0.23) has it, established by probing:
+Metaspace as in `tokenizers` (0.23), established by probing:
 
 * It works on each word that the steps before it have made, a whole range between added tokens if
   there are none. Every U+0020 (no other white space) becomes `replacement`.
 * Then `replacement` is put in front of a word that does not begin with it: of every word
-  ("always"), or of the one that begins where the *text* begins ("first"): not of the range behind
-  an added token, nor of words behind white space that a split has removed. So a text that begins
+  ("always"), or of the one that begins where the *text* begins ("first"): not of the range after
+  an added token, nor of words after white space that a split has removed. So a text that begins
   with a blank gets no second one, and one that begins with an added token gets none under "first".
 * With `split`, each `replacement` begins a new word, so a run of n of them is n - 1 words of one
   and one that goes with what follows. Without, the word stays whole.

@@ -68,7 +68,7 @@ class FancyWords:
         )
 
     def __call__(self, text: str) -> list[bytes]:
-        """Words of a text; a word that is no token comes out in pieces."""
+        """Words of a text; a word that is not a token comes out in pieces."""
         return [self._tokens[number] for number in self._encoding.encode_ordinary(text)]
 
 

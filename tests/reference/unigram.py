@@ -17,7 +17,7 @@ What `tokenizers` (0.23) does with one word, established by probing it:
   vocabulary, unreachable pieces included) - 10.0. So a character can be unknown even where longer
   pieces cover it, if that gives the greater sum.
 * Backward: what was found as `unk_id` (unknown characters, and the unknown piece itself where its
-  text stands in the word) is joined with its neighbours of that kind to one.
+  text is in the word) is joined with its neighbours of that kind to one.
 * Each part is then looked up *by its text*: joined unknowns that happen to be a piece are that
   piece. If there is none, they are the tokens of all their bytes (`byte_ids`), else `unk_id`.
   The joined text of "<unk>" and an unknown character so becomes bytes, the text "<unk>" too.

@@ -14,7 +14,7 @@ class ReferenceWordPiece:
     * A word of more than `max_characters` code points (not bytes, not graphemes; combining marks
       count) is the unknown token. At exactly that number it is still looked at.
     * Else the longest token that the word begins with is taken, then the longest of which the
-      rest begins with `prefix` + it, and so on. The first piece is looked up as it stands: a word
+      rest begins with `prefix` + it, and so on. The first piece is looked up as it is: a word
       "##a" may begin with the token "##a", and the second piece of "x##a" is looked up as "####a".
     * If at any place nothing fits, the *whole word* is one unknown token, whatever was found
       before. There is no going back to a shorter piece.

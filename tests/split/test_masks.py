@@ -80,7 +80,7 @@ def assert_masks_agree(
 
 @cache
 def at_block_edges() -> list[str]:
-    """Short strings around byte 64, behind and before letters, blanks, newlines and others."""
+    """Short strings around byte 64, after and before letters, blanks, newlines and others."""
     near = range(59, 66)
     texts: list[str] = []
     for fill, tail in (("x", ""), (" ", "a"), ("\n", " "), ("!", "\n"), ("7", "7")):

@@ -38,7 +38,7 @@ def serialize_sentencepiece(spec: TokenizerSpec) -> bytes:
 
 def describe_sentencepiece(rules: SentencePieceNormalizer) -> list[str]:
     """Name what a normalizer does, for people."""
-    place = "after the text" if rules.whitespace_as_suffix else "before the text"
+    place = "at the end" if rules.whitespace_as_suffix else "in front"
     parts = {
         "character map": bool(rules.charsmap),
         f"{len(rules.protected)} texts kept": bool(rules.protected),

@@ -42,27 +42,16 @@ TM_DEVICE Window window_of(const Tile& tile, u32 i) {
 
 // Last white-space character of each run that something else follows, at its first byte.
 TM_DEVICE u64 last_of_white_runs(const Window& w, u64 ends_too) {
-    u64 last = w.white & ~((w.white | ends_too | w.begins) >> 1);
-    if (w.inside != 0) {
-        last = (last & ~w.inside) | (last & w.inside) >> 1;
-        last = (last & ~w.inside) | (last & w.inside) >> 1;
-    }
-    return last;
+    return first_bytes_of(w.white & ~((w.white | ends_too | w.begins) >> 1), w.inside);
 }
 
 // Bytes of the contraction at an apostrophe, or 0; `edges` has bit i set where a document begins
 // i + 1 bytes behind it.
-TM_DEVICE u32 contraction_size(const Text& text, u32 position, u32 edges) {
+TM_DEVICE u32 contraction_at(const Text& text, u32 position, u32 edges) {
     const u32 bytes = four_bytes(text.bytes, position);
-    const u32 fold = TM_CONTRACTION == 2 ? 0x20 : 0;
-    const u32 a = (bytes >> 8 & 255) | fold;
-    const u32 b = (bytes >> 16 & 255) | fold;
-    if (a == 's' || a == 't' || a == 'm' || a == 'd') {
-        return (edges & 1) == 0 ? 2 : 0;
-    }
-    const bool long_s = TM_CONTRACTION == 2 && TM_FOLD_LONG_S && (bytes >> 8 & 0xFFFF) == 0xBFC5;
-    const bool is_long = ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l') || long_s;
-    return is_long && (edges & 3) == 0 ? 3 : 0;
+    const u32 size = contraction_size(bytes >> 8 & 255, bytes >> 16 & 255, TM_CONTRACTION == 2,
+                                      TM_FOLD_LONG_S != 0);
+    return (edges & (size == 2 ? 1 : 3)) == 0 ? size : 0;
 }
 
 // Numbers of single bytes in groups of three, in a window that begins with the given count of them
@@ -104,14 +93,7 @@ TM_DEVICE u64 number_starts(const Tile& tile, u32 i, const Window& w, bool& hard
     if (TM_DIGITS == 3 && (w.number & w.inside) == 0) {
         return every_third(seeds, behind, is_open, count);
     }
-    u64 starts = 0;
-    for (u64 rest = leads; rest != 0; rest &= rest - 1) {
-        const u64 bit = rest & (0 - rest);
-        count = (seeds & bit) != 0 ? 0 : count;
-        starts |= count == 0 ? bit : 0;
-        count = count + 1 == TM_DIGITS ? 0 : count + 1;
-    }
-    return starts;
+    return group_starts(leads, seeds, TM_DIGITS, count);
 }
 
 #if TM_FAMILY == 1
@@ -137,7 +119,7 @@ TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
     const u64 apostrophes = tile.window(kMaskApostrophe, i) & other & (kOwn | kOwn >> 3);
     for (u64 rest = apostrophes; rest != 0; rest &= rest - 1) {
         const u32 at = lowest_bit64(rest);
-        const u32 size = contraction_size(tile.text, base + at, u32(w.begins >> at >> 1));
+        const u32 size = contraction_at(tile.text, base + at, u32(w.begins >> at >> 1));
         if (size != 0) {
             starts = (starts & ~(u64{2} << at)) | u64{1} << (at + size);
         }
@@ -182,10 +164,11 @@ TM_DEVICE u64 white_starts(const Tile& tile, u32 i, const Window& w, u64 newline
             end = blanks_end(tile, i);
         } else {
             const u64 stop = stops & (0 - stops);
-            end = (w.begins & stop) != 0 ? kRunDocument : (newline & stop) != 0 ? kRunNewline : end;
+            end = (w.begins & stop) != 0  ? kRunEndOfText
+                  : (newline & stop) != 0 ? kRunNewline
+                                          : end;
         }
-        const bool is_start = end == kRunText || (end == kRunDocument && TM_END_RUN == 0);
-        starts |= u64(is_start) << at;
+        starts |= u64(starts_after_newline(end, TM_END_RUN != 0)) << at;
     }
     return (starts | (last_of_white_runs(w, 0) & ~newline)) & ~w.inside;
 }
@@ -198,7 +181,7 @@ TM_DEVICE u64 with_contractions(const Tile& tile, u32 i, const Window& w, u64 ap
     const u32 base = u32(tile.first_word + int(i)) * 32 - 16;
     for (u64 rest = apostrophes & (kOwn | kOwn >> 3); rest != 0; rest &= rest - 1) {
         const u32 at = lowest_bit64(rest);
-        const u32 size = contraction_size(tile.text, base + at, u32(w.begins >> at >> 1));
+        const u32 size = contraction_at(tile.text, base + at, u32(w.begins >> at >> 1));
         starts |= size == 0 ? 0 : u64{1} << (at + size);
     }
     return starts;
@@ -212,7 +195,7 @@ TM_DEVICE u64 with_suffixes(const Tile& tile, u32 i, const Window& w, u64 apostr
     u64 ends = 0;
     for (u64 rest = apostrophes & (kOwn | kOwn >> 6); rest != 0; rest &= rest - 1) {
         const u32 at = lowest_bit64(rest);
-        const u32 size = contraction_size(tile.text, base + at, u32(w.begins >> at >> 1));
+        const u32 size = contraction_at(tile.text, base + at, u32(w.begins >> at >> 1));
         if (size != 0) {
             hard |= (ends >> at & 1) != 0;
             starts &= ~(((u64{1} << size) - 1) << at);
@@ -291,12 +274,7 @@ TM_DEVICE Starts word_starts(const Tile& tile, u32 i) {
     w.other &= ~absorbed;
     // First character of punctuation that is not behind a blank: it may lead letters.
     const u64 other = w.other & ~w.after(w.other) & ~w.after(w.space);
-    u64 prefix = other;
-    if (w.inside != 0) {
-        prefix |= prefix << 1 & w.inside;
-        prefix |= prefix << 1 & w.inside;
-        prefix |= prefix << 1 & w.inside;
-    }
+    const u64 prefix = all_bytes_of(other, w.inside);
     const u64 after_letter = w.after(w.letter);
     u64 starts = other | (w.letter & ~after_letter & ~w.after((w.white & ~newline) | prefix));
     starts |= white_starts(tile, i, w, newline, absorbed);

@@ -3,6 +3,7 @@
 // tables.
 #pragma once
 
+#include "split/facts.h"
 #include "vocab/junction.h"
 
 #include "checks.h"
@@ -15,16 +16,13 @@
 #define TM_CASED 0
 #endif
 
-// Bits of the rule's class table, as core/split/split.h has them.
-enum ClassBit : u32 {
-    kLetter = 1,
-    kNumber = 2,
-    kWhite = 4,
-    kMark = 8,
-    kUpper = 16,
-    kLower = 32,
-    kHan = 128,
-};
+using namespace tokenmill::split;  // facts.h: what the CPU's scanners know too
+
+// The preprocessor knows the families by number.
+static_assert(u32(Family::BlankPrefix) == 1 && u32(Family::AnyPrefix) == 2 &&
+                  u32(Family::Cased) == 3 && u32(Contraction::IgnoreCase) == 2 &&
+                  u32(NewlineTail::CrLfSlash) == 2,
+              "numbers of TM_FAMILY, TM_CONTRACTION and TM_TAIL");
 
 struct Masks {
     u32 letter;
@@ -84,10 +82,9 @@ TM_DEVICE u32 rule_class(const Tables* tables, u32 code) {
     return class_of(tables->rule_basic, tables->rule_page_of, tables->rule_pages, code);
 }
 
-// Han numbers, radicals and marks are no letters: what they are depends on what stands before.
+// What these are to their neighbours depends on what comes before.
 TM_DEVICE bool is_hard(u32 bits, u32 code) {
-    const bool odd_han = TM_ISOLATE_HAN != 0 && (bits & kHan) != 0 &&
-                         (code < 0x3400 || (code >= 0x16FE0 && code < 0x17000));
+    const bool odd_han = TM_ISOLATE_HAN != 0 && (bits & kHan) != 0 && is_odd_han(code);
     return (bits & kMark) != 0 || odd_han;
 }
 
@@ -152,7 +149,7 @@ TM_DEVICE Incoming incoming_char(const Text& text, int word, u32 begins, u32 hea
     const u32 edges = document_word(text, word - 1) >> 28 | begins << 4;
     u32 back = 1;  // bytes back to where it begins
     for (u32 k = 1; k < 4; ++k) {
-        const bool goes_on = is_inside(tail >> (32 - 8 * k)) && (edges >> (4 - k) & 1) == 0;
+        const bool goes_on = is_continuation(tail >> (32 - 8 * k)) && (edges >> (4 - k) & 1) == 0;
         back += back == k && goes_on ? 1 : 0;
     }
     const u32 bytes = funnel(tail, head, (4 - back) * 8);

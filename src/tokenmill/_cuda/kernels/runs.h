@@ -33,8 +33,6 @@ enum MaskName : u32 {
     kMaskCount,
 };
 
-enum RunEnd : u32 { kRunText, kRunNewline, kRunDocument };
-
 constexpr u32 kUnknown = 255;
 
 // What the runs meet that reach beyond the masks.
@@ -152,7 +150,7 @@ TM_DEVICE u32 blanks_end(const Tile& tile, u32 i) {
         const u32 stops = (~tile.word(kMaskWhite, w) | newline | documents) & seen;
         if (stops != 0) {
             const u32 stop = stops & (0 - stops);
-            return (documents & stop) != 0 ? kRunDocument
+            return (documents & stop) != 0 ? kRunEndOfText
                    : (newline & stop) != 0 ? kRunNewline
                                            : kRunText;
         }
@@ -310,12 +308,12 @@ struct Beyond {
 
     TM_DEVICE u32 blanks_end(u32 position) const {
         u32 at = position;
-        while (at - position < 3 && !begins_document(text, at) && is_inside(text.bytes[at])) {
+        while (at - position < 3 && !begins_document(text, at) && is_continuation(text.bytes[at])) {
             ++at;  // the rest of a blank that the masks have
         }
         while (at - position < TM_FARTHEST) {
             if (begins_document(text, at)) {
-                return kRunDocument;
+                return kRunEndOfText;
             }
             const u32 byte = text.bytes[at];
             if (byte == '\n' || byte == '\r') {

@@ -1,11 +1,12 @@
 // Words by the DFA, from a place where one surely begins: the rule of every split of one stage, the
-// check of the masks and their help where the algebra ends. Freestanding twin:
-// core/split/advance.h, which trusts its text; here it may be malformed.
+// check of the masks and their help where the algebra ends. The CPU's scanner
+// (core/split/advance.h) trusts its text; here it may be malformed.
 #pragma once
 
+#include "split/facts.h"
 #include "text.h"
 
-enum ScanBits : u32 { kMatchHere = 0x8000, kStateMask = 0x7FFF, kDead = 0, kStartState = 1 };
+using namespace tokenmill::split;  // facts.h: the bits of a transition
 
 struct Scanner {
     const Tables* tables;
@@ -30,7 +31,7 @@ struct Scanner {
             }
             const u32 before = char_before(text, at);
             const u32 left = class_at(before, size);
-            if (!is_inside(text.bytes[at])) {
+            if (!is_continuation(text.bytes[at])) {
                 right = right == TM_STAGE_CLASSES ? class_at(at, size) : right;
                 if (sync[left * TM_STAGE_CLASSES + right] != 0) {
                     return at;
@@ -54,7 +55,7 @@ struct Scanner {
             const u32 step = global_memory(tables->stage_next)[state << TM_STAGE_SHIFT | symbol];
             found = (step & kMatchHere) != 0 ? at : found;
             state = step & kStateMask;
-            if (is_end || state == kDead || found > enough) {
+            if (is_end || state == kDeadState || found > enough) {
                 return found;
             }
             at += size;

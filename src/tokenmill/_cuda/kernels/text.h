@@ -1,7 +1,10 @@
 // The text of a batch: its bytes and documents, the characters in it, and what is wrong with it.
 #pragma once
 
+#include "base/utf8.h"
 #include "flags.h"
+
+using tokenmill::is_continuation;
 
 // Nothing is looked for farther than this beyond a tile: the CPU takes such a document.
 #define TM_FARTHEST 65536
@@ -35,10 +38,6 @@ TM_DEVICE u32 four_bytes(const u8* text, u32 position) {
 
 TM_DEVICE u32 bits_above(u32 i) {
     return ~1U << i;
-}
-
-TM_DEVICE bool is_inside(u32 byte) {
-    return (byte & 0xC0) == 0x80;
 }
 
 // Flags the documents of the positions `first` + i for every bit i.
@@ -99,7 +98,7 @@ TM_DEVICE Char char_at(const Text& text, u32 position) {
 // Where the character begins that ends before `position`, which is not where a document begins.
 TM_DEVICE u32 char_before(const Text& text, u32 position) {
     u32 at = position - 1;
-    for (u32 i = 0; i < 3 && is_inside(text.bytes[at]) && !begins_document(text, at); ++i) {
+    for (u32 i = 0; i < 3 && is_continuation(text.bytes[at]) && !begins_document(text, at); ++i) {
         --at;
     }
     return at;

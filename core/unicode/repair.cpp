@@ -1,4 +1,6 @@
-#include "unicode/utf8.h"
+#include "unicode/repair.h"
+
+#include "base/utf8.h"
 
 namespace tokenmill::unicode {
 
@@ -39,7 +41,7 @@ Fault find_fault(Bytes text, std::size_t from) noexcept {
         while (size <= shape.follow && at + size < text.size()) {
             const std::uint8_t byte = text[at + size];
             const bool fits =
-                size == 1 ? byte >= shape.low && byte <= shape.high : (byte & 0xC0) == 0x80;
+                size == 1 ? byte >= shape.low && byte <= shape.high : is_continuation(byte);
             if (!fits) {
                 break;
             }
