@@ -82,12 +82,12 @@ def test_c17_a_folder_with_the_options_of_the_guide(
         --batch-size 100 \
         --sequences-per-chunk 50000"""
     assert run(command) == 4  # done, but b.jsonl.gz could not be read
-    said = capsys.readouterr().err
-    assert "chunk size  2048 tokens (default" in said
-    assert "ignored     --batch-size: the input is files, not the hub" in said  # c18
-    assert "data/b.jsonl.gz: " in said
-    assert f"{len(TEXTS):>12}  read, all of them packed" in said
-    assert f"left out    {1:>12}  unreadable file   data/b.jsonl.gz" in said
+    printed = capsys.readouterr().err
+    assert "chunk size  2048 tokens (default" in printed
+    assert "ignored     --batch-size: the input is files, not the hub" in printed  # c18
+    assert "data/b.jsonl.gz: " in printed
+    assert f"{len(TEXTS):>12}  read, all of them packed" in printed
+    assert f"left out    {1:>12}  unreadable file   data/b.jsonl.gz" in printed
     assert rows_of(here / "tokens") == slow_rows(builtin, TEXTS, eos=EOS, size=2048)
     assert run(command) == 4
     assert "tokens is already finished" in capsys.readouterr().err
@@ -172,9 +172,9 @@ def test_c24_a_dataset_that_is_streamed(
     command = "python pretokenize_and_pack.py --dataset finewebedu --streaming --force"
     assert run(command) == 0
     assert hub[0][2]["streaming"] is True
-    said = capsys.readouterr().err
-    assert "chunk size  2048 tokens (default; set it with --chunk-size)" in said
-    assert "output      tokenized/finewebedu (default; set it with --output)" in said
+    printed = capsys.readouterr().err
+    assert "chunk size  2048 tokens (default; set it with --chunk-size)" in printed
+    assert "output      tokenized/finewebedu (default; set it with --output)" in printed
     found = rows_of(here / "tokenized" / "finewebedu")
     assert found == slow_rows(builtin, TEXTS, eos=EOS, size=2048)
 
@@ -274,8 +274,8 @@ def test_the_closing_lines_have_times_and_rates(
     write_jsonl(here / "data" / "a.jsonl", TEXTS)
     for command in ("pack data -o packed --context-length 64", "pretokenize --input-dir data"):
         assert run(f"tokenmill {command}") == 0
-        said = capsys.readouterr().err
-        times = [line for line in said.splitlines() if line.startswith(("time ", "memory "))]
+        printed = capsys.readouterr().err
+        times = [line for line in printed.splitlines() if line.startswith(("time ", "memory "))]
         rates = r"[\d.,]+ documents/s, [\d.,]+( M)? tokens/s, (less than )?[\d.,]+ MB/s"
         assert re.match(rf"time +[\d.]+ s  {rates}", times[0])
         assert re.match(r"memory +[\d,]+ MB  peak$", times[1])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
 
-def test_a_stream_that_was_stopped_begins_anew(
+def test_a_stream_that_was_stopped_starts_again(
     run: Callable[..., int],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -120,7 +120,7 @@ def test_the_text_column_of_a_stream_is_found_by_its_first_row(
         (ValueError("Unknown split 'tran'"), "cannot be loaded: Unknown split 'tran'"),
     ],
 )
-def test_what_the_hub_refuses_is_said_in_words(
+def test_a_refusal_of_the_hub_is_explained(
     run: Callable[..., int],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -135,7 +135,7 @@ def test_what_the_hub_refuses_is_said_in_words(
     assert words in capsys.readouterr().err
 
 
-def test_without_datasets_the_way_to_install_it_is_said(
+def test_without_datasets_the_error_names_how_to_install_it(
     run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
@@ -143,13 +143,13 @@ def test_without_datasets_the_way_to_install_it_is_said(
     assert "hint: pip install 'tokenmill[hf]'" in capsys.readouterr().err
 
 
-def test_a_name_that_is_nothing_is_answered_with_near_names(
+def test_an_unknown_name_gets_the_nearest_names(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--dataset", "FineWebEdu-10b") == 1
-    said = capsys.readouterr().err
-    assert "not a preset, a file or a folder" in said
-    assert "did you mean finewebedu" in said
+    printed = capsys.readouterr().err
+    assert "not a preset, a file or a folder" in printed
+    assert "did you mean finewebedu" in printed
 
 
 def test_names_mean_presets_then_paths_then_ids_of_the_hub(
@@ -168,7 +168,7 @@ def test_names_mean_presets_then_paths_then_ids_of_the_hub(
             find_dataset(wrong)
 
 
-def test_every_preset_says_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_preset_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     for name, preset in read_presets().items():
         assert preset.hub.count("/") == 1, name
         assert all((preset.split, preset.column, preset.note)), name

@@ -105,7 +105,7 @@ def _did_you_mean(names: Sequence[str]) -> str:
 
 
 def _options_in(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the long options with their positions, as argparse tells them from other arguments."""
+    """Yield the long options with their positions, as argparse recognises them."""
     for at, argument in enumerate(arguments):
         if argument == "--":
             return

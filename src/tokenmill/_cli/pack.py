@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
-from tokenmill._cli._milling import run_call, say
+from tokenmill._cli._milling import print_note, run_call
 from tokenmill._cli._pack_call import read_call
 from tokenmill._cli._process import prepare_process
 
@@ -59,4 +59,4 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         sys.stdout.write(json.dumps(_summary.run_facts(result, seconds)) + "\n")
     elif not quiet:
-        say(_summary.closing(result, seconds))
+        print_note(_summary.closing(result, seconds))
