@@ -61,13 +61,13 @@ private:
 };
 
 // Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]. What readers of files make.
-class FlatTexts {
+class TextBuffer {
 public:
     using Data = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
     using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
     // Throws unless the offsets rise from 0 or more to at most the size of the data.
-    FlatTexts(Data data, Offsets offsets);
+    TextBuffer(Data data, Offsets offsets);
     [[nodiscard]] std::size_t size() const noexcept { return offsets_.size() - 1; }
     [[nodiscard]] pipeline::Text at(std::size_t i) const noexcept;
 
@@ -85,7 +85,7 @@ public:
     Texts& operator=(const Texts&) = delete;
 
     void add(nb::handle text);
-    // A list, a tuple, a FlatTexts, or an object of the Arrow PyCapsule interface.
+    // A list, a tuple, a TextBuffer, or an object of the Arrow PyCapsule interface.
     void add_all(nb::handle texts);
 
     [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }

@@ -59,7 +59,7 @@ void Texts::add(nb::handle text) {
     one.move_to(buffers_);
 }
 
-FlatTexts::FlatTexts(Data data, Offsets offsets)
+TextBuffer::TextBuffer(Data data, Offsets offsets)
     : data_(std::move(data)), offsets_(std::move(offsets)) {
     const std::int64_t* at = offsets_.data();
     const std::size_t count = offsets_.size();
@@ -73,14 +73,14 @@ FlatTexts::FlatTexts(Data data, Offsets offsets)
     }
 }
 
-pipeline::Text FlatTexts::at(std::size_t i) const noexcept {
+pipeline::Text TextBuffer::at(std::size_t i) const noexcept {
     const std::int64_t* at = offsets_.data() + i;
     return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Kind::Utf8};
 }
 
 void Texts::add_all(nb::handle texts) {
-    if (nb::isinstance<FlatTexts>(texts)) {
-        const auto& flat = *nb::inst_ptr<FlatTexts>(texts);
+    if (nb::isinstance<TextBuffer>(texts)) {
+        const auto& flat = *nb::inst_ptr<TextBuffer>(texts);
         texts_.reserve(flat.size());
         for (std::size_t i = 0; i < flat.size(); ++i) {
             texts_.push_back(flat.at(i));
@@ -154,11 +154,18 @@ void Texts::add_arrow_stream(nb::handle texts) {
 }
 
 void register_texts(nb::module_& m) {
-    nb::class_<FlatTexts>(m, "FlatTexts",
-                          "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
-        .def(nb::init<FlatTexts::Data, FlatTexts::Offsets>(), nb::arg("data"), nb::arg("offsets"))
-        .def("__len__", &FlatTexts::size)
-        .def("__getitem__", [](const FlatTexts& self, std::int64_t i) {
+    m.def(
+        "refuse_non_texts",
+        [](nb::handle texts) {
+            Texts views;
+            views.add_all(texts);
+        },
+        nb::arg("texts"), "Raise TextTypeError for the first document that is not a text.");
+    nb::class_<TextBuffer>(m, "TextBuffer",
+                           "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
+        .def(nb::init<TextBuffer::Data, TextBuffer::Offsets>(), nb::arg("data"), nb::arg("offsets"))
+        .def("__len__", &TextBuffer::size)
+        .def("__getitem__", [](const TextBuffer& self, std::int64_t i) {
             if (i < 0 || static_cast<std::size_t>(i) >= self.size()) {
                 throw nb::index_error("no such text");
             }

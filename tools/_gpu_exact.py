@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _gpu_texts import Text, cut
 
-from tokenmill._core import FlatTexts as CpuTexts
+from tokenmill._core import TextBuffer
 from tokenmill.cuda import FlatTexts
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def check_corpus(
     """Compare a corpus in every cut, first with cold tables, then with warm ones."""
     for size in CUTS:
         text = cut(name, data, size)
-        expected = tokenizer.encode_batch(CpuTexts(text.data, text.offsets))
+        expected = tokenizer.encode_batch(TextBuffer(text.data, text.offsets))
         for state in ("cold", "warm"):
             if state == "cold":
                 gpu.forget_words()

@@ -117,6 +117,9 @@ public:
     [[nodiscard]] bool has_plain_ranges() const noexcept {
         return prefix_space_ == PrefixSpace::Never && !whole_ranges_ && respeller_.steps.empty();
     }
+    // Ids that go before and after a text when special tokens are added.
+    [[nodiscard]] std::span<const std::uint32_t> prefix_ids() const noexcept { return prefix_; }
+    [[nodiscard]] std::span<const std::uint32_t> suffix_ids() const noexcept { return suffix_; }
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
     [[nodiscard]] simd::Target target() const noexcept { return target_; }

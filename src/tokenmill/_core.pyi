@@ -15,7 +15,10 @@ ERROR_CODES: int = 10
 def compile_model(*, token_bytes: bytes, token_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], matchable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], decode_bytes: bytes, decode_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], merges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ignore_merges: bool, model: dict, cut_by_tokens: bool, stages: Sequence[tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bool, bool, bool]], native_rule: dict | None, added_tokens: Sequence[tuple[bytes, int, bool, bool, bool, bool, bool]], normalizer: bytes, respelling: bytes, prefix_space: int, trim: int, prefix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], suffix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], whitespace_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], word_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], meta: bytes) -> bytes:
     """Compile a tokenizer definition."""
 
-class FlatTexts:
+def refuse_non_texts(texts: object) -> None:
+    """Raise TextTypeError for the first document that is not a text."""
+
+class TextBuffer:
     """Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]."""
 
     def __init__(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...

@@ -39,6 +39,7 @@ pickling, so it may cross a process boundary.
 # ruff: noqa: N818
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -169,6 +170,14 @@ class EncodeError(TokenmillError, ValueError):
         super().__init__(problem, where=_spot(document, offset), hint=hint)
         self.document = document
         self.offset = offset
+
+    def renumbered(self, document: int) -> Self:
+        """Return the same error for another document: the caller counts them differently."""
+        error = copy(self)
+        error.document = document
+        error.where = _spot(document, self.offset)
+        error.args = (compose(error.where, self.problem, self.hint),)
+        return error
 
 
 class TextTypeError(EncodeError, TypeError):

@@ -66,19 +66,19 @@ class Tokenizer:
     """
 
     __slots__ = (
-        "__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling", "_templates",
+        "__weakref__", "_decoder", "_encode", "_model", "_spelling", "_templates", "ready",
     )  # fmt: skip
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
     _decoder: Decoder
-    _ready: Ready
+    ready: Ready  # for other rooms of the package, e.g. _cuda
     _spelling: Spelling
     _templates: Templates
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
-        put(self, "_ready", ready)
+        put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
         decoder = make_decoder(ready)
@@ -184,14 +184,16 @@ class Tokenizer:
         how = modes(special_in_text, errors)
         count = thread_count(threads)
         first = texts_of(texts)
-        unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
+        unit = span_unit(offsets, self.ready.meta.get("no_offsets", ()))
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
         if device != "cpu":
-            from tokenmill._cuda.choose import encode_on  # not for the CPU
+            from tokenmill._cuda.choose import CallOptions, encode_on  # not for the CPU
 
-            asked = (first, bits, add_special_tokens, special_in_text, errors)
-            found = encode_on(device, self, asked, ids_alone=wanted is None and unit is None)
+            given = "uint32" if wanted else dtype
+            call = CallOptions(given, add_special_tokens, special_in_text, errors, "host")
+            only_ids = wanted is None and unit is None
+            found = encode_on(device, self.ready, first, call, only_ids=only_ids)
             if isinstance(found, TokenBatch):
                 return found
             reason = found
@@ -234,9 +236,8 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` stands for any more."""
-        special, policy = modes(special_in_text, errors)
-        most = limit_of(limit)
-        counts = self._model.count_batch([text], 1, add_special_tokens, special, policy, most)
+        how = (*modes(special_in_text, errors), limit_of(limit))
+        counts = self._model.count_batch([text], 1, add_special_tokens, *how)
         count = int(counts[0])
         return count if limit is None else min(count, limit + 1)
 
@@ -251,10 +252,9 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> NDArray[np.int64]:
         """Return the number of ids of each text; `limit` is as in `count`."""
-        special, policy = modes(special_in_text, errors)
-        most = limit_of(limit)
+        how = (*modes(special_in_text, errors), limit_of(limit))
         counts: NDArray[np.int64] = self._model.count_batch(
-            texts_of(texts), thread_count(threads), add_special_tokens, special, policy, most
+            texts_of(texts), thread_count(threads), add_special_tokens, *how
         )
         return counts if limit is None else counts.clip(max=limit + 1)
 
@@ -329,7 +329,7 @@ class Tokenizer:
         """
         from tokenmill._model.save import save  # brings the compiler
 
-        save(self._ready, path)
+        save(self.ready, path)
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """Return the id of a token, as `id_to_token` writes it or as bytes; None if unknown."""
@@ -350,7 +350,7 @@ class Tokenizer:
     @property
     def name(self) -> str:
         """Where it came from: the name of its file, directory or repository."""
-        return str(self._ready.meta["name"])
+        return str(self.ready.meta["name"])
 
     @property
     def vocab_size(self) -> int:
@@ -360,7 +360,7 @@ class Tokenizer:
     @property
     def special_tokens(self) -> Mapping[str, int]:
         """Ids of the special tokens by their text."""
-        return MappingProxyType(self._ready.meta["special_tokens"])
+        return MappingProxyType(self.ready.meta["special_tokens"])
 
     def memory(self) -> dict[str, int]:
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
@@ -368,13 +368,13 @@ class Tokenizer:
 
     def describe(self) -> Description:
         """Say which split, normalizer and path this tokenizer uses, and why."""
-        return Description.from_meta(self._ready.meta, self.vocab_size, self._model.target)
+        return Description.from_meta(self.ready.meta, self.vocab_size, self._model.target)
 
     def __repr__(self) -> str:
-        return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self._ready.meta['path']})"
+        return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self.ready.meta['path']})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ready = self._ready
+        ready = self.ready
         if ready.payload is None:
             return _revive_reference, (ready.spec, tuple(ready.meta["reasons"]))
         return _revive, (bytes(ready.payload),)

@@ -7,23 +7,15 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from datasets import Dataset, Features, IterableDataset, IterableDatasetDict, List, Value
+from datasets import Dataset, Features, IterableDataset, IterableDatasetDict, Value
 from tests.causal import slow_words
-from tests.causal.corpus import QUIET, ROOT, columns_of, dataset, paragraphs
+from tests.causal.corpus import QUIET, ROOT, columns_of, dataset, features, paragraphs
 from torch.utils.data import DataLoader
 
 from tokenmill import CausalLMTokenizer, OptionError, Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-RESULT = Features(
-    {
-        "input_ids": List(Value("int32")),
-        "attention_mask": List(Value("int8")),
-        "labels": List(Value("int32")),
-    }
-)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +52,7 @@ def test_a_stream_gives_the_rows_of_the_dataset(
     for stream in (dataset(texts).to_iterable_dataset(num_shards=3), generated(texts)):
         result = made.tokenize(stream, pack=pack, tail=tail)
         assert type(result) is IterableDataset
-        assert result.features == RESULT
+        assert result.features == Features(features(-1 if tail == "carry" else 32))
         assert columns_of(result) == expected
         assert columns_of(result) == expected  # every time anew
 
@@ -95,7 +87,7 @@ def test_columns_are_kept_and_found_as_in_datasets(
     caplog.clear()
     known = made.tokenize(whole.to_iterable_dataset(), pack=False, keep_columns=["n"])
     unknown = made.tokenize(generated(texts), pack=False, keep_columns=["n"])
-    assert known.features == Features({**RESULT, "n": Value("int64")})
+    assert known.features == Features({**features(), "n": Value("int64")})
     assert unknown.features is None
     assert [row["n"] for row in known] == [row["n"] for row in unknown] == expected
     assert caplog.messages.count("text column 'text' (found)") == 2

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.backend import Connect
+    from tokenmill._cuda.protocols import Connect
 
 
 class DeviceMemory(np.ndarray[Any, Any]):
@@ -108,7 +108,7 @@ class HostDevice(ShimBackend):
         self._recording = None
         return Graph(self, works)
 
-    def beside(self, works: Sequence[Callable[[], None]]) -> None:
+    def together(self, works: Sequence[Callable[[], None]]) -> None:
         """Do them in any order: none may need another."""
         order = range(len(works)) if self._random is None else self._random.permutation(len(works))
         for number in order:
@@ -169,13 +169,13 @@ class HostDevice(ShimBackend):
         return array
 
     @staticmethod
-    def has_room(array: Any, before: int, behind: int) -> bool:
+    def has_room(array: Any, before: int, after: int) -> bool:
         whole = array
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
         first, last = whole.ctypes.data, whole.ctypes.data + whole.nbytes
         begin = array.ctypes.data
-        return bool(first + before <= begin and begin + array.nbytes + behind <= last)
+        return bool(first + before <= begin and begin + array.nbytes + after <= last)
 
     def mark(self) -> Mark:
         return Mark(self._stream)

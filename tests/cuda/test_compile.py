@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.cuda.test_bounds import facts_by_name
 
-from tokenmill._cuda.backend import OLDEST
+from tokenmill._cuda.cupy_backend import OLDEST
 from tokenmill._cuda.source import kernel_text
 from tokenmill._cuda.tables import defines
 

@@ -187,15 +187,10 @@ class GatedEncoder(CpuEncoder):
         super().__init__(tokenizer, None)  # type: ignore[arg-type]
         self.begun, self.may_go_on = threading.Event(), threading.Event()
 
-    def encode_host(
-        self,
-        text: NDArray[np.uint8],
-        *args: Any,
-        **options: Any,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode(self, text: NDArray[np.uint8], *args: Any) -> tuple[Any, Any]:
         self.begun.set()
         assert self.may_go_on.wait(HANGS)
-        return super().encode_host(text, *args, **options)
+        return super().encode(text, *args)
 
 
 def flat(texts: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -269,15 +264,10 @@ class SmallEncoder(CpuEncoder):
 
     most = 200
 
-    def encode_host(
-        self,
-        text: NDArray[np.uint8],
-        *args: Any,
-        **options: Any,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def encode(self, text: NDArray[np.uint8], *args: Any) -> tuple[Any, Any]:
         if len(text) > self.most:
             raise DeviceError("no room", reason="out_of_memory")
-        return super().encode_host(text, *args, **options)
+        return super().encode(text, *args)
 
 
 def test_what_a_device_fails_at_is_an_error_or_with_auto_the_work_of_the_cpu(

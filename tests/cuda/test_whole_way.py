@@ -15,8 +15,9 @@ from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
 from tests.mill.outputs import BOS, digests
 
 from tokenmill import PackedDataset, Tokenizer, pack
+from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 from tokenmill._cuda.encoder import GpuEncoder
-from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
+from tokenmill._cuda.options import DeviceOptions
 from tokenmill._mill.device import choose as device_module
 from tokenmill._mill.device.rows import DeviceRowStream
 
@@ -54,7 +55,9 @@ def engines(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> Engin
         return PoolDevice(build(folder, defines))
 
     tokenizer = Tokenizer.load(small_json)
-    return GpuEncoder(GpuTokenizer(tokenizer, batch_bytes=1 << 18, _connect=connect)), tokenizer
+    options = DeviceOptions(batch_bytes=1 << 18)
+    gpu = DeviceTokenizer(tokenizer.ready, 0, options, connect=connect)
+    return GpuEncoder(gpu), tokenizer
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,8 @@ from tests.models import (
 )
 
 from tokenmill import _core
-from tokenmill._cuda.steps import KEEP_REPEATS, LEARN, LONGEST_WORD, WordCapacity
+from tokenmill._cuda.layout import BatchOption
+from tokenmill._cuda.steps import LONGEST_WORD, WordCapacity
 from tokenmill._cuda.tables import exact_tokens
 from tokenmill._spec import BpeModel
 
@@ -151,7 +152,7 @@ def test_a_full_table_is_not_counted_up_for_ever(folder: Path) -> None:
 def test_without_seeds_and_without_learning_all_words_are_merged(folder: Path) -> None:
     texts, marks = texts_of("gpt2", 6)
     kernels = WordKernels(folder, device_tables(model("gpt2")), Setting(seeded=False))
-    for options in (0, KEEP_REPEATS):
+    for options in (0, BatchOption.KEEP_REPEATS):
         result = kernels.run(marks, options)
         assert result.counters[0] == len(marks.starts)
         check(result, model("gpt2"), texts, options)
@@ -163,7 +164,12 @@ def test_repeats_that_are_kept_and_learnt_change_nothing(folder: Path) -> None:
     texts, marks = texts_of("gpt2", 7)
     kernels = WordKernels(folder, device_tables(model("gpt2")), Setting(seeded=False))
     for _ in range(2):
-        check(kernels.run(marks, KEEP_REPEATS | LEARN), model("gpt2"), texts, "repeats")
+        check(
+            kernels.run(marks, BatchOption.KEEP_REPEATS | BatchOption.LEARN),
+            model("gpt2"),
+            texts,
+            "repeats",
+        )
 
 
 def test_repeats_are_merged_once(folder: Path) -> None:

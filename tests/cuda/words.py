@@ -9,10 +9,9 @@ import numpy as np
 from tests.cuda.shim import ShimBackend, build
 from tests.reference.split import onig_words
 
-from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.layout import BATCH, TABLES, BatchOption, fill
 from tokenmill._cuda.seeds import seed_words
 from tokenmill._cuda.steps import (
-    LEARN,
     MARGIN,
     Capacity,
     WordCapacity,
@@ -131,7 +130,9 @@ class WordKernels:
     def table(self, name: str) -> NDArray[Any]:
         return self._tables[name]
 
-    def run(self, marks: Marks, options: int = LEARN, bits: int = 32, **room: int) -> Result:
+    def run(
+        self, marks: Marks, options: int = BatchOption.LEARN, bits: int = 32, **room: int
+    ) -> Result:
         """Encode a batch."""
         capacity = Capacity(
             max(len(marks.text), 1), len(marks.begins) - 1, PROCESSORS, self.setting.tile, **room

@@ -10,7 +10,7 @@ import numpy as np
 from tokenmill._calls.batch import TokenBatch
 from tokenmill._calls.threads import available
 from tokenmill._checks import one_of, whole_number
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 from tokenmill._errors import (
     DtypeError,
     Hint,
@@ -100,7 +100,7 @@ def row_dtype(dtype: Any, max_id: int) -> tuple[np.dtype[Any], int]:
 
 def texts_of(texts: Any, name: str = "texts") -> Any:  # anything the core takes
     """Pass on lists and Arrow arrays, list other iterables, refuse a single text."""
-    if isinstance(texts, (list, tuple, FlatTexts)):
+    if isinstance(texts, (list, tuple, TextBuffer)):
         return texts
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
         return texts

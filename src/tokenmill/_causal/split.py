@@ -17,7 +17,7 @@ from tokenmill._causal.batches import (
     stream_tables,
     text_batches,
 )
-from tokenmill._causal.columns import USUAL_NAME, choose_columns
+from tokenmill._causal.columns import choose_columns
 from tokenmill._causal.counts import Counts
 from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
 from tokenmill._causal.rows import cut_rows, encode_batches
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill._causal.job import Job
+
+_COLUMN = "text"  # of the tables that texts of files are laid out in
 
 
 class Texts(Protocol):
@@ -84,7 +86,7 @@ class SplitRun:
             sample = first_rows(dataset, as_arrow(dataset))
             known = type(known).from_arrow_schema(sample.schema)
         column = choose_columns(known.arrow_schema, options, self.job.voice, where)
-        features = result_features({name: known[name] for name in options.keep_columns})
+        features = result_features(self.job, {n: known[n] for n in options.keep_columns})
         path = self._path(dataset._fingerprint, column, where)  # noqa: SLF001 -- its only name
         result = _Result(features, dataset.split, path, where)
         if (cached := self._cached(result)) is not None:
@@ -102,18 +104,18 @@ class SplitRun:
 
     def result_of_texts(self, texts: Texts) -> Any:  # a Dataset
         """Return the rows of texts as a Dataset, from the cache if they are there."""
-        path = self._path(texts.fingerprint, USUAL_NAME, "")
-        result = _Result(result_features(), None, path, "")
+        path = self._path(texts.fingerprint, _COLUMN, "")
+        result = _Result(result_features(self.job), None, path, "")
         if (cached := self._cached(result)) is not None:
             return cached
         size = BatchSize(self.job.config.batch_size, self.job.voice)
-        arrays = (pa.table({USUAL_NAME: array}) for array in texts)
+        arrays = (pa.table({_COLUMN: array}) for array in texts)
         first = list(islice(arrays, 1))
         for table in first:
-            size.measure(table.column(USUAL_NAME).nbytes, len(table))
-        tables = stream_tables(chain(first, arrays), USUAL_NAME, size)
+            size.measure(table.column(_COLUMN).nbytes, len(table))
+        tables = stream_tables(chain(first, arrays), _COLUMN, size)
         watched = _watched(tables, None, self.job, "")
-        return self._make(_Reading(watched, USUAL_NAME, size), result)
+        return self._make(_Reading(watched, _COLUMN, size), result)
 
     def _cached(self, result: _Result) -> Any:  # a Dataset, or None
         if self.force or not result.path.exists():

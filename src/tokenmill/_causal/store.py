@@ -27,15 +27,21 @@ if TYPE_CHECKING:
     from tokenmill._causal.rows import CausalRows
 
 _ABANDONED_SECONDS = 24 * 3600
-_VERSION = 1  # of the rows that the same call gives
+_VERSION = 2  # of the files that the same call writes; 2: lists of a fixed size
 
 
-def result_features(kept: dict[str, Any] | None = None) -> Any:  # of datasets
-    """Return the features of a result: three columns of lists, and the kept columns."""
+def result_features(job: Job, kept: dict[str, Any] | None = None) -> Any:  # of datasets
+    """Return the features of a result: three columns of lists, and the kept columns.
+
+    The lists have a fixed size unless short rows stay short: Arrow then stores no offsets, a
+    tensor of rows is one reshape, and the schema shows the context length.
+    """
     import datasets  # an extra
 
+    length = -1 if job.options.tail == "carry" else job.config.context_length
+
     def numbers(kind: str) -> Any:
-        return datasets.Sequence(datasets.Value(kind))
+        return datasets.Sequence(datasets.Value(kind), length=length)
 
     own = {
         "input_ids": numbers("int32"),

@@ -46,9 +46,9 @@ def _known_features(job: Job, dataset: Any, where: str) -> Any:
     """Return the features of the result; None where only the first documents will tell them."""
     keep = job.options.keep_columns
     if dataset.features is None:
-        return None if keep else result_features()
+        return None if keep else result_features(job)
     choose_columns(dataset.features.arrow_schema, job.options, Voice("ERROR"), where)
-    return result_features({name: dataset.features[name] for name in keep})
+    return result_features(job, {name: dataset.features[name] for name in keep})
 
 
 def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]]:
@@ -77,10 +77,10 @@ def _rows(
     raw = stream_of(dataset, job.config.batch_size)
     first = next(raw, None)
     if first is None:
-        return result_features().arrow_schema, iter(())
+        return result_features(job).arrow_schema, iter(())
     options = job.options
     column = choose_columns(first.schema, options, job.voice, where)
-    schema = result_features().arrow_schema
+    schema = result_features(job).arrow_schema
     for name in options.keep_columns:
         schema = schema.append(first.schema.field(name))
     size = BatchSize(job.config.batch_size, job.voice)

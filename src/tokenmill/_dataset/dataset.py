@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._dataset.columns import TABLES, Columns
+from tokenmill._dataset.columns import Columns
 from tokenmill._dataset.iterable import PackedIterable
 from tokenmill._dataset.shards import Shards, read_output
 from tokenmill._errors import MissingDependency, OptionError
+from tokenmill._pack import RowLooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from tokenmill._dataset.order import Remainder
-
-COLUMNS = tuple(TABLES)
 
 
 class PackedDataset:
@@ -71,15 +70,14 @@ class PackedDataset:
             raise OptionError(problem, where="outputs")
         self.context_length = lengths.pop()
         self.output_rows = tuple(output.rows for output in found)
-        known_pad = next((o.pad_id for o in found if o.pad_id is not None), 0)
-        self._columns = Columns(
-            _checked(columns),
-            self.context_length,
-            known_pad if pad_id is None else pad_id,
-            shifted_labels,
-            ignore_index,
-            continue_positions,
+        looks = RowLooks(
+            columns,
+            shifted_labels=shifted_labels,
+            ignore_index=ignore_index,
+            continue_positions=continue_positions,
         )
+        known_pad = next((o.pad_id for o in found if o.pad_id is not None), 0)
+        self._columns = Columns(looks, self.context_length, known_pad if pad_id is None else pad_id)
         self._shards = Shards([shard for output in found for shard in output.shards])
         self._torch = _wants_torch(torch)
 
@@ -144,15 +142,6 @@ class PackedDataset:
         from torch import from_numpy
 
         return {name: from_numpy(table) for name, table in tables.items()}
-
-
-def _checked(columns: Sequence[str]) -> tuple[str, ...]:
-    wrong = [name for name in columns if name not in COLUMNS]
-    if wrong or isinstance(columns, str):
-        expected = ", ".join(map(repr, COLUMNS))
-        problem = f"expected a list of {expected}, got {columns!r}"
-        raise OptionError(problem, where="columns")
-    return tuple(columns)
 
 
 def _wants_torch(torch: bool | None) -> bool:

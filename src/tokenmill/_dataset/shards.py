@@ -148,7 +148,8 @@ class Shards:
         numbers = np.searchsorted(self._ends, rows, side="right")
         inside = rows - self._firsts[numbers]
         shards = [self._shard(int(number)) for number in numbers]
-        pieces = _pieces_of([shard.index for shard in shards], inside.tolist())
+        found = zip(shards, inside.tolist(), strict=True)
+        pieces = Pieces.join([shard.pieces.some_rows(row, row + 1) for shard, row in found])
         lengths = pieces.row_lengths
         ends = np.cumsum(lengths)
         ids = np.empty(int(lengths.sum()), self._dtype)
@@ -176,6 +177,7 @@ class _OpenShard:
     def __init__(self, file: DatasetShard, number: int, decoded: _DecodedRuns) -> None:
         # The checksum is left to `verify`: reading the whole index would slow down the start.
         self.index: ShardIndex = read_index(file.index, check=False)
+        self.pieces = self.index.pieces
         self._file = file
         self._number, self._decoded = number, decoded
         self._runs = find_format(file.format).map_runs(
@@ -224,17 +226,3 @@ class _OpenShard:
         name = find_format(file.format).file_names(file.number, file.split)[0]
         expected = f"{file.rows} rows of {self.index.tokens} tokens were expected"
         return CorruptShard(f"{expected}, {problem}", path=file.folder / name)
-
-
-def _pieces_of(indexes: list[ShardIndex], rows: list[int]) -> Pieces:
-    """Take one row out of each index."""
-    bounds = [slice(*index.row_pieces[r : r + 2]) for index, r in zip(indexes, rows, strict=True)]
-    counts = [bound.stop - bound.start for bound in bounds]
-
-    def joined(name: str) -> NDArray[np.int64]:
-        pairs = zip(indexes, bounds, strict=True)
-        parts = [getattr(index, name)[bound] for index, bound in pairs]
-        return np.concatenate([np.empty(0, np.int64), *parts])
-
-    row_pieces = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
-    return Pieces(joined("documents"), joined("begins"), joined("lengths"), row_pieces)

@@ -36,7 +36,7 @@ _LOG = logging.getLogger("tokenmill")
 BUILTIN = Path(__file__).parents[1] / "data" / "builtin.json.xz"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is equal to itself only, so it can be a weak key
 class Ready:
     """A model, what is known about it, and what it can be made of again in another process."""
 

@@ -5,7 +5,7 @@
 """
 
 from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
-from tokenmill._read.fields import field_names, find_field
+from tokenmill._read.fields import USUAL_FIELDS, choose_field, field_names, find_field
 from tokenmill._read.inputs import InputFile, Inputs, assume_format, find_inputs
 from tokenmill._read.line_numbers import lines_before
 from tokenmill._read.parse import parse
@@ -13,6 +13,7 @@ from tokenmill._read.rules import ReadRules
 from tokenmill._read.streams import Segment, Stream, StreamReader, deal_streams, open_stream
 
 __all__ = [
+    "USUAL_FIELDS",
     "BadRecord",
     "Block",
     "InputFile",
@@ -24,6 +25,7 @@ __all__ = [
     "Stream",
     "StreamReader",
     "assume_format",
+    "choose_field",
     "deal_streams",
     "field_names",
     "find_field",

@@ -9,7 +9,7 @@ from tokenmill._errors import Hint, InputError, Option, OptionError
 from tokenmill._read.sources import open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tokenmill._read.inputs import InputFile
     from tokenmill._read.rules import ReadRules
@@ -40,6 +40,21 @@ def find_field(files: Iterable[InputFile], rules: ReadRules) -> str:
     raise first
 
 
+def choose_field(fields: Mapping[str, bool]) -> str | None:
+    """Return the text field, given which fields hold strings; None if that does not decide it.
+
+    A field with a usual name comes first, in the order of USUAL_FIELDS, then the only one that
+    holds strings. `pack` and CausalLMTokenizer both use this rule.
+
+        choose_field({"id": False, "title": True, "content": True}) -> "content"
+    """
+    for name in USUAL_FIELDS:
+        if fields.get(name):
+            return name
+    texts = [name for name, is_text in fields.items() if is_text]
+    return texts[0] if len(texts) == 1 else None
+
+
 class _NoStrings(OptionError):  # noqa: N818 -- like the public errors
     """A file in which no field holds strings."""
 
@@ -58,12 +73,10 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
                 hint=Hint("name the text column with {}", Option("field")),
             )
         return rules.field
-    for name in USUAL_FIELDS:
-        if fields.get(name):
-            return name
+    chosen = choose_field(fields)
+    if chosen is not None:
+        return chosen
     texts = [name for name, is_text in fields.items() if is_text]
-    if len(texts) == 1:
-        return texts[0]
     raise (OptionError if texts else _NoStrings)(
         f"cannot detect which field holds the text: {_described(texts, fields)}",
         where=file.path,

@@ -103,7 +103,8 @@ def read_index(path: Path, *, check: bool = True) -> ShardIndex:
     size = HEAD.size + 8 * sum(counts)
     if file_size(path) != size:
         raise CorruptShard(f"expected {size} bytes, got {file_size(path)}", path=path)
-    whole = np.memmap(path, "<i8", "r", HEAD.size, (sum(counts),))
+    # A plain array: slices of a memmap object cost several times as much.
+    whole = np.asarray(np.memmap(path, "<i8", "r", HEAD.size, (sum(counts),)))
     tables = np.split(whole, np.cumsum(counts)[:-1])
     if check and _digest([whole]) != digest:
         raise CorruptShard("the checksum differs", path=path)

@@ -1,8 +1,6 @@
 // Every kernel. The structs of layout.py stand before this text.
 #include "platform.h"
 
-#include "batch.h"
-
 #include "bound_kernels.h"
 
 #include "word_kernels.h"

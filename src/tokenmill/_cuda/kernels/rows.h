@@ -3,11 +3,6 @@
 // Which piece stands where was decided from lengths alone; this only moves ids and counts places.
 #pragma once
 
-enum RowOption : u32 {
-    kWide = 1,           // columns of 64 bits; segment ids always have 32
-    kShiftedLabels = 2,  // a label is the token behind, not the token itself
-};
-
 enum : u32 {
     kRowThreads = 256,
     kRowTile = 2048,  // places of a block

@@ -7,7 +7,7 @@ TM_DEVICE i64 begin_in_result(const Splice* job, u64 d) {
     if (job->out_begin != nullptr) {
         return job->out_begin[d];
     }
-    return i64(job->doc_ids[d]) + i64(d * (job->before_count + job->behind_count));
+    return i64(job->doc_ids[d]) + i64(d * (job->before_count + job->after_count));
 }
 
 TM_KERNEL(256) place_offsets(const Tables*, const Splice* job) {
@@ -47,7 +47,7 @@ TM_DEVICE u32 id_of(const Splice* job, u64 d, u64 at, u64 size) {
     }
     at -= job->before_count;
     if (at >= size) {
-        return job->behind[at - size];
+        return job->after[at - size];
     }
     const i64 origin = job->out_begin == nullptr ? i64(job->doc_ids[d]) : job->origin[d];
     if (origin < 0) {
@@ -60,7 +60,7 @@ TM_DEVICE u32 id_of(const Splice* job, u64 d, u64 at, u64 size) {
 // and goes on from the document of the one before.
 TM_KERNEL(256) splice_ids(const Tables*, const Splice* job) {
     const u64 total = job->total;
-    const u64 frame = job->before_count + job->behind_count;
+    const u64 frame = job->before_count + job->after_count;
     for (u64 first = u64(TM_BLOCK) * 4096; first < total; first += u64(TM_BLOCKS) * 4096) {
         TM_THREADS(t, 256) {
             const u64 end = first + 4096 < total ? first + 4096 : total;

@@ -62,4 +62,4 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
 def _open_device(tokenizer: Tokenizer, number: int) -> DeviceEncoder:
     from tokenmill._cuda.encoder import open_encoder  # not needed on the CPU
 
-    return open_encoder(tokenizer, number)
+    return open_encoder(tokenizer.ready, number)

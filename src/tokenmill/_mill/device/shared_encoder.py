@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._calls.batch import TokenBatch
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
+from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class SharedEncoder:
     ) -> TokenBatch:
         self.batches += 1
         dtype, special = how
-        ids, bounds = self._encoder.encode_host(text, offsets, dtype=dtype, special_in_text=special)
+        options = CallOptions(dtype, special_in_text=special, output="host")
+        ids, bounds = self._encoder.encode(text, offsets, options)
         return TokenBatch(ids, bounds)
 
     def _encode_here(self, request: _Request, reason: str) -> None:
@@ -133,7 +135,7 @@ class SharedEncoder:
         dtype, special = request.how
         try:
             request.result = self._stand_in.encode_batch(
-                FlatTexts(request.text, request.offsets), dtype=dtype, special_in_text=special
+                TextBuffer(request.text, request.offsets), dtype=dtype, special_in_text=special
             )
         except Exception as error:
             request.error = error

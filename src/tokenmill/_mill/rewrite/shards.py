@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from tokenmill._mill.output.stored import StoredShard
     from tokenmill._write import ShardWriter
 
@@ -42,11 +40,8 @@ class Take:
 
     def pieces(self) -> Pieces:
         """Return the pieces of the rows, with the new numbers."""
-        return self.renumbered(self.shard.index().pieces.some_rows(self.begin, self.end))
-
-    def renumbered(self, pieces: Pieces) -> Pieces:
-        """Return pieces with the new numbers of their documents."""
-        return dataclasses.replace(pieces, documents=pieces.documents + self.shift)
+        index = self.shard.index()
+        return index.pieces.some_rows(self.begin, self.end).renumbered(self.shift)
 
 
 @dataclass(frozen=True)
@@ -153,7 +148,7 @@ class Rewriting:
         return read_record(self._record_path(shard), self.output)
 
     def _make(self, shard: NewShard, source: _Source) -> ShardRecord:
-        pieces = _joined([take.pieces() for take in shard.takes])
+        pieces = Pieces.join([take.pieces() for take in shard.takes])
         shape = ShardShape(
             pieces.row_lengths, self.dtype, self.context_length, self.pad_id, self.padded
         )
@@ -216,19 +211,8 @@ class _Source:
             take.shard.refuse_damage(form)
             self._shard, self._reader = take.shard, RowReader(take.shard, form)
         for rows in self._reader.rows(take.begin, take.end):
-            yield Rows(rows.ids, take.renumbered(rows.pieces))
+            yield Rows(rows.ids, rows.pieces.renumbered(take.shift))
 
 
 def _format_to_read(shard: StoredShard) -> str:
     return "bin" if "bin" in shard.formats else next(iter(shard.formats))
-
-
-def _joined(pieces: Sequence[Pieces]) -> Pieces:
-    """Lay rows one behind the other."""
-
-    def column(name: str) -> NDArray[np.int64]:
-        return np.concatenate([np.empty(0, np.int64), *(getattr(p, name) for p in pieces)])
-
-    counts = [np.diff(p.row_pieces) for p in pieces]
-    per_row = np.concatenate([np.zeros(1, np.int64), *counts])
-    return Pieces(column("documents"), column("begins"), column("lengths"), np.cumsum(per_row))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from tokenmill._core import FlatTexts
+from tokenmill._core import TextBuffer
 from tokenmill._errors import BadRecordFound, Hint, Option, SpecialTokenInText
 from tokenmill._mill.output.parts import NO_TOKENS, EncodedBlock
 from tokenmill._pack import frame
@@ -100,7 +100,7 @@ class BlockEncoder:
                 block.text, block.offsets, dtype=s.dtype, special_in_text=s.special_in_text
             )
         return self.tokenizer.encode_batch(
-            FlatTexts(block.text, block.offsets),
+            TextBuffer(block.text, block.offsets),
             threads=1,
             dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
             special_in_text=s.special_in_text,

@@ -20,7 +20,7 @@ Detail = Literal["ids", "spans", "words"]  # each with what is before it
 
 def has_spans(engine: Engine) -> bool:
     """Tell whether the engine knows where ids stand."""
-    return not engine._ready.meta.get("no_offsets")
+    return not engine.ready.meta.get("no_offsets")
 
 
 def templates(engine: Engine) -> Templates:

@@ -1,14 +1,9 @@
-"""What the engine asks of a device, and CuPy's answer. No other file calls CuPy.
-
-Arrays are one-dimensional and of the backend's own kind: CuPy's on a device, numpy's where the
-tests run the same kernels as a host library. Everything happens in the order of the current
-stream; only `to_host` and `Mark.synchronize` make the host wait.
-"""
+"""A device through CuPy: the only file that calls it."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,95 +12,13 @@ from tokenmill._cuda.source import kernel_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-    Connect = Callable[[Mapping[str, int]], "Backend"]
+    from tokenmill._cuda.protocols import Connect, DeviceBackend, Graph, Mark
 
 OLDEST = {12: "70", 13: "75"}  # compute capability, by the major version of the compiler
 _NO_MEMORY, _NO_DEVICE = 2, 100  # cudaErrorMemoryAllocation, cudaErrorNoDevice
-
-
-class Mark(Protocol):
-    """A place in the work of a stream."""
-
-    def synchronize(self) -> None:
-        """Wait until the work before it is done."""
-
-
-class Graph(Protocol):
-    """Launches that were captured once."""
-
-    def launch(self) -> None:
-        """Launch all of them on the current stream."""
-
-
-class Backend(Protocol):
-    """A device with the kernels of one tokenizer on it."""
-
-    name: str  # as "cuda:0"
-    processors: int
-
-    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
-        """Run a kernel with two addresses of structs."""
-
-    def capture(self, work: Callable[[], None]) -> Graph:
-        """Record the launches of `work` instead of running them."""
-
-    def beside(self, works: Sequence[Callable[[], None]]) -> None:
-        """Do pieces of work that need not wait for each other; what follows waits for all."""
-
-    def zeros(self, count: int, dtype: Any) -> Any:
-        """Return an array of zeros that begins at a multiple of 256 bytes."""
-
-    def empty(self, count: int, dtype: Any) -> Any:
-        """Return such an array without a content."""
-
-    def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
-        """Return an array of the host from which and to which copies run beside the work."""
-
-    def asarray(self, values: NDArray[Any]) -> Any:
-        """Copy an array to the device."""
-
-    def to_host(self, array: Any) -> NDArray[Any]:
-        """Copy an array from the device and wait for it."""
-
-    def upload(self, target: Any, values: NDArray[Any]) -> None:
-        """Copy from the host; pinned memory must stay as it is until that is done."""
-
-    def download(self, target: NDArray[Any], array: Any) -> None:
-        """Copy to pinned memory of the host, without waiting for it."""
-
-    def copy(self, target: Any, array: Any) -> None:
-        """Copy within the device."""
-
-    def address(self, array: Any) -> int:
-        """Return where an array begins."""
-
-    def is_own(self, array: object) -> bool:
-        """Say whether an array lies on this device, or can be taken there without a copy."""
-
-    def adopt(self, array: Any) -> Any:
-        """Return the backend's own array over memory of this device."""
-
-    def has_room(self, array: Any, before: int, behind: int) -> bool:
-        """Say whether so many bytes around an array can be read."""
-
-    def is_pinned(self, array: NDArray[Any]) -> bool:
-        """Say whether copies from and to memory of the host run beside the work."""
-
-    def mark(self) -> Mark:
-        """Mark what the current stream has been given so far."""
-
-    def wait(self, mark: Any) -> None:
-        """Let the current stream wait for a mark of another one; the host does not wait."""
-
-    def new_stream(self) -> Any:
-        """Make a stream."""
-
-    def using(self, stream: Any) -> AbstractContextManager[Any]:
-        """Make a stream the current one, or leave the current one where None is given."""
 
 
 @contextmanager
@@ -122,15 +35,15 @@ def memory_errors() -> Iterator[None]:
 
 
 def connect_cupy(device: int) -> Connect:
-    """Find a device, and return what compiles the kernels for it; DeviceError if it cannot be."""
+    """Find a device, and return what compiles kernels for it; DeviceError if it cannot be used."""
     cupy = _import_cupy()
     _check_device(cupy, device)
-    return lambda defines: cast("Backend", CupyBackend(cupy, device, defines))
+    return lambda defines: cast("DeviceBackend", CupyBackend(cupy, device, defines))
 
 
 def _import_cupy() -> Any:
     try:
-        import cupy  # only who asks for a device needs it
+        import cupy  # only needed if a device is asked for
     except ImportError as error:
         raise device_error("no_cupy", str(error)) from error
     return cupy
@@ -144,17 +57,17 @@ def _check_device(cupy: Any, device: int) -> None:
         reason = "no_device" if error.status == _NO_DEVICE else "no_driver"
         raise device_error(reason, str(error)) from error
     if not 0 <= device < count:
-        raise device_error("no_device", f"asked for number {device} of {count}")
+        raise device_error("no_device", f"got number {device}, and there are {count}")
     major = _compiler_major(cupy)
     oldest = OLDEST.get(major, OLDEST[max(OLDEST)])
     capability = cupy.cuda.Device(device).compute_capability
     if int(capability) < int(oldest):
         has, wanted = (f"{number[:-1]}.{number[-1]}" for number in (capability, oldest))
-        raise device_error("cc_too_old", f"it has {has}, and CUDA {major} begins with {wanted}")
+        raise device_error("cc_too_old", f"got {has}, and CUDA {major} needs {wanted}")
 
 
 def _compiler_major(cupy: Any) -> int:
-    """Return the major version of NVRTC, which no wheel of CuPy brings along by itself."""
+    """Return the major version of NVRTC, which CuPy's wheels do not contain."""
     try:
         return int(cupy.cuda.nvrtc.getVersion()[0])
     except (ImportError, OSError, RuntimeError) as error:
@@ -207,17 +120,17 @@ class CupyBackend:
                     graph = stream.end_capture()
         return cast("Graph", graph)
 
-    def beside(self, works: Sequence[Callable[[], None]]) -> None:
-        """Put branches into a graph; outside of one they would only cost launches."""
-        if not self._captured or len(works) < 2:  # noqa: PLR2004 -- nothing to branch
+    def together(self, works: Sequence[Callable[[], None]]) -> None:
+        """Add branches to a graph; outside of one, streams would cost more than they save."""
+        if not self._captured or len(works) <= 1:
             for work in works:
                 work()
             return
-        begin = self.mark()
+        start = self.mark()
         ends = []
         for work in works[1:]:
             with self.using(self.new_stream()):
-                self.wait(begin)
+                self.wait(start)
                 work()
                 ends.append(self.mark())
         works[0]()
@@ -230,7 +143,7 @@ class CupyBackend:
             return self._cupy.zeros(count, dtype)
 
     def empty(self, count: int, dtype: Any) -> Any:
-        """Return an array without a content."""
+        """Return an array whose content is not defined."""
         with self._device, memory_errors():
             return self._cupy.empty(count, dtype)
 
@@ -276,27 +189,27 @@ class CupyBackend:
 
     @staticmethod
     def address(array: Any) -> int:
-        """Return where an array begins."""
+        """Return the address of an array."""
         return int(array.data.ptr)
 
     def is_own(self, array: object) -> bool:
-        """Say whether an array lies on a CUDA device."""
+        """Check whether an array is on a CUDA device."""
         return hasattr(array, "__cuda_array_interface__")
 
     def adopt(self, array: Any) -> Any:
-        """Return a CuPy array over the memory of another library's array, if it is of bytes."""
+        """Return a CuPy array over the memory of another library's array."""
         with self._device:
             return self._cupy.asarray(array).reshape(-1)
 
     @staticmethod
-    def has_room(array: Any, before: int, behind: int) -> bool:
-        """Say whether so many bytes around an array belong to its allocation."""
+    def has_room(array: Any, before: int, after: int) -> bool:
+        """Check whether that many bytes before and after an array belong to its allocation."""
         begin, memory = int(array.data.ptr), array.data.mem
         first, last = int(memory.ptr), int(memory.ptr) + int(memory.size)
-        return first + before <= begin and begin + int(array.nbytes) + behind <= last
+        return first + before <= begin and begin + int(array.nbytes) + after <= last
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
-        """Say whether the driver knows memory of the host as page-locked."""
+        """Ask the driver whether host memory is page-locked."""
         runtime = self._cupy.cuda.runtime
         with self._device:
             found = runtime.pointerGetAttributes(array.ctypes.data)
