@@ -116,7 +116,7 @@ def test_the_text_column_of_a_stream_is_found_by_its_first_row(
     ("error", "words"),
     [
         (ConnectionError("no route"), "the hub cannot be reached, and the dataset is not in the"),
-        (FileNotFoundError("no such repository"), "not found on the hub, or not open to you"),
+        (FileNotFoundError("no such repository"), "not found on the hub, or you have no access"),
         (ValueError("Unknown split 'tran'"), "cannot be loaded: Unknown split 'tran'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Inputs that are no files: stdin, generators, rows in memory. None is mixed with another."""
+"""Inputs that are not files: stdin, generators, rows in memory. None is mixed with another."""
 
 from __future__ import annotations
 

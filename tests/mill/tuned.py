@@ -13,7 +13,7 @@ from tokenmill._read import ReadRules, rules
 
 @dataclass(frozen=True)
 class Sizes:
-    """How small things are cut; none of it may change what comes out."""
+    """Small sizes; none of them may change the output."""
 
     block_bytes: int = 4_000
     stream_bytes: int = 30_000
@@ -22,7 +22,7 @@ class Sizes:
     buffer_bytes: int = 10_000
     batch_tokens: int = 3_000
     mapped_bytes: int = 9_000
-    line_slack: int = 4_000  # with a document more than the quarantine shows of a record
+    line_slack: int = 4_000  # with a document, more than the quarantine keeps of a record
 
 
 SMALL = Sizes()

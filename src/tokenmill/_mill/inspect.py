@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokenmill._pack.rows import Rows
     from tokenmill._tokenizer import Tokenizer
 
-_NAMED = 8  # files that a message names
+_NAMED = 8  # inputs that a message lists
 
 
 def inspect(
@@ -41,8 +41,8 @@ def inspect(
 ) -> RowView | DocumentView | SourceView:
     """Show a row, a document by its number, or a line of an input ("data.jsonl:991").
 
-    Without any of them, the first row. `split` chooses among the rows of several. `tokenizer` says
-    where it is, if that is no longer where it was.
+    Without any of them, show the first row. `split` chooses the split whose rows are counted. Give
+    `tokenizer` if it is no longer at its old path.
     """
     if sum(choice is not None for choice in (row, document, source)) > 1:
         raise OptionError("expected one of row, document and source", where="inspect")
@@ -56,7 +56,7 @@ def inspect(
 
 
 class _Finder:
-    """Looks things up in one output."""
+    """Finds rows and documents in one output."""
 
     def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:
         self._manifest = manifest
@@ -79,7 +79,7 @@ class _Finder:
                 return self._row(shard, row, row - first)
             first += shard.rows
         raise OptionError(
-            f"{chosen or 'the output'} has {first:,} rows, from 0 on, got {row}", where="row"
+            f"{chosen or 'the output'} has {first:,} rows, counted from 0, got {row}", where="row"
         )
 
     def _row(self, shard: StoredShard, row: int, inside: int) -> RowView:
@@ -118,10 +118,10 @@ class _Finder:
             )
 
     def document(self, number: int) -> DocumentView:
-        """Return a document, put together from the rows in which it stands."""
+        """Return a document, put together from the rows that hold it."""
         if not 0 <= number < len(self._table):
             raise OptionError(
-                f"there are {len(self._table):,} documents, from 0 on, got {number}",
+                f"there are {len(self._table):,} documents, counted from 0, got {number}",
                 where="document",
             )
         place = self._table.places(np.array([number]))[0]
@@ -145,7 +145,7 @@ class _Finder:
         )
 
     def _spots(self, number: int) -> Iterator[tuple[StoredShard, int, int, Spot]]:
-        """Yield shard, its first row in the split, row and spot of each piece of a document."""
+        """Yield the shard, its first row in the split, the row and the spot of each piece."""
         firsts: dict[str, int] = {}
         for shard in self._shards:
             index, first = shard.index(), firsts.get(shard.split, 0)
@@ -157,10 +157,10 @@ class _Finder:
                 yield shard, first, row, Spot(shard.split, row, int(before), begin, length)
 
     def source(self, source: str) -> SourceView:
-        """Return what came of a line of an input."""
+        """Return the documents and quarantined records of a line of an input."""
         name, _, line = source.rpartition(":")
         if not name or not line.isascii() or not line.isdigit():
-            raise OptionError(f"expected a file and a line as data.jsonl:991, got {source!r}")
+            raise OptionError(f"expected a file and a line such as data.jsonl:991, got {source!r}")
         file, number = self._file(name), int(line)
         return SourceView(
             file=file,
@@ -174,7 +174,7 @@ class _Finder:
         )
 
     def _file(self, name: str) -> str:
-        """Return the input of a name: its whole path, or the end of it."""
+        """Return the path of an input, given its path or the end of it."""
         paths = list(dict.fromkeys(_inputs(self._manifest.data["plan"])))
         if name in paths:
             return name
@@ -183,11 +183,11 @@ class _Finder:
             return found[0]
         shown = ", ".join((found or paths)[:_NAMED])
         if found:
-            raise OptionError(f"{len(found)} inputs end so: {shown}", where=name)
-        raise SourceNotFound("no input of that name", source=name, hint=f"there are {shown}")
+            raise OptionError(f"{len(found)} inputs have this name: {shown}", where=name)
+        raise SourceNotFound("no input has this name", source=name, hint=f"the inputs are {shown}")
 
     def _text(self, ids: NDArray[Any]) -> str:
-        """Decode ids; bytes of half a character, and ids that are none, are written as such."""
+        """Decode ids; incomplete characters and unknown ids are escaped."""
         try:
             return self._tokenizer.decode_bytes(ids).decode("utf-8", "backslashreplace")
         except UnknownId:
@@ -197,7 +197,7 @@ class _Finder:
 
 
 def _inputs(plan: dict[str, Any]) -> Iterator[str]:
-    """Yield the paths of all inputs, as tables have them, through outputs made of others."""
+    """Yield the paths of all inputs as the tables show them, those of rewritten outputs too."""
     yield from (shown_path(entry["path"]) for entry in plan["inputs"])
     for origin in plan.get("from", ()):
         yield from _inputs(origin["plan"])

@@ -1,6 +1,6 @@
-"""Inputs -> blocks of documents, with their places and the records that are none.
+"""Inputs -> blocks of documents with their places, and the bad records.
 
-`find_inputs` lists files, `find_field` finds their text field, `deal_streams` cuts them, and
+`find_inputs` lists files, `find_field` finds their text field, `deal_streams` divides them, and
 `open_stream` reads a stream in raw blocks, which `parse` turns into blocks of documents.
 """
 

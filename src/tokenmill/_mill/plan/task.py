@@ -1,4 +1,4 @@
-"""Inputs and options as people give them -> a task: a plan, with the tokenizer that runs it."""
+"""Inputs and options as people write them -> a task: a plan and its tokenizer."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A plan with the tokenizer that carries it out, and notes for people on what was chosen."""
+    """A plan, its tokenizer, and notes for people on what was chosen."""
 
     plan: Plan
     tokenizer: Tokenizer
     notes: tuple[str, ...]
-    tokenizer_source: str | None = None  # where it was loaded from, where that has a name
+    tokenizer_source: str | None = None  # the path or name it was loaded from, if any
 
 
 def prepare_task(
@@ -49,8 +49,8 @@ def prepare_task(
 ) -> Task:
     """Find inputs, load the tokenizer, resolve what was left open, and make the plan.
 
-    What a run wrote to `output` is no input, though its folder may lie among them. `fetch_rows` are
-    asked of a dataset at a time, which never changes a byte.
+    Files that a run wrote to `output` are not inputs, even if that folder is among them.
+    `fetch_rows` rows of a dataset are fetched at a time; this never changes a byte.
     """
     refuse_unknown_options(options)
     if output is not None and not os.fspath(output):  # Path("") would be this folder
@@ -76,7 +76,7 @@ def prepare_task(
     )
     if left_out:
         files_are = "file" if left_out == 1 else "files"
-        notes.append(f"left out    {left_out:,} {files_are} of other kinds in folders")
+        notes.append(f"left out    {left_out:,} {files_are} with an unknown suffix in folders")
     fields = find_fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
@@ -103,7 +103,7 @@ def list_files(
     keep_unreadable: bool = False,
     input_format: str | None = None,
 ) -> tuple[list[InputFile], int]:
-    """List the files of sources, and count those of other kinds that were left out of folders."""
+    """List the files of sources, and count those in folders that have an unknown suffix."""
     owners = [number for number, source in enumerate(sources) for _ in source.paths]
     found = find_inputs(
         [path for source in sources for path in source.paths],
@@ -114,7 +114,7 @@ def list_files(
     if work is not None:
         files = [file for file in files if file.data is not None or not work.owns(file.path)]
         if not files:
-            raise SourceNotFound("nothing but files of this output", source=str(work.output))
+            raise SourceNotFound("it holds only files of this output", source=str(work.output))
     return files, found.left_out
 
 

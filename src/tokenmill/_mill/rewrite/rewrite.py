@@ -46,11 +46,11 @@ def rewrite(
     workers: int | None = None,
     force: bool = False,
 ) -> Manifest:
-    """Write the rows of finished outputs anew, below `output`; the same call again resumes.
+    """Write the rows of finished outputs to a new one, `output`; the same call again resumes.
 
     `format`: the formats to write, by default those of the first output. `shard_tokens` puts rows
-    into shards of another size; without it shards stay as they are. Several outputs are merged, in
-    their order. Nothing is read that does not have the checksum of its manifest.
+    into shards of another size; without it shards stay as they are. Several outputs are merged in
+    their order. Files that do not have the checksum of their manifest are refused.
     """
     single = isinstance(outputs, (str, Path)) or not hasattr(outputs, "__iter__")
     given: Sequence[Any] = [outputs] if single else list(outputs)  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def rewrite(
 
 
 def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
-    """Raise PlanDiffers, which shows what differs, unless rows of all outputs go together."""
+    """Raise PlanDiffers, with the differences, unless the rows of all outputs can be mixed."""
     first = manifests[0]
     lines = [
         f"{key}: {_value(first, key)} in {first.folder}, {_value(other, key)} in {other.folder}"
@@ -86,7 +86,7 @@ def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
     ]
     if lines:
         raise PlanDiffers(
-            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines),
+            "these outputs cannot be merged; what differs:\n  " + "\n  ".join(lines),
             where="merge",
             differences=tuple(lines),
             hint="pack them with the same tokenizer and context length",
@@ -101,30 +101,30 @@ def _value(manifest: Manifest, key: str) -> Any:
 
 
 def _refuse_overlap(manifests: Sequence[Manifest], target: Path) -> None:
-    """Refuse to write to where is read from, or around it."""
+    """Refuse to write to a folder that is read, or to one that contains it."""
     for manifest in manifests:
         if target.resolve() in (manifest.folder.resolve(), *manifest.folder.resolve().parents):
             raise OptionError(
-                f"{manifest.folder} is read, and would be written over",
+                f"{manifest.folder} is read, and would be overwritten",
                 where=str(target),
                 hint="choose another output",
             )
 
 
 def _refuse_strangers(work: Work) -> None:
-    """Refuse a folder that holds anything and is no output."""
+    """Refuse a folder that is not empty and not an output."""
     there = work.output.iterdir() if work.output.is_dir() else ()
     names = sorted(path.name for path in there if path.name != LOCK)
     if names and work.facts() is None:
         raise OutputInUse(
-            f"is no output, and holds other things: {names[0]}",
+            f"is not an output, and is not empty: it holds {names[0]}",
             where=str(work.output),
             hint="choose a new or empty folder",
         )
 
 
 def _finished(work: Work, facts: dict[str, Any]) -> Manifest | None:
-    """Return the manifest if an earlier run has finished the same; refuse what is another's."""
+    """Return the manifest if an earlier run has finished; refuse the output of another plan."""
     there = work.facts()
     if there is not None:
         refuse_another_plan(there, facts, str(work.output))
@@ -135,7 +135,7 @@ def _finished(work: Work, facts: dict[str, Any]) -> Manifest | None:
 
 
 class _Rewrite:
-    """One run; an earlier one may have done a part of it."""
+    """One run; an earlier one may have done some of the work."""
 
     def __init__(
         self, manifests: Sequence[Manifest], work: Work, facts: dict[str, Any], workers: int
@@ -208,7 +208,7 @@ class _Rewrite:
                 raise
 
     def _books(self, records: Sequence[ShardRecord]) -> Books:
-        """Add up what came in, and count what went out."""
+        """Add up the accounts of the outputs, and count what was written."""
         books = Books()
         for manifest in self._manifests:
             documents, tokens = manifest.documents, manifest.tokens

@@ -36,7 +36,7 @@ class DealRules:
     seed: int | None  # None: not shuffled
     validation: float
     weights: tuple[str | None, ...]  # of each source, as written: exact fractions
-    caps: tuple[int | None, ...]  # of each source: tokens at most
+    caps: tuple[int | None, ...]  # of each source: the most tokens to take
     source_of_file: tuple[int, ...]
     limit_documents: int | None
 

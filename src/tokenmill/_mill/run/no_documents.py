@@ -1,4 +1,4 @@
-"""A run that read records and found no document in any of them: why, and what they hold instead."""
+"""The error of a run whose records are all bad: the first reason, and the fields they have."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _bad_records(parts: Sequence[Part]) -> Iterator[tuple[Part, dict[str, Any]]]
 
 
 def _names(parts: Sequence[Part], plan: Plan, number: int) -> list[str]:
-    """Return the fields of the first records; those of stdin are known only from what was kept."""
+    """Return the fields of the first records, from the bytes that were kept of bad ones."""
     names: dict[str, None] = {}
     for _, record in islice(_bad_records(parts), _SAMPLE_RECORDS):
         try:

@@ -1,4 +1,4 @@
-"""A run: plan, tokenize, order, pack, and at last the manifest. Every step may be taken again."""
+"""A run: plan, tokenize, order, pack, and the manifest last. Every step can be repeated."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """One run towards the output of a plan; an earlier one may have done a part of it."""
+    """One run of a plan; an earlier one may have done some of the work."""
 
     plan: Plan
     tokenizer: Tokenizer
@@ -56,7 +56,7 @@ class Run:
     meter: Meter
     books: Books = field(default_factory=Books)
     tokenizer_source: str | None = None
-    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
+    device: SharedEncoder | None = None  # encodes instead of the tokenizer
     ahead: ReadAhead | None = None
 
     def __post_init__(self) -> None:
@@ -76,11 +76,11 @@ class Run:
         return None
 
     def start(self) -> None:
-        """Sweep away what was left unfinished, and write down the plan."""
+        """Remove unfinished files, and write the plan."""
         self._work.refuse_strangers(self._settings.formats)
         self._work.sweep(self._settings.formats)
         if not all(stream.resumable for stream in self.plan.streams):
-            self._work.clear()  # nobody knows whether what comes now is what came then
+            self._work.clear()  # the input may have changed
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 
@@ -95,7 +95,7 @@ class Run:
         try:
             refuse_no_documents(parts, self.plan, LineBases(parts, self.plan.streams))
         except BadRecordFound:
-            self._work.clear()  # nothing is worth keeping, and the next try has another plan
+            self._work.clear()  # nothing to keep, and the next try will have another plan
             raise
         self.books.enter(part.record for part in parts)
         shards, files = self._pack(parts)
@@ -103,7 +103,7 @@ class Run:
         return self._finish(shards, files)
 
     def _show_quarantine(self) -> None:
-        """Write down what was put aside so far: it says why the run may not go on."""
+        """Write the quarantine so far: it shows why the run was stopped."""
         records = self._prefix.taken
         parts = [Part(self._work.parts, record, self._settings.dtype) for record in records]
         self._tables(parts)[0]()
@@ -128,7 +128,7 @@ class Run:
                 self._work.parts,
                 streams=len(plan.streams),
                 done=done,
-                open_stream=self._open,
+                open_stream=self._open_stream,
                 encode=lambda raw, n: encoder(raw, plan.streams[n]),
                 committed=self._committed,
                 meter=self.meter,
@@ -137,7 +137,7 @@ class Run:
         records = self._prefix.taken
         return [Part(self._work.parts, record, self._settings.dtype) for record in records]
 
-    def _open(self, number: int, place: Place | None) -> StreamReader:
+    def _open_stream(self, number: int, place: Place | None) -> StreamReader:
         plan = self.plan
         if self.ahead is not None:
             self.ahead.note(number)
@@ -161,7 +161,7 @@ class Run:
         return self._prefix.is_enough
 
     def _check_budget(self, *, final: bool) -> None:
-        """Judge a share at the end, or early where it can hardly be kept any more."""
+        """Check a share at the end, or earlier if the run is about to exceed it twice over."""
         prefix = self._prefix
         records = prefix.records
         if not final and self.budget.share is not None:
@@ -189,7 +189,7 @@ class Run:
                 raise
         for sharding in shardings:
             mine = [record for record in records if record.split == sharding.split]
-            self._book(sharding, mine)
+            self._count_out(sharding, mine)
         s = self._settings
         files += finish_formats(
             self.output, s.formats, records, s.dtype, in_splits=bool(s.validation)
@@ -256,14 +256,14 @@ class Run:
         ]
 
     def _places(self, parts: Sequence[Part]) -> Any:
-        from tokenmill._mill.output.places import Places  # one format asks for it
+        from tokenmill._mill.output.places import Places  # only one format needs it
 
         return Places(parts, self.plan.files, LineBases(parts, self.plan.streams))
 
-    def _book(self, sharding: Sharding, records: Sequence[ShardRecord]) -> None:
+    def _count_out(self, sharding: Sharding, records: Sequence[ShardRecord]) -> None:
         self.books.write_out(records, self._settings.formats[0])
-        documents, tokens = sharding.left_behind(records)
-        self.books.leave_out({sharding.reason_left_behind: documents}, tokens)
+        documents, tokens = sharding.left_out(records)
+        self.books.leave_out({sharding.reason_left_out: documents}, tokens)
 
     def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
         settings = self._settings
