@@ -46,7 +46,7 @@ split::Rule rule_of(const Fields& rule) {
     out.contraction =
         rule.choice<split::Contraction>("contraction", {"none", "exact", "ignore_case"});
     out.digits = rule.get<std::uint32_t>("digits");
-    out.tail = rule.choice<split::Tail>("tail", {"", "crlf", "crlf_slash"});
+    out.tail = rule.choice<split::NewlineTail>("tail", {"", "crlf", "crlf_slash"});
     out.end_run = rule.get<bool>("end_run") ? 1 : 0;
     out.isolate_digits = rule.choice<std::uint32_t>("isolate_digits", {"none", "each"});
     out.isolate_han = rule.get<bool>("isolate_han") ? 1 : 0;

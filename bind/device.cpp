@@ -105,6 +105,8 @@ nb::dict device_tables(const pipeline::Model& model) {
     const Bytes program = model.normalizer();
     out["normalizer"] = nb::bytes(program.data(), program.size());
     out["plain_ranges"] = model.has_plain_ranges();
+    out["prefix_ids"] = array_of(model.prefix_ids());
+    out["suffix_ids"] = array_of(model.suffix_ids());
     return out;
 }
 

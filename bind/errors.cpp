@@ -17,7 +17,14 @@ void raise(const char* name, const std::string& problem, const nb::dict& facts) 
     PyErr_SetObject(type.ptr(), error.ptr());
 }
 
-nb::dict place_of(const Error& error, const char* hint) {
+// A hint whose {} are options with their values: each face of the library spells them its own way.
+template <typename... Values>
+nb::object hint_with(const char* text, const char* option, Values... values) {
+    const nb::object errors = nb::module_::import_("tokenmill._errors");
+    return errors.attr("Hint")(text, errors.attr("Option")(option, values)...);
+}
+
+nb::dict place_of(const Error& error, const nb::object& hint) {
     nb::dict facts;
     facts["document"] = number_or_none(error.document);
     facts["offset"] = number_or_none(error.offset);
@@ -25,10 +32,18 @@ nb::dict place_of(const Error& error, const char* hint) {
     return facts;
 }
 
-nb::dict hint_only(const char* hint) {
+nb::dict place_of(const Error& error, const char* hint) {
+    return place_of(error, nb::str(hint));
+}
+
+nb::dict hint_only(const nb::object& hint) {
     nb::dict facts;
     facts["hint"] = hint;
     return facts;
+}
+
+nb::dict hint_only(const char* hint) {
+    return hint_only(nb::str(hint));
 }
 
 // The switch names every code, so the compiler reports one without an exception.
@@ -39,16 +54,17 @@ void set_python_error(const Error& error) {
             break;
         case ErrorCode::InvalidUtf8:
             raise("InvalidUtf8", text,
-                  place_of(error, "pass errors=\"replace\", or decode the bytes yourself"));
+                  place_of(error, hint_with("pass {}, or decode the bytes yourself", "errors",
+                                            "replace")));
             return;
         case ErrorCode::NotText:
             raise("TextTypeError", text,
                   place_of(error, "texts are str, bytes-like, or an Arrow array of strings"));
             return;
         case ErrorCode::SpecialInText: {
-            nb::dict facts = place_of(
-                error,
-                "pass special_in_text=\"encode\" to make it the token, \"text\" to keep it text");
+            nb::dict facts =
+                place_of(error, hint_with("pass {} to make it the token, {} to keep it text",
+                                          "special_in_text", "encode", "text"));
             facts["token"] = nb::str(text.c_str(), text.size());
             raise("SpecialTokenInText", "the text holds the special token " + text, facts);
             return;
@@ -61,7 +77,7 @@ void set_python_error(const Error& error) {
         }
         case ErrorCode::IdTooLargeForU16:
             raise("DtypeError", "uint16 holds ids up to 65535, this vocabulary goes up to " + text,
-                  hint_only("use dtype=\"uint32\""));
+                  hint_only(hint_with("use {}", "dtype", "uint32")));
             return;
         case ErrorCode::OutputTooSmall:
             raise("OutputTooSmall", "the ids need room for " + text + " numbers",

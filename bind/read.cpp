@@ -31,7 +31,7 @@ simd::Target target_of(const std::optional<std::string>& name) {
 }
 
 // The pages of the texts go to numpy, without a copy.
-nb::object text_array(read::Texts& texts) {
+nb::object text_array(read::TextBuffer& texts) {
     PageBuffer memory = texts.take_memory();
     void* data = memory.data();
     const nb::capsule owner = owner_of(std::move(memory), texts.used(), Spares::Texts);
@@ -60,7 +60,7 @@ Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_
     const simd::Target chosen = target_of(target);
     const read::Rules rules = {std::move(field), max_document_bytes, max_line_bytes,
                                replace_bad_utf8, replace_lone_surrogate};
-    read::Documents found;
+    read::JsonlDocuments found;
     {
         const nb::gil_scoped_release release;
         found = read::read_jsonl(held.bytes(), rules, chosen);
@@ -70,8 +70,8 @@ Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_
             array_of(std::move(found.lines)),
             array_of(std::move(found.begins)),
             bad_array(found.bad),
-            array_of(
-                {found.line_count, found.blank_lines, found.mended_utf8, found.mended_surrogates})};
+            array_of({found.line_count, found.blank_lines, found.repaired_utf8,
+                      found.repaired_surrogates})};
 }
 
 // Checks what core/read relies on: ranges that lie inside the buffer.
@@ -117,7 +117,7 @@ std::tuple<nb::object, nb::object> join_texts(nb::handle buffer, const Positions
     const HeldBuffer held(buffer);
     const read::Ranges ranges = ranges_of(held.bytes(), begins, ends);
     const simd::Target chosen = target_of(target);
-    read::Texts texts;
+    read::TextBuffer texts;
     {
         const nb::gil_scoped_release release;
         texts = read::join_texts(held.bytes(), ranges, chosen);

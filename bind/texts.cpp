@@ -152,6 +152,13 @@ void BorrowedTexts::add_arrow_stream(nb::handle texts) {
 }
 
 void register_texts(nb::module_& m) {
+    m.def(
+        "refuse_non_texts",
+        [](nb::handle texts) {
+            BorrowedTexts views;
+            views.add_all(texts);
+        },
+        nb::arg("texts"), "Raise TextTypeError for the first document that is not a text.");
     nb::class_<TextBuffer>(m, "TextBuffer",
                            "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
         .def(nb::init<TextBuffer::Data, TextBuffer::Offsets>(), nb::arg("data"), nb::arg("offsets"))

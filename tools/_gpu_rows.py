@@ -14,9 +14,8 @@ import numpy as np
 
 from tokenmill import Packer
 from tokenmill._core import TextBuffer
-from tokenmill._cuda.rows import COLUMNS
 from tokenmill._dataset.columns import Columns
-from tokenmill._pack import frame, gather
+from tokenmill._pack import COLUMNS, RowLooks, frame, gather
 from tokenmill._pack.rows import Rows
 from tokenmill.cuda import DeviceRowPacker
 
@@ -66,7 +65,7 @@ def batches(flat: Flat, count: int = BATCHES) -> Iterator[Flat]:
 def expected(tokenizer: Tokenizer, flat: Flat, packer: Packer, eos: int) -> list[dict[str, Any]]:
     """Return the CPU's rows: of all documents for concat, else of each batch."""
     given = [flat] if packer.strategy == "concat" else list(batches(flat))
-    columns = Columns(COLUMNS, packer.context_length, 0, True, -100, False)
+    columns = Columns(RowLooks(COLUMNS, shifted_labels=True), packer.context_length, 0)
     tables = []
     for text, offsets in given:
         batch = tokenizer.encode_batch(TextBuffer(text, offsets), special_in_text="text")

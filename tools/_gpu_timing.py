@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from _gpu_texts import DOCUMENT_BYTES, Text, cut, repeat
 
 from tokenmill._core import TextBuffer
-from tokenmill._cuda.engine import Job
+from tokenmill._cuda.slot import BatchJob
 from tokenmill._cuda.texts import parts_of
 from tokenmill.cuda import FlatTexts
 
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill import Tokenizer
-    from tokenmill._cuda.engine import Engine, Slot
+    from tokenmill._cuda.engine import DeviceEngine
+    from tokenmill._cuda.slot import Slot
     from tokenmill.cuda import GpuTokenizer
 
 SMALL = (1 << 20, 4 << 20, 16 << 20, 64 << 20)
@@ -41,7 +42,7 @@ class Clock:
 
         self.cuda = cupy.cuda
 
-    def steps(self, engine: Engine, slot: Slot, job: Job) -> dict[str, float]:
+    def steps(self, engine: DeviceEngine, slot: Slot, job: BatchJob) -> dict[str, float]:
         """Run a batch once; milliseconds of each kernel and of all."""
         self.cuda.Device().synchronize()
         marks = [self._mark()]
@@ -67,17 +68,17 @@ def median(rows: list[dict[str, float]]) -> dict[str, float]:
 
 def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
     """Time the kernels on text in device memory: cold and warm tables, with and without repeats."""
-    engine = gpu._engine  # noqa: SLF001 -- the kernels are timed one by one
+    engine = gpu.encoder.engine
     part = parts_of(FlatTexts(text.data, text.offsets), engine.backend)[0]
     documents = len(text.offsets) - 1
     slot = engine.slot(text.size, documents)
     engine.load(slot, part, 0, documents)
-    clock, plain, alone = Clock(), Job(True, 32), Job(True, 32, keep_repeats=True)
+    clock, plain, alone = Clock(), BatchJob(True, 32), BatchJob(True, 32, keep_repeats=True)
     gpu.forget_words()  # of other texts
     engine.launch(slot, plain)
     engine.outcome(slot)
 
-    def several(job: Job, before: Callable[[], None]) -> dict[str, float]:
+    def several(job: BatchJob, before: Callable[[], None]) -> dict[str, float]:
         rows = []
         for _ in range(rounds):
             before()
@@ -102,7 +103,7 @@ def on_device(gpu: GpuTokenizer, text: Text, rounds: int) -> dict[str, Any]:
 
 def small_batches(gpu: GpuTokenizer, data: NDArray[np.uint8], rounds: int) -> dict[str, float]:
     """Wall-clock time of batches of a few megabytes in device memory, including launches."""
-    engine = gpu._engine  # noqa: SLF001 -- as above: no result is taken away
+    engine = gpu.encoder.engine
     cuda, found = Clock().cuda, {}
     for size in SMALL:
         text = cut("small", repeat(cut("", data, 0), size).data[:size], DOCUMENT_BYTES)
@@ -113,7 +114,7 @@ def small_batches(gpu: GpuTokenizer, data: NDArray[np.uint8], rounds: int) -> di
         for _ in range(3 * rounds):
             cuda.Device().synchronize()
             begin = time.perf_counter()
-            engine.launch(slot, Job(True, 32))
+            engine.launch(slot, BatchJob(True, 32))
             engine.outcome(slot)
             times.append(time.perf_counter() - begin)
         found[f"{size >> 20} MiB"] = round(text.size / statistics.median(times) / 1e9, 1)

@@ -1,9 +1,11 @@
-// Which neighbours belong together, by the classes of their bytes: what vocab learns of its tokens
-// and split cuts by. Bytes outside ASCII are all of one class.
+// base/adjacency: which neighbours belong together, by the classes of their bytes. vocab learns it
+// from its tokens, split cuts by it. All bytes outside ASCII are in one class.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "base/utf8.h"
 
 namespace tokenmill {
 
@@ -41,8 +43,9 @@ constexpr std::size_t kByteClasses = 7;
 struct Adjacency {
     static constexpr std::size_t kMaxExceptions = 8;
 
-    std::uint8_t joins[8] = {};         // [right]: bit `left` is set where the two belong together
-    std::uint32_t exception_count = 0;  // pairs of bytes that do though their classes do not
+    std::uint8_t joins[8] = {};  // [right]: bit `left` is set where the two belong together
+    std::uint32_t exception_count =
+        0;  // pairs of bytes that belong together though their classes do not
     std::uint8_t exceptions[kMaxExceptions][2] = {};
 
     [[nodiscard]] bool joined(std::uint8_t left, std::uint8_t right) const noexcept {
@@ -57,10 +60,10 @@ struct Adjacency {
     }
 };
 
-// Where a word may be cut inside: between characters that no token joins. Here a character counts
-// as its first byte.
+// Where a word may be cut inside: between characters that no token joins. A character counts as its
+// first byte here.
 struct InsideCuts {
-    std::uint8_t joins[8] = {};           // as in Adjacency: classes that are not worth a look
+    std::uint8_t joins[8] = {};           // as in Adjacency: pairs of classes that need no look-up
     std::uint64_t together[256][4] = {};  // [left]: bit `right` is set where no cut may be
 
     void join(std::uint8_t left, std::uint8_t right) noexcept {
@@ -69,17 +72,17 @@ struct InsideCuts {
     // 1 where the characters before and at `at` must stay together, else 0.
     [[nodiscard]] std::uint64_t joined(const std::uint8_t* at) const noexcept {
         const std::uint8_t* left = at - 1;
-        while ((*left & 0xC0) == 0x80) {
+        while (is_continuation(*left)) {
             --left;
         }
         return together[*left][*at >> 6] >> (*at & 63) & 1;
     }
 };
 
-// What a vocabulary says about neighbours.
+// What a vocabulary knows about neighbours.
 struct LearntCuts {
-    Adjacency adjacency;  // where there is no split
-    InsideCuts inside;    // where words are looked up
+    Adjacency adjacency;  // if the tokenizer has no split
+    InsideCuts inside;    // if words are looked up
 };
 
 }  // namespace tokenmill

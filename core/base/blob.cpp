@@ -55,7 +55,7 @@ BlobReader::BlobReader(Bytes buffer) : buffer_(buffer) {
     }
     std::memcpy(&header, buffer.data(), sizeof(header));
     if (std::memcmp(header.magic, kBlobMagic, sizeof(kBlobMagic)) != 0) {
-        corrupt("no compiled model, the first bytes differ");
+        corrupt("not a compiled model, the first bytes differ");
     }
     if (header.layout_version != kBlobLayoutVersion) {
         corrupt("layout version " + std::to_string(header.layout_version) + ", this build reads " +

@@ -1,4 +1,4 @@
-// A relocatable buffer of numbered sections: what a compiled model is made of.
+// base/blob: a relocatable buffer of numbered sections, which a compiled model consists of.
 // Layout: header, section table, sections aligned to 64 bytes, all little-endian.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Memory for tables and results: page-backed, zeroed.
+// base/buffer: memory for tables and results, page-backed and zeroed.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace tokenmill {
 
-// Large pages, asked for before first touch, are for what is read all over. The first touch of one
-// that the system never gave out before may take milliseconds on a virtual machine: what is written
-// once, or hardly used, is better off with small ones (log 2026-11-15).
+// Large pages are for tables that are read in random order. The first touch of one that the system
+// never handed out before may take milliseconds on a virtual machine, so data that is written once,
+// or hardly used, is better off with small pages (log 2026-11-15).
 enum class Pages : std::uint8_t { Small, Large };
 
 // Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory
@@ -17,7 +17,7 @@ enum class Pages : std::uint8_t { Small, Large };
 class PageBuffer {
 public:
     PageBuffer() = default;
-    // Throws std::bad_alloc when the address space is not to be had.
+    // Throws std::bad_alloc if there is no address space left.
     explicit PageBuffer(std::size_t size_bytes, Pages pages = Pages::Small);
     PageBuffer(PageBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
@@ -42,9 +42,9 @@ private:
     std::size_t size_ = 0;
 };
 
-// Buffers that were given back are kept to be used again, because fresh pages cost a tenth of the
-// encoding of a text that is known: of each kind one of which at most 64 MiB were touched, and some
-// small ones, for as many threads. Their bytes are not zeroed.
+// Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a
+// text whose words are known. Of each kind one buffer is kept with at most 64 MiB touched, and a
+// few small ones for other threads. Their bytes are not zeroed.
 constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;
 enum class Spares : std::uint8_t { Ids, Spans, Words, Texts };

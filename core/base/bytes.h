@@ -1,10 +1,10 @@
-// Unaligned loads that never touch a byte outside the given range.
+// base/bytes: unaligned loads that never touch a byte outside the given range.
 #pragma once
 
 #include <cstdint>
 #include <cstring>
 
-// For the few functions of a hot loop that must not become calls: their results live in registers.
+// For the few functions of a hot loop that must not become calls: their results stay in registers.
 #define TOKENMILL_INLINE [[gnu::always_inline]] inline
 
 namespace tokenmill {

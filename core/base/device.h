@@ -1,5 +1,5 @@
-// What a freestanding header may use: fixed-width names and one function marker.
-// Headers that include only this file compile as C++17 for a device as well as for the host.
+// base/device: fixed-width names and one function marker, which is all that a freestanding header
+// may use. Such a header compiles as C++17 for a device as well as for the host.
 #pragma once
 
 #if defined(__CUDACC_RTC__)

@@ -10,9 +10,9 @@ namespace tokenmill {
 
 enum class ErrorCode : std::uint8_t {
     Ok = 0,
-    InvalidUtf8,       // bytes that are no UTF-8; offset is the first bad byte
-    NotText,           // a document that is no text at all
-    SpecialInText,     // a special token's text where the caller forbade it
+    InvalidUtf8,       // bytes that are not UTF-8; offset is the first bad byte
+    NotText,           // a document that is not text
+    SpecialInText,     // a special token's text, which the caller forbade
     IdOutOfRange,      // an id the vocabulary does not have
     IdTooLargeForU16,  // an id above 65535 where uint16 was asked for
     OutputTooSmall,    // the caller's buffer cannot hold the ids
@@ -22,7 +22,7 @@ enum class ErrorCode : std::uint8_t {
     BadArgument,       // lengths, places or options that contradict each other
 };
 
-// Thrown on cold paths only. `document` and `offset` say where, when they are known.
+// Thrown on cold paths only. `document` and `offset` are set when they are known.
 class Error : public std::runtime_error {
 public:
     static constexpr std::size_t kNowhere = static_cast<std::size_t>(-1);

@@ -1,4 +1,4 @@
-// Hashes of small keys. Full keys are always compared, so quality is only a matter of speed.
+// base/hash: hashes of small keys. Full keys are always compared, so quality only affects speed.
 #pragma once
 
 #include "base/device.h"

@@ -1,4 +1,4 @@
-// Words every room shares: bytes, ranges and ids.
+// base/types: bytes, ranges and ids, which every room shares.
 #pragma once
 
 #include <cstddef>

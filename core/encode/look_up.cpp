@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/characters.h"
+#include "base/utf8.h"
 
 namespace tokenmill::encode {
 
@@ -113,7 +113,7 @@ void WordLookUp::append(TokenId id, WordPart part, std::vector<std::uint32_t>& i
 // The longest token, then the longest that continues it, and so on; all or nothing.
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     const Trie& trie = vocab_->trie;
-    bool is_covered = count_characters(word) <= vocab_->scalars().max_characters;
+    bool is_covered = count_chars(word.data(), word.size()) <= vocab_->scalars().max_characters;
     for (std::size_t at = 0; is_covered && at < word.size();) {
         std::uint32_t node = at == 0 ? Trie::kRoot : trie.step(Trie::kRoot, Trie::kContinues);
         std::uint32_t found = 0;
@@ -186,7 +186,7 @@ void WordLookUp::best_pieces_short(Bytes word) {
     PieceList found;
     Walkers walkers;
     for (std::size_t at = 0; at < word.size();) {
-        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
         const std::uint32_t node = first_node(word, at, size);
         const std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
         const auto begin = static_cast<std::uint8_t>(at);
@@ -227,7 +227,7 @@ void WordLookUp::best_pieces(Bytes word) {
     const double unknown_score = vocab_->scalars().unknown_score;
     for (std::size_t at = 0; at < word.size();) {
         const double here = steps_[at].score;
-        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
         std::size_t end = at + size;
         std::uint32_t node = first_node(word, at, size);
         std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "base/characters.h"
 #include "base/types.h"
+#include "base/utf8.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::encode {
@@ -72,7 +72,7 @@ inline bool WordLookUp::is_unknown(Bytes word) const noexcept {
     }
     for (std::size_t at = 0; at < word.size(); at += 3) {
         const std::uint8_t* const c = word.data() + at;
-        if ((c[0] & 0xF0) != 0xE0 || vocab_->char_nodes[decode3(c)] != vocab::Trie::kNoNode) {
+        if (!is_lead3(c[0]) || vocab_->char_nodes[decode3(c)] != vocab::Trie::kNoNode) {
             return false;
         }
     }

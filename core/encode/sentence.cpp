@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/bytes.h"
-#include "base/characters.h"
+#include "base/utf8.h"
 
 namespace tokenmill::encode {
 
@@ -65,7 +65,7 @@ void SentenceLookUp::build_joints() {
 std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexcept {
     for (std::size_t at = begin + 1; at < text.size(); ++at) {
         const unsigned pair = text[at - 1] << 8U | text[at];
-        const bool is_inside = (text[at] & 0xC0) == 0x80;
+        const bool is_inside = is_continuation(text[at]);
         if (!is_inside && (joints_[pair >> 6] >> (pair & 63) & 1) == 0) {
             return at;
         }
@@ -186,8 +186,8 @@ float SentenceLookUp::find_limit(Bytes text) {
 template <typename Visit>
 void SentenceLookUp::visit_characters(Bytes word, Visit visit) const {
     for (std::uint32_t at = 0; at < word.size();) {
-        const auto size =
-            static_cast<std::uint32_t>(std::min(char_bytes(word[at]), word.size() - at));
+        const auto size = static_cast<std::uint32_t>(
+            std::min<std::size_t>(char_size(word[at]), word.size() - at));
         visit(at, at + size);
         at += size;
     }

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/characters.h"
+#include "base/utf8.h"
 
 namespace tokenmill::encode {
 
@@ -61,13 +61,13 @@ std::size_t unknown_size(const vocab::VocabView& vocab, Bytes text) noexcept {
     if (text.empty()) {
         return 0;
     }
-    if ((text[0] & 0xC0) == 0x80) {
+    if (is_continuation(text[0])) {
         return 1;  // inside a character that became its bytes
     }
     const vocab::Scalars& scalars = vocab.scalars();
     std::size_t size = 0;
     while (size < text.size()) {
-        const std::size_t more = std::min(char_bytes(text[size]), text.size() - size);
+        const std::size_t more = std::min<std::size_t>(char_size(text[size]), text.size() - size);
         const bool is_last = size + more == text.size();
         if (symbol_of(vocab, text.subspan(size, more), is_last) != vocab::kNoMerge) {
             break;
@@ -115,7 +115,7 @@ void measure_stand_ins(const vocab::VocabView& vocab, Bytes word, std::span<cons
 void append_characters(const vocab::VocabView& vocab, Bytes word, bool is_whole,
                        std::vector<std::uint32_t>& symbols) {
     for (std::size_t at = 0; at < word.size();) {
-        const std::size_t size = std::min(char_bytes(word[at]), word.size() - at);
+        const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
         const Bytes character = word.subspan(at, size);
         const bool is_last = is_whole && at + size == word.size();
         const std::uint32_t symbol = symbol_of(vocab, character, is_last);
@@ -162,7 +162,7 @@ std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) 
     if (vocab.kind() == vocab::ModelKind::Bytes) {
         return text.size();
     }
-    return count_characters(text);
+    return count_chars(text.data(), text.size());
 }
 
 // A token whose bytes end in kWordEnd ended a word, so its last symbol is the one of an end.

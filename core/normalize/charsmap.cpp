@@ -1,10 +1,10 @@
 #include "normalize/charsmap.h"
 
-#include "base/error.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "base/error.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
@@ -39,7 +39,7 @@ CharsMap::CharsMap(Bytes blob, std::size_t offset) {
     units_.resize(n_units);
     std::memcpy(units_.data(), blob.data() + 4, n_units * 4);
     const Bytes texts = blob.subspan(4 + n_units * 4);
-    if (unicode::valid_prefix(texts) != texts.size()) {
+    if (unicode::find_fault(texts).size != 0) {
         fail("the replacements of a map of characters are not UTF-8");
     }
     texts_.assign(texts.begin(), texts.end());
@@ -98,7 +98,7 @@ std::optional<Bytes> CharsMap::replacement_at(std::size_t place) const noexcept 
     }
     const auto begin = texts_.begin() + static_cast<std::ptrdiff_t>(place);
     const auto end = std::find(begin, texts_.end(), std::uint8_t{0});
-    if (begin != end && (*begin & 0xC0) == 0x80) {
+    if (begin != end && is_continuation(*begin)) {
         return std::nullopt;  // within a character
     }
     return Bytes(begin, end);

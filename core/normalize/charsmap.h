@@ -1,11 +1,11 @@
-// A trie of replacements, in the layout of a double array: what to write for a short text.
+// normalize/charsmap: a short text -> its replacement, by a trie in the layout of a double array.
 #pragma once
-
-#include "base/types.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "base/types.h"
 
 namespace tokenmill::normalize {
 
@@ -20,7 +20,7 @@ public:
     // Nothing for a key without such a prefix, and where a damaged trie points outside.
     [[nodiscard]] std::optional<Bytes> find(Bytes key) const noexcept;
 
-    // The longest key at the beginning of a text, and what is written for it.
+    // The longest key at the start of a text, and what is written for it.
     struct Found {
         std::size_t size = 0;  // of the key; 0 for none
         Bytes value;

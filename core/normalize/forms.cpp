@@ -1,9 +1,9 @@
 #include "normalize/forms.h"
 
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <span>
+
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
@@ -12,11 +12,11 @@ namespace {
 // Insertion sort wins on the usual two or three marks, and is quadratic on a hostile million.
 constexpr std::ptrdiff_t kInsertionSortMax = 32;
 
-void append_part(char32_t point, int change, std::vector<Part>& parts) {
+void append_part(char32_t point, int change, std::vector<FormPart>& parts) {
     parts.push_back({point, unicode::combining_class(point), change});
 }
 
-void append_syllable(char32_t point, std::vector<Part>& parts) {
+void append_syllable(char32_t point, std::vector<FormPart>& parts) {
     const char32_t index = point - unicode::kFirstSyllable;
     const char32_t tail = index % unicode::kTails;
     const char32_t front = index / unicode::kTails;
@@ -27,7 +27,7 @@ void append_syllable(char32_t point, std::vector<Part>& parts) {
     }
 }
 
-void decompose(Bytes stretch, bool is_compatible, std::vector<Part>& parts) {
+void decompose(Bytes stretch, bool is_compatible, std::vector<FormPart>& parts) {
     const std::uint8_t* at = stretch.data();
     const std::uint8_t* const end = at + stretch.size();
     while (at != end) {
@@ -51,8 +51,8 @@ void decompose(Bytes stretch, bool is_compatible, std::vector<Part>& parts) {
     }
 }
 
-void sort_marks(std::span<Part> marks) {
-    const auto has_smaller_class = [](const Part& one, const Part& other) {
+void sort_marks(std::span<FormPart> marks) {
+    const auto has_smaller_class = [](const FormPart& one, const FormPart& other) {
         return one.combining_class < other.combining_class;
     };
     if (std::ssize(marks) > kInsertionSortMax) {
@@ -66,8 +66,8 @@ void sort_marks(std::span<Part> marks) {
 }
 
 // Sorts every row of marks by class; equal classes keep their order.
-void order_marks(std::vector<Part>& parts) {
-    const auto is_mark = [](const Part& part) { return part.combining_class != 0; };
+void order_marks(std::vector<FormPart>& parts) {
+    const auto is_mark = [](const FormPart& part) { return part.combining_class != 0; };
     auto at = parts.begin();
     while ((at = std::find_if(at, parts.end(), is_mark)) != parts.end()) {
         const auto end = std::find_if_not(at, parts.end(), is_mark);
@@ -78,11 +78,11 @@ void order_marks(std::vector<Part>& parts) {
     }
 }
 
-// Lets every starter take the characters behind it that nothing blocks; works in place.
-void compose_parts(std::vector<Part>& parts) {
+// Lets every starter compose with the characters after it that nothing blocks; works in place.
+void compose_parts(std::vector<FormPart>& parts) {
     std::size_t n_kept = 0;
     std::size_t starter = parts.size();  // none yet
-    for (const Part part : parts) {
+    for (const FormPart part : parts) {
         const bool has_starter = starter < n_kept;
         const bool is_adjacent = starter + 1 == n_kept;
         if (has_starter &&
@@ -104,11 +104,11 @@ void compose_parts(std::vector<Part>& parts) {
 
 }  // namespace
 
-void make_form(Kind kind, Bytes stretch, std::vector<Part>& parts) {
+void make_form(StepKind kind, Bytes stretch, std::vector<FormPart>& parts) {
     parts.clear();
-    decompose(stretch, kind == Kind::Nfkc || kind == Kind::Nfkd, parts);
+    decompose(stretch, kind == StepKind::Nfkc || kind == StepKind::Nfkd, parts);
     order_marks(parts);
-    if (kind == Kind::Nfc || kind == Kind::Nfkc) {
+    if (kind == StepKind::Nfc || kind == StepKind::Nfkc) {
         compose_parts(parts);
     }
 }

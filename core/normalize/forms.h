@@ -1,16 +1,16 @@
-// The four normalization forms of a stretch of characters that depend on each other.
+// normalize/forms: a stretch of characters that depend on each other -> its normalization form.
 #pragma once
-
-#include "base/types.h"
-#include "normalize/normalize.h"
 
 #include <cstdint>
 #include <vector>
 
+#include "base/types.h"
+#include "normalize/normalize.h"
+
 namespace tokenmill::normalize {
 
 // A decomposed character, its combining class, and what it changes (see Cursor).
-struct Part {
+struct FormPart {
     char32_t point = 0;
     std::uint8_t combining_class = 0;
     int change = 0;
@@ -18,9 +18,9 @@ struct Part {
 
 // Replaces `parts` by the form of `stretch`.
 // Needs: neither end of the stretch can interact with its neighbours, kind is one of the forms.
-void make_form(Kind kind, Bytes stretch, std::vector<Part>& parts);
+void make_form(StepKind kind, Bytes stretch, std::vector<FormPart>& parts);
 
-// Whether the character may move before what stands in front of it, or melt into it, in any form.
+// Whether the character may move before the one before it, or compose with it, in any form.
 [[nodiscard]] bool joins_forms(char32_t point) noexcept;
 
 }  // namespace tokenmill::normalize

@@ -1,39 +1,39 @@
 #include "normalize/fused.h"
 
-#include "normalize/ascii.h"
-#include "normalize/output.h"
-#include "unicode/unicode.h"
-
 #include <bit>
+
+#include "normalize/output.h"
+#include "simd/bytes16.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
 namespace {
 
-const Entry& entry_at(const Memo& memo, const std::uint8_t* at) {
+const MemoEntry& entry_at(const Memo& memo, const std::uint8_t* at) {
     return *at < 0x80 ? memo.ascii(*at) : memo.entry(unicode::read_character(at).point);
 }
 
-// Where the stretch of slow characters from `at` on ends: behind the first of `n_calm` + 1 that are
-// not slow, so that the next stretch can begin `n_calm` characters before its first slow one. The
-// steps can be done on both sides of such a place on their own.
+// Where the stretch of slow characters from `at` on ends: after the first of `n_calm` + 1 in a row
+// that are not slow, so that the next stretch can start `n_calm` characters before its first slow
+// one. The steps can run on both sides of such a place independently.
 const std::uint8_t* stretch_end(const Memo& memo, const std::uint8_t* at, const std::uint8_t* end,
                                 int n_calm) {
-    const std::uint8_t* behind_first = at;
+    const std::uint8_t* after_first = at;
     for (int n_seen = 0; at != end;) {
         n_seen = entry_at(memo, at).is_slow != 0 ? 0 : n_seen + 1;
         if (n_seen > n_calm) {
-            return behind_first;
+            return after_first;
         }
-        at += unicode::size_of(*at);
-        behind_first = n_seen <= 1 ? at : behind_first;
+        at += char_size(*at);
+        after_first = n_seen <= 1 ? at : after_first;
     }
     return end;
 }
 
 // Whether the first or the second character is slow.
 bool begins_slow(const Memo& memo, Bytes text) {
-    const std::uint8_t* const second = text.data() + unicode::size_of(text[0]);
+    const std::uint8_t* const second = text.data() + char_size(text[0]);
     return entry_at(memo, text.data()).is_slow != 0 ||
            (second != text.data() + text.size() && entry_at(memo, second).is_slow != 0);
 }
@@ -51,7 +51,7 @@ public:
     void run() {
         constexpr std::ptrdiff_t kPart = Output::kPart;
         for (const std::uint8_t* at = floor_; at != end_;) {
-            Tip tip = output_.tip((kPart + kBlock) * Entry::kMostBytes);
+            Tip tip = output_.tip((kPart + simd::kBlock16) * MemoEntry::kMostBytes);
             const std::uint8_t* const stop = end_ - at > kPart ? at + kPart : end_;
             at = memo_.shape().is_usable ? write_blocks(at, stop, tip) : at;
             at = write_characters(at, stop, tip);
@@ -64,19 +64,19 @@ public:
     }
 
 private:
-    // Blocks of printable ASCII at once, other characters one by one. Returns where a slow
-    // character stands, or where less than two blocks are left to `stop`.
+    // Blocks of printable ASCII at once, other characters one by one. Returns the place of a slow
+    // character, or a place with less than two blocks left to `stop`.
     const std::uint8_t* write_blocks(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
-        BlockReader block(memo_.shape());
-        while (stop - at >= 2 * kBlock) {
+        simd::AsciiBlock block(memo_.shape());
+        while (stop - at >= 2 * simd::kBlock16) {
             block.load(at);
             unsigned exceptions = block.exceptions();
             if (exceptions == 0) {
-                tip.write_block(block, kBlock, at);
-                at += kBlock;
+                tip.write_block(block, simd::kBlock16, at);
+                at += simd::kBlock16;
                 continue;
             }
-            const std::uint8_t* const block_end = at + kBlock;
+            const std::uint8_t* const block_end = at + simd::kBlock16;
             for (unsigned done = 0; exceptions != 0; exceptions &= exceptions - 1) {
                 const auto place = static_cast<unsigned>(std::countr_zero(exceptions));
                 tip.write_block(block, place - done, at);
@@ -84,7 +84,7 @@ private:
                 if (*at >= 0x80) {
                     break;
                 }
-                const Entry& entry = memo_.ascii(*at);
+                const MemoEntry& entry = memo_.ascii(*at);
                 if (entry.is_slow != 0) {
                     return at;
                 }
@@ -110,8 +110,8 @@ private:
     // Characters that are not ASCII, up to one that is, or is slow, or reaches beyond `stop`.
     const std::uint8_t* write_wide(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
         while (at < stop && *at >= 0x80) {
-            if ((*at & 0xF0) == 0xE0) {
-                const char32_t point = (*at & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
+            if (is_lead3(*at)) {
+                const char32_t point = decode3(at);
                 if (memo_.is_same(point)) {
                     tip.write_three(at);
                     at += 3;
@@ -124,7 +124,7 @@ private:
                 }
             }
             const unicode::Character character = unicode::read_character(at);
-            const Entry& entry = memo_.entry(character.point);
+            const MemoEntry& entry = memo_.entry(character.point);
             if (entry.is_slow != 0) {
                 break;
             }
@@ -134,27 +134,27 @@ private:
         return at;
     }
 
-    // Up to a slow character, or the first one at `stop` or behind it.
+    // Up to a slow character, or the first one at or after `stop`.
     const std::uint8_t* write_characters(const std::uint8_t* at, const std::uint8_t* stop,
                                          Tip& tip) {
         while (at < stop) {
-            const Entry& entry = entry_at(memo_, at);
+            const MemoEntry& entry = entry_at(memo_, at);
             if (entry.is_slow != 0) {
                 break;
             }
             tip.write_entry(entry, at);
-            at += unicode::size_of(*at);
+            at += char_size(*at);
         }
         return at;
     }
 
-    // What stands before a slow character may depend on it, so it is taken back. Both may vanish in
-    // one cluster, which the reference aligns with what it wrote before, so that is taken back too.
+    // The character before a slow one may depend on it, so it is written again. Both may vanish in
+    // one cluster, which the reference aligns with the text before; then that is written again too.
     const std::uint8_t* write_stretch(const std::uint8_t* at) {
         const int n_calm = Output::kAligned && memo_.may_lag() ? 2 : 1;
         const std::uint8_t* begin = at;
         for (int count = 0; count < n_calm && begin != floor_; ++count) {
-            begin = unicode::previous_character(begin);
+            begin = previous_char(begin);
             output_.unwrite(entry_at(memo_, begin).size);
         }
         floor_ = stretch_end(memo_, at, end_, n_calm);
@@ -163,7 +163,7 @@ private:
     }
 
     const Memo& memo_;
-    const std::uint8_t* floor_;  // what stands before this cannot be taken back, and need not be
+    const std::uint8_t* floor_;  // text before this is final
     const std::uint8_t* end_;
     Output& output_;
 };
@@ -173,12 +173,12 @@ private:
 bool keeps_text(const Memo& memo, Bytes text) {
     const std::uint8_t* at = text.data();
     const std::uint8_t* const end = at + text.size();
-    BlockReader block(memo.shape());
+    simd::AsciiBlock block(memo.shape());
     while (at != end) {
-        if (memo.shape().is_usable && end - at >= kBlock) {
+        if (memo.shape().is_usable && end - at >= simd::kBlock16) {
             block.load(at);
             const unsigned exceptions = block.exceptions();
-            const int n_plain = std::countr_zero(exceptions | 1U << kBlock);
+            const int n_plain = std::countr_zero(exceptions | 1U << simd::kBlock16);
             if ((block.capitals() & ((1U << n_plain) - 1)) != 0) {
                 return false;
             }
@@ -188,11 +188,11 @@ bool keeps_text(const Memo& memo, Bytes text) {
             }
         }
         do {
-            const Entry& entry = entry_at(memo, at);
+            const MemoEntry& entry = entry_at(memo, at);
             if (entry.is_same == 0 || entry.is_slow != 0) {
                 return false;
             }
-            at += unicode::size_of(*at);
+            at += char_size(*at);
         } while (at != end && *at >= 0x80);
     }
     return true;

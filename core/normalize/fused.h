@@ -1,11 +1,11 @@
-// A row of local steps in one pass over the text, by a memo.
+// normalize/fused: text -> rewritten text, by a row of local steps in one pass with a memo.
 #pragma once
+
+#include <vector>
 
 #include "base/types.h"
 #include "normalize/memo.h"
 #include "normalize/normalize.h"
-
-#include <vector>
 
 namespace tokenmill::normalize {
 
@@ -15,7 +15,7 @@ namespace tokenmill::normalize {
 // Replaces the content of `out` by the rewritten text.
 void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out);
 
-// The same with spans; `spans` says what the bytes of `text` stand for.
+// The same with spans; `spans` holds the origin of each byte of `text`.
 void run_fused(const Memo& memo, Bytes text, const Span* spans, AlignedText& out);
 
 }  // namespace tokenmill::normalize

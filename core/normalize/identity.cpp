@@ -1,19 +1,19 @@
-#include "normalize/literal.h"
+#include <algorithm>
+#include <string_view>
+
 #include "normalize/fused.h"
+#include "normalize/literal.h"
 #include "normalize/normalize.h"
 #include "normalize/pattern.h"
 #include "normalize/scan.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
 
-#include <algorithm>
-#include <string_view>
-
 namespace tokenmill::normalize {
 
 namespace {
 
-// Flags that are changes in themselves, wherever the character stands.
+// Flags of characters that change, whatever their neighbours are.
 constexpr auto kCertain =
     static_cast<unicode::Flags>(~(unicode::kCombines | unicode::kMaybe | unicode::kTakes));
 
@@ -33,7 +33,7 @@ bool stays_apart(const std::uint8_t* begin, const std::uint8_t* at) noexcept {
         if (steps == kMaxMarks) {
             return false;
         }
-        at = unicode::previous_character(at);
+        at = previous_char(at);
         const char32_t before = unicode::read_character(at).point;
         const unicode::Flags flags = unicode::flags_of(before);
         if ((flags & unicode::kCombines) == 0) {
@@ -43,13 +43,13 @@ bool stays_apart(const std::uint8_t* begin, const std::uint8_t* at) noexcept {
     return true;
 }
 
-// Whether the character at `at` stays behind the one before it.
+// Whether the character at `at` stays after the one before it.
 bool keeps_order(const std::uint8_t* begin, const std::uint8_t* at) noexcept {
     const std::uint8_t own = unicode::combining_class(unicode::read_character(at).point);
     if (at == begin || own == 0) {
         return true;
     }
-    const std::uint8_t* const before = unicode::previous_character(at);
+    const std::uint8_t* const before = previous_char(at);
     return unicode::combining_class(unicode::read_character(before).point) <= own;
 }
 
@@ -66,7 +66,7 @@ bool keeps_characters(Bytes text, unicode::Flags mask) noexcept {
     const std::uint8_t* const end = begin + text.size();
     const std::uint8_t* at = begin;
     while ((at = next_suspect(at, end, mask)) != end) {
-        // The scan will start anew behind the row of flagged characters, so all of it is checked.
+        // The scan restarts after the row of flagged characters, so all of the row is checked.
         while (at != end) {
             const unicode::Character character = unicode::read_character(at);
             const auto flags =
@@ -87,7 +87,7 @@ bool keeps_ends(const Step& step, Bytes text) noexcept {
     if (text.empty()) {
         return true;
     }
-    const std::uint8_t* const last = unicode::previous_character(text.data() + text.size());
+    const std::uint8_t* const last = previous_char(text.data() + text.size());
     const bool strips_left =
         step.left && unicode::is_white_space(unicode::read_character(text.data()).point);
     const bool strips_right =
@@ -97,43 +97,43 @@ bool keeps_ends(const Step& step, Bytes text) noexcept {
 
 bool keeps_text(const Step& step, Bytes text) {
     switch (step.kind) {
-        case Kind::Nfc:
-        case Kind::Nfd:
-        case Kind::Nfkc:
-        case Kind::Nfkd:
+        case StepKind::Nfc:
+        case StepKind::Nfd:
+        case StepKind::Nfkc:
+        case StepKind::Nfkd:
             return keeps_characters(text, mask_of(step.kind));
-        case Kind::Strip:
+        case StepKind::Strip:
             return keeps_ends(step, text);
-        case Kind::Replace:
+        case StepKind::Replace:
             return step.from == step.to ||
                    find_literal(view(text), view(step.from), 0) == std::string_view::npos;
-        case Kind::ReplacePattern:
+        case StepKind::ReplacePattern:
             return step.pattern->find(text, 0).begin == text.size();
-        case Kind::Prepend:
+        case StepKind::Prepend:
             return text.empty() || step.to.empty();
         default:
             return text.empty();
     }
 }
 
-bool is_literal(const Program& program, const Stage& stage) noexcept {
-    return stage.end - stage.begin == 1 && program.steps[stage.begin].kind == Kind::Replace;
+bool is_literal(const Program& program, const StepGroup& group) noexcept {
+    return group.end - group.begin == 1 && program.steps[group.begin].kind == StepKind::Replace;
 }
 
 }  // namespace
 
 bool is_identity(const Program& program, Bytes text) {
-    return std::all_of(program.stages.begin(), program.stages.end(), [&](const Stage& stage) {
+    return std::all_of(program.groups.begin(), program.groups.end(), [&](const StepGroup& group) {
         // One literal is found faster than every character is looked up.
-        return stage.memo != nullptr && !is_literal(program, stage)
-                   ? keeps_text(*stage.memo, text)
-                   : keeps_text(program.steps[stage.begin], text);
+        return group.memo != nullptr && !is_literal(program, group)
+                   ? keeps_text(*group.memo, text)
+                   : keeps_text(program.steps[group.begin], text);
     });
 }
 
 bool keeps_parts(const Program& program, Bytes text) {
-    return std::all_of(program.stages.begin(), program.stages.end(), [&](const Stage& stage) {
-        return is_literal(program, stage) && keeps_text(program.steps[stage.begin], text);
+    return std::all_of(program.groups.begin(), program.groups.end(), [&](const StepGroup& group) {
+        return is_literal(program, group) && keeps_text(program.steps[group.begin], text);
     });
 }
 

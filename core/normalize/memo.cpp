@@ -1,10 +1,10 @@
 #include "normalize/memo.h"
 
-#include "normalize/steps.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "normalize/steps.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
@@ -12,16 +12,12 @@ namespace {
 
 using Buffer = std::vector<std::uint8_t>;
 
-bool is_surrogate(char32_t point) noexcept {
-    return point >= 0xD800 && point < 0xE000;
-}
-
-// Whether a neighbour can have a say in what the step makes of `text`. A form looks only at what
-// stands before; a cluster may go on at both ends.
+// Whether a neighbour can change what the step makes of `text`. A form looks only at the character
+// before; a cluster may continue at both ends.
 bool depends_on_neighbours(const Step& step, const Buffer& text) {
-    const std::uint8_t* const last = unicode::previous_character(text.data() + text.size());
+    const std::uint8_t* const last = previous_char(text.data() + text.size());
     return joins(step, unicode::read_character(text.data()).point) ||
-           (step.kind == Kind::CharsMap && joins(step, unicode::read_character(last).point));
+           (step.kind == StepKind::CharsMap && joins(step, unicode::read_character(last).point));
 }
 
 }  // namespace
@@ -32,7 +28,7 @@ Memo::Memo(std::span<const Step> steps)
       same_(new Bits[kBasicPages]()),
       spaced_(new Bits[kBasicPages]()) {
     may_lag_ = std::any_of(steps_.begin(), steps_.end(),
-                           [](const Step& step) { return step.kind == Kind::CharsMap; });
+                           [](const Step& step) { return step.kind == StepKind::CharsMap; });
     for (char32_t point = 0; point < ascii_.size(); ++point) {
         ascii_[point] = make_entry(point);
     }
@@ -64,10 +60,9 @@ void Memo::note_bits(std::size_t page, const Page& made) const {
     std::uint64_t same = 0;
     std::uint64_t spaced = 0;
     for (std::size_t index = 0; index < made.size(); ++index) {
-        const Entry& entry = made[index];
+        const MemoEntry& entry = made[index];
         std::uint8_t bytes[4];
-        const std::uint32_t size =
-            unicode::write_character(static_cast<char32_t>(page << 6 | index), bytes);
+        const std::uint32_t size = encode_char(static_cast<char32_t>(page << 6 | index), bytes);
         const bool is_spaced = entry.is_slow == 0 && entry.size == size + 2 &&
                                entry.bytes[0] == ' ' && entry.bytes[size + 1] == ' ' &&
                                std::equal(bytes, bytes + size, entry.bytes + 1);
@@ -78,14 +73,14 @@ void Memo::note_bits(std::size_t page, const Page& made) const {
     spaced_[page].store(spaced, std::memory_order_relaxed);
 }
 
-Entry Memo::make_entry(char32_t point) const {
-    Entry slow;
+MemoEntry Memo::make_entry(char32_t point) const {
+    MemoEntry slow;
     slow.is_slow = 1;
     if (is_surrogate(point)) {
         return slow;
     }
     std::uint8_t bytes[4];
-    const Bytes original(bytes, unicode::write_character(point, bytes));
+    const Bytes original(bytes, encode_char(point, bytes));
     Buffer text(original.begin(), original.end());
     Buffer next;
     // What vanishes lets its neighbours meet, which matters if a later step looks at neighbours.
@@ -98,16 +93,16 @@ Entry Memo::make_entry(char32_t point) const {
         next.clear();
         run_step(step, text, next);
         // The reference aligns what is removed here with what was written before.
-        if (step.kind == Kind::CharsMap && next.empty()) {
+        if (step.kind == StepKind::CharsMap && next.empty()) {
             return slow;
         }
         n_contextual -= is_contextual(step) ? 1 : 0;
         std::swap(text, next);
     }
-    if (text.size() > Entry::kMostBytes) {
+    if (text.size() > MemoEntry::kMostBytes) {
         return slow;
     }
-    Entry entry;
+    MemoEntry entry;
     std::copy(text.begin(), text.end(), entry.bytes);
     entry.size = text.size() & 0x3F;
     entry.is_same = std::equal(text.begin(), text.end(), original.begin(), original.end()) ? 1 : 0;

@@ -1,10 +1,7 @@
-// What a row of local steps makes of a character that stands alone, remembered for each character.
-// A memo fills itself while it is read, a page of 64 characters at a time, from any thread: what it
-// answers does not depend on who asked before.
+// normalize/memo: a character -> what a row of local steps makes of it when no neighbour matters. A
+// memo fills itself while it is read, a page of 64 characters at a time, from any thread. Its
+// answer never depends on earlier calls.
 #pragma once
-
-#include "base/types.h"
-#include "normalize/normalize.h"
 
 #include <array>
 #include <atomic>
@@ -13,26 +10,22 @@
 #include <span>
 #include <vector>
 
+#include "base/types.h"
+#include "normalize/normalize.h"
+#include "simd/bytes16.h"
+
 namespace tokenmill::normalize {
 
 // What to write for a character.
-struct Entry {
-    static constexpr std::size_t kMostBytes = 11;  // a syllable of Hangul in parts has nine
+struct MemoEntry {
+    static constexpr std::size_t kMostBytes = 11;  // a decomposed syllable of Hangul has nine
 
     std::uint8_t bytes[kMostBytes] = {};
     std::uint8_t size : 6 = 0;
-    std::uint8_t is_same : 1 = 0;  // the character itself
+    std::uint8_t is_same : 1 = 0;  // it stays as it is
     std::uint8_t is_slow : 1 = 0;  // more bytes than fit here, or neighbours may matter
 };
-static_assert(sizeof(Entry) == 12);
-
-// Which bytes of ASCII a block operation can do: printable ones stay or are lowered, but for two
-// odd ones at the most.
-struct AsciiShape {
-    bool is_usable = false;
-    bool lowers = false;
-    std::uint8_t odd[2] = {0, 0};
-};
+static_assert(sizeof(MemoEntry) == 12);
 
 class Memo {
 public:
@@ -41,13 +34,13 @@ public:
     Memo(const Memo&) = delete;
     Memo& operator=(const Memo&) = delete;
 
-    [[nodiscard]] const Entry& entry(char32_t point) const {
+    [[nodiscard]] const MemoEntry& entry(char32_t point) const {
         const Page* page = pages_[point >> 6].load(std::memory_order_acquire);
         return (page != nullptr ? *page : fill(point >> 6))[point & 0x3F];
     }
 
-    // Of characters that stay, or get a blank on both sides, a bit each says so: the bits of a
-    // script fit into the nearest cache, its entries do not. No bit while its page is not filled.
+    // One bit for characters that stay, one for those that get a blank on both sides: the bits of a
+    // script fit into the first cache, its entries do not. No bit is set before its page is filled.
     [[nodiscard]] bool is_same(char32_t point) const {
         return (same_[point >> 6].load(std::memory_order_relaxed) >> (point & 0x3F) & 1) != 0;
     }
@@ -55,26 +48,26 @@ public:
         return (spaced_[point >> 6].load(std::memory_order_relaxed) >> (point & 0x3F) & 1) != 0;
     }
 
-    [[nodiscard]] const Entry& ascii(std::uint8_t byte) const { return ascii_[byte]; }
-    [[nodiscard]] const AsciiShape& shape() const { return shape_; }
+    [[nodiscard]] const MemoEntry& ascii(std::uint8_t byte) const { return ascii_[byte]; }
+    [[nodiscard]] const simd::AsciiShape& shape() const { return shape_; }
     [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
 
     // Whether the origin of what follows may depend on what the first characters became.
     [[nodiscard]] bool may_lag() const { return may_lag_; }
 
 private:
-    using Page = std::array<Entry, 64>;
+    using Page = std::array<MemoEntry, 64>;
     static constexpr std::size_t kPages = 0x110000 >> 6;
 
     const Page& fill(std::size_t page) const;
     void note_bits(std::size_t page, const Page& made) const;
-    [[nodiscard]] Entry make_entry(char32_t point) const;
+    [[nodiscard]] MemoEntry make_entry(char32_t point) const;
     void find_shape();
 
     std::vector<Step> steps_;
     bool may_lag_ = false;
-    AsciiShape shape_;
-    std::array<Entry, 128> ascii_;
+    simd::AsciiShape shape_;
+    std::array<MemoEntry, 128> ascii_;
     std::unique_ptr<std::atomic<const Page*>[]> pages_;
     using Bits = std::atomic<std::uint64_t>;
     static constexpr std::size_t kBasicPages = 0x10000 >> 6;  // bits only of these

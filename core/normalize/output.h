@@ -1,21 +1,22 @@
-// Rewritten text that is written by position into a buffer larger than it, with and without spans.
+// normalize/output: rewritten text, written by position into a larger buffer, with and without
+// spans.
 #pragma once
-
-#include "base/types.h"
-#include "normalize/ascii.h"
-#include "normalize/memo.h"
-#include "normalize/normalize.h"
-#include "normalize/steps.h"
-#include "unicode/unicode.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
+#include "base/types.h"
+#include "normalize/memo.h"
+#include "normalize/normalize.h"
+#include "normalize/steps.h"
+#include "simd/bytes16.h"
+#include "unicode/unicode.h"
+
 namespace tokenmill::normalize {
 
-// Room behind the end of what is written: a store may be longer than what it is for.
+// Room after the end of the text: a store may be longer than what it writes.
 inline constexpr std::size_t kSlack = 64;
 
 class TextOutput {
@@ -23,17 +24,18 @@ public:
     static constexpr bool kAligned = false;
     static constexpr std::ptrdiff_t kPart = 256;  // bytes of input between two looks at the room
 
-    // Where to write next. A copy of its own in a loop stays in registers, which a member does not:
-    // a byte that is written might be part of it.
+    // Where to write next. A local copy stays in registers during a loop; a member does not,
+    // because a written byte might be part of it.
     struct Tip {
         std::uint8_t* to;
 
-        void write_block(const BlockReader& block, std::size_t size, const std::uint8_t* /*at*/) {
+        void write_block(const simd::AsciiBlock& block, std::size_t size,
+                         const std::uint8_t* /*at*/) {
             block.store(to);
             to += size;
         }
 
-        void write_entry(const Entry& entry, const std::uint8_t* /*at*/) {
+        void write_entry(const MemoEntry& entry, const std::uint8_t* /*at*/) {
             std::memcpy(to, &entry, sizeof entry);
             to += entry.size;
         }
@@ -55,7 +57,7 @@ public:
 
     // Makes room for what a text of this size usually becomes.
     void expect(std::size_t size) {
-        out_.reserve(size + size / 8 + kPart * Entry::kMostBytes + 2 * kSlack);
+        out_.reserve(size + size / 8 + kPart * MemoEntry::kMostBytes + 2 * kSlack);
     }
 
     // A tip with room for `size` bytes.
@@ -100,22 +102,22 @@ public:
         const std::uint8_t* text;
         const Span* spans;  // null: the text is the original
 
-        // Of the character that begins there.
+        // Of the character that starts there.
         [[nodiscard]] Span span_at(const std::uint8_t* at) const noexcept {
             if (spans != nullptr) {
                 return spans[at - text];
             }
             const auto begin = static_cast<std::uint32_t>(at - text);
-            return {begin, begin + unicode::size_of(*at)};
+            return {begin, begin + char_size(*at)};
         }
 
-        void write_block(const BlockReader& block, std::size_t size, const std::uint8_t* at) {
+        void write_block(const simd::AsciiBlock& block, std::size_t size, const std::uint8_t* at) {
             block.store(to);
             if (spans != nullptr) {
-                std::memcpy(span_to, spans + (at - text), kBlock * sizeof(Span));
+                std::memcpy(span_to, spans + (at - text), simd::kBlock16 * sizeof(Span));
             } else {
                 const auto first = static_cast<std::uint32_t>(at - text);
-                for (std::uint32_t i = 0; i < kBlock; ++i) {
+                for (std::uint32_t i = 0; i < simd::kBlock16; ++i) {
                     span_to[i] = {first + i, first + i + 1};
                 }
             }
@@ -123,7 +125,7 @@ public:
             span_to += size;
         }
 
-        void write_entry(const Entry& entry, const std::uint8_t* at) {
+        void write_entry(const MemoEntry& entry, const std::uint8_t* at) {
             std::memcpy(to, &entry, sizeof entry);
             std::fill_n(span_to, sizeof entry, span_at(at));
             to += entry.size;
@@ -150,7 +152,7 @@ public:
         : out_(out), text_(text), spans_(spans) {}
 
     void expect(std::size_t size) {
-        const std::size_t room = size + size / 8 + kPart * Entry::kMostBytes + 2 * kSlack;
+        const std::size_t room = size + size / 8 + kPart * MemoEntry::kMostBytes + 2 * kSlack;
         out_.text.reserve(room);
         out_.spans.reserve(room);
     }
@@ -181,7 +183,7 @@ public:
         current_.text.assign(stretch.begin(), stretch.end());
         current_.spans.clear();
         for (std::size_t at = 0; at < stretch.size();) {
-            const std::size_t size = unicode::size_of(stretch[at]);
+            const std::size_t size = char_size(stretch[at]);
             current_.spans.insert(current_.spans.end(), size, here.span_at(stretch.data() + at));
             at += size;
         }

@@ -1,10 +1,10 @@
 #include "normalize/pattern.h"
 
-#include "base/error.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <cstring>
+
+#include "base/error.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
@@ -14,9 +14,9 @@ constexpr std::uint16_t kMatchHere = 0x8000;
 constexpr std::uint32_t kStart = 1;
 constexpr std::uint32_t kMostClasses = 255;
 
-class Numbers {
+class TableReader {
 public:
-    Numbers(Bytes table, std::size_t offset) : rest_(table), offset_(offset) {}
+    TableReader(Bytes table, std::size_t offset) : rest_(table), offset_(offset) {}
 
     std::uint32_t number() {
         std::uint32_t value;
@@ -72,7 +72,7 @@ const std::uint8_t* find_two(const std::uint8_t* at, const std::uint8_t* end,
 }  // namespace
 
 Pattern::Pattern(Bytes table, std::size_t offset) {
-    Numbers numbers(table, offset);
+    TableReader numbers(table, offset);
     const std::uint32_t n_ranges = numbers.number();
     if (n_ranges == 0 || n_ranges > numbers.left() / 8) {
         numbers.fail("has an impossible number of ranges");
@@ -91,13 +91,13 @@ Pattern::Pattern(Bytes table, std::size_t offset) {
     width_ = n_classes + 1;
     if (numbers.left() / width_ / 2 != n_states ||
         numbers.left() != std::size_t{2} * width_ * n_states) {
-        numbers.fail("has another size than its states and classes need");
+        numbers.fail("does not have the size that its states and classes need");
     }
     next_.resize(std::size_t{width_} * n_states);
     std::memcpy(next_.data(), numbers.take(next_.size() * 2).data(), next_.size() * 2);
     for (const std::uint16_t step : next_) {
         if ((step & ~kMatchHere) >= n_states) {
-            numbers.fail("leads to a state that is not there");
+            numbers.fail("leads to a state that does not exist");
         }
     }
     for (std::uint32_t symbol = 0; symbol < width_; ++symbol) {
@@ -106,9 +106,10 @@ Pattern::Pattern(Bytes table, std::size_t offset) {
         }
     }
     find_starts();
-    find_pair();
+    find_start_pair();
 }
 
+// Which first bytes can start a match, and the classes of ASCII.
 void Pattern::find_starts() {
     for (char32_t point = 0; point < 0x80; ++point) {
         const auto row = std::upper_bound(firsts_.begin(), firsts_.end(), point) - 1;
@@ -122,14 +123,15 @@ void Pattern::find_starts() {
         }
         std::uint8_t first[4];
         std::uint8_t last[4];
-        (void)unicode::write_character(firsts_[index], first);
-        (void)unicode::write_character(end - 1, last);
+        (void)encode_char(firsts_[index], first);
+        (void)encode_char(end - 1, last);
         std::fill(may_start_.begin() + first[0], may_start_.begin() + last[0] + 1, true);
     }
 }
 
-// Looks for the one byte of ASCII that can begin a match and the one that can follow it.
-void Pattern::find_pair() {
+// A prefilter: if only one ASCII byte can start a match, and only one can follow it, a search for
+// the two bytes skips most of the text.
+void Pattern::find_start_pair() {
     const auto only = [this](std::uint32_t state, std::uint8_t& byte) {
         int n_found = 0;
         for (std::size_t index = 0; index < firsts_.size(); ++index) {
@@ -175,11 +177,11 @@ const std::uint8_t* Pattern::match_end(const std::uint8_t* at,
 
 ByteRange Pattern::find(Bytes text, std::size_t from) const noexcept {
     const std::uint8_t* const begin = text.data();
-    if (begin == nullptr) {  // an empty text need not be anywhere
+    if (begin == nullptr) {  // an empty text may have no address
         return {};
     }
     const std::uint8_t* const end = begin + text.size();
-    for (std::size_t at = from; at < text.size(); at += unicode::size_of(text[at])) {
+    for (std::size_t at = from; at < text.size(); at += char_size(text[at])) {
         if (has_pair_) {
             at = static_cast<std::size_t>(find_two(begin + at, end, pair_) - begin);
             if (at == text.size()) {

@@ -1,11 +1,12 @@
-// Matches of a regular expression, as an automaton over classes of code points.
+// normalize/pattern: text -> the next match of a regular expression, by a DFA over classes of code
+// points.
 #pragma once
-
-#include "base/types.h"
 
 #include <array>
 #include <cstdint>
 #include <vector>
+
+#include "base/types.h"
 
 namespace tokenmill::normalize {
 
@@ -24,7 +25,7 @@ public:
 
 private:
     void find_starts();
-    void find_pair();
+    void find_start_pair();
     [[nodiscard]] std::uint32_t class_of(char32_t point) const noexcept;
     [[nodiscard]] const std::uint8_t* match_end(const std::uint8_t* at,
                                                 const std::uint8_t* end) const noexcept;
@@ -32,8 +33,9 @@ private:
     std::vector<std::uint32_t> firsts_;
     std::vector<std::uint32_t> classes_;
     std::array<std::uint8_t, 128> ascii_{};
-    std::array<bool, 256> may_start_{};   // by the first byte of a character
-    std::array<std::uint8_t, 2> pair_{};  // what every match begins with, where that is so
+    std::array<bool, 256> may_start_{};  // by the first byte of a character
+    std::array<std::uint8_t, 2>
+        pair_{};  // the two bytes that every match starts with, if has_pair_
     bool has_pair_ = false;
     std::uint32_t width_ = 0;  // classes and the end of the text
     std::vector<std::uint16_t> next_;

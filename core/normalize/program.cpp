@@ -1,3 +1,7 @@
+#include <span>
+#include <string>
+#include <utility>
+
 #include "base/error.h"
 #include "normalize/charsmap.h"
 #include "normalize/memo.h"
@@ -7,10 +11,6 @@
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
 
-#include <span>
-#include <string>
-#include <utility>
-
 namespace tokenmill::normalize {
 
 namespace {
@@ -19,10 +19,10 @@ namespace {
     throw Error(ErrorCode::CorruptModel, "normalizer: " + problem, offset);
 }
 
-// A cursor over the serialized program; every read says what it wanted when there is too little.
-class Reader {
+// A cursor over the serialized program; a read that finds too little reports what it wanted.
+class ProgramReader {
 public:
-    explicit Reader(Bytes bytes) : bytes_(bytes) {}
+    explicit ProgramReader(Bytes bytes) : bytes_(bytes) {}
 
     [[nodiscard]] bool at_end() const { return at_ == bytes_.size(); }
     [[nodiscard]] std::size_t offset() const { return at_; }
@@ -37,9 +37,9 @@ public:
 
     std::vector<std::uint8_t> text() {
         const Bytes content = table();
-        const std::size_t valid = unicode::valid_prefix(content);
-        if (valid != content.size()) {
-            fail("a literal is not UTF-8", at_ - content.size() + valid);
+        const unicode::Fault fault = unicode::find_fault(content);
+        if (fault.size != 0) {
+            fail("a literal is not UTF-8", at_ - content.size() + fault.offset);
         }
         return {content.begin(), content.end()};
     }
@@ -59,7 +59,7 @@ private:
     std::size_t at_ = 0;
 };
 
-void read_sides(Reader& reader, Step& step) {
+void read_sides(ProgramReader& reader, Step& step) {
     const std::uint8_t sides = reader.byte();
     if (sides > 3) {
         fail("sides to strip are 0 to 3, got " + std::to_string(sides), reader.offset() - 1);
@@ -68,7 +68,7 @@ void read_sides(Reader& reader, Step& step) {
     step.right = (sides & 2) != 0;
 }
 
-void read_replacement(Reader& reader, Step& step) {
+void read_replacement(ProgramReader& reader, Step& step) {
     const std::size_t begin = reader.offset();
     step.from = reader.text();
     step.to = reader.text();
@@ -77,12 +77,12 @@ void read_replacement(Reader& reader, Step& step) {
     }
 }
 
-void read_sentence(Reader& reader, Step& step) {
+void read_sentence(ProgramReader& reader, Step& step) {
     const std::uint8_t flags = reader.byte();
     const std::size_t begin = reader.offset();
     const Bytes map = reader.table();
     std::vector<std::vector<std::uint8_t>> kept;
-    for (Reader texts(reader.table()); !texts.at_end();) {
+    for (ProgramReader texts(reader.table()); !texts.at_end();) {
         kept.push_back(texts.text());
         if (kept.back().empty()) {
             fail("a text to keep is empty", reader.offset());
@@ -91,66 +91,66 @@ void read_sentence(Reader& reader, Step& step) {
     step.sentence = std::make_shared<const Sentence>(flags, map, std::move(kept), begin);
 }
 
-Step read_step(Reader& reader) {
+Step read_step(ProgramReader& reader) {
     const std::uint8_t kind = reader.byte();
-    if (kind < static_cast<std::uint8_t>(Kind::Nfc) ||
-        kind > static_cast<std::uint8_t>(Kind::Sentence)) {
-        fail("no such kind of step, got " + std::to_string(kind), reader.offset() - 1);
+    if (kind < static_cast<std::uint8_t>(StepKind::Nfc) ||
+        kind > static_cast<std::uint8_t>(StepKind::Sentence)) {
+        fail("unknown kind of step, got " + std::to_string(kind), reader.offset() - 1);
     }
     Step step;
-    step.kind = static_cast<Kind>(kind);
-    if (step.kind == Kind::Strip) {
+    step.kind = static_cast<StepKind>(kind);
+    if (step.kind == StepKind::Strip) {
         read_sides(reader, step);
-    } else if (step.kind == Kind::Replace) {
+    } else if (step.kind == StepKind::Replace) {
         read_replacement(reader, step);
-    } else if (step.kind == Kind::Prepend) {
+    } else if (step.kind == StepKind::Prepend) {
         step.to = reader.text();
-    } else if (step.kind == Kind::CharsMap) {
+    } else if (step.kind == StepKind::CharsMap) {
         const std::size_t begin = reader.offset();
         step.chars_map = std::make_shared<const CharsMap>(reader.table(), begin);
-    } else if (step.kind == Kind::ReplacePattern) {
+    } else if (step.kind == StepKind::ReplacePattern) {
         step.to = reader.text();
         const std::size_t begin = reader.offset();
         step.pattern = std::make_shared<const Pattern>(reader.table(), begin);
-    } else if (step.kind == Kind::Sentence) {
+    } else if (step.kind == StepKind::Sentence) {
         read_sentence(reader, step);
     }
     return step;
 }
 
-// A form alone has a quicker way to know the texts that it leaves alone than a memo has.
-bool is_lone_form(const std::vector<Step>& steps, const Stage& stage) {
-    return stage.end - stage.begin == 1 && mask_of(steps[stage.begin].kind) != 0;
+// A single form recognizes the texts that it leaves alone faster than a memo does.
+bool is_lone_form(const std::vector<Step>& steps, const StepGroup& group) {
+    return group.end - group.begin == 1 && mask_of(steps[group.begin].kind) != 0;
 }
 
-std::vector<Stage> join_steps(const std::vector<Step>& steps) {
-    std::vector<Stage> stages;
+std::vector<StepGroup> join_steps(const std::vector<Step>& steps) {
+    std::vector<StepGroup> groups;
     for (std::size_t begin = 0; begin < steps.size();) {
-        Stage stage{begin, begin, nullptr};
-        while (stage.end < steps.size() && is_local(steps[stage.end])) {
-            ++stage.end;
+        StepGroup group{begin, begin, nullptr};
+        while (group.end < steps.size() && is_local(steps[group.end])) {
+            ++group.end;
         }
-        if (stage.end == begin) {
-            ++stage.end;
-        } else if (!is_lone_form(steps, stage)) {
+        if (group.end == begin) {
+            ++group.end;
+        } else if (!is_lone_form(steps, group)) {
             const std::span<const Step> all(steps);
-            stage.memo = std::make_shared<const Memo>(all.subspan(begin, stage.end - begin));
+            group.memo = std::make_shared<const Memo>(all.subspan(begin, group.end - begin));
         }
-        begin = stage.end;
-        stages.push_back(std::move(stage));
+        begin = group.end;
+        groups.push_back(std::move(group));
     }
-    return stages;
+    return groups;
 }
 
 }  // namespace
 
 Program parse_program(Bytes serialized) {
     Program program;
-    Reader reader(serialized);
+    ProgramReader reader(serialized);
     while (!reader.at_end()) {
         program.steps.push_back(read_step(reader));
     }
-    program.stages = join_steps(program.steps);
+    program.groups = join_steps(program.steps);
     return program;
 }
 

@@ -1,29 +1,29 @@
-// One function per kind of step, for text with and without spans.
+// normalize/rewrite: one function per kind of step, for text with and without spans.
 #pragma once
 
-#include "normalize/literal.h"
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
 #include "normalize/charsmap.h"
 #include "normalize/forms.h"
+#include "normalize/literal.h"
 #include "normalize/normalize.h"
 #include "normalize/pattern.h"
 #include "normalize/scan.h"
 #include "normalize/sink.h"
 #include "unicode/unicode.h"
 
-#include <algorithm>
-#include <string_view>
-#include <utility>
-
 namespace tokenmill::normalize {
 
-// Start of the stretch around `suspect`: the last unflagged character before it, which it may melt
-// into, or `done`, where the stretch before ended.
+// Start of the stretch around `suspect`: the last unflagged character before it, which it may
+// compose with, or `done`, where the stretch before ended.
 [[nodiscard]] inline const std::uint8_t* stretch_begin(const std::uint8_t* done,
                                                        const std::uint8_t* suspect,
                                                        unicode::Flags mask) noexcept {
     const std::uint8_t* at = suspect;
     while (at != done) {
-        at = unicode::previous_character(at);
+        at = previous_char(at);
         if ((unicode::flags_of(unicode::read_character(at).point) & mask) == 0) {
             break;
         }
@@ -31,12 +31,12 @@ namespace tokenmill::normalize {
     return at;
 }
 
-// Rewrites only the stretches around suspects. An unflagged character neither changes nor melts
-// into what stands before it, so a stretch may begin with one and end before one.
+// Rewrites only the stretches around suspects. An unflagged character neither changes nor composes
+// with the character before it, so a stretch may start with one and end before one.
 template <typename Sink>
-void rewrite_form(Kind kind, unicode::Flags mask, Bytes text, Sink& sink) {
+void rewrite_form(StepKind kind, unicode::Flags mask, Bytes text, Sink& sink) {
     const std::uint8_t* const end = text.data() + text.size();
-    std::vector<Part> parts;
+    std::vector<FormPart> parts;
     for (const std::uint8_t* done = text.data(); done != end;) {
         const std::uint8_t* const suspect = next_suspect(done, end, mask);
         if (suspect == end) {
@@ -48,7 +48,7 @@ void rewrite_form(Kind kind, unicode::Flags mask, Bytes text, Sink& sink) {
         done = skip_flagged(suspect, end, mask);
         make_form(kind, {begin, done}, parts);
         Cursor cursor(begin, done);
-        for (const Part& part : parts) {
+        for (const FormPart& part : parts) {
             sink.put(part.point, Sink::kAligned ? cursor.take(part.change) : nullptr);
         }
     }
@@ -129,7 +129,7 @@ void rewrite_nmt(Bytes text, Sink& sink) {
     }
 }
 
-// Bytes that are printable in Latin-1 stand for themselves, the others for U+0100 on, in order.
+// Bytes that are printable in Latin-1 stay; the others become U+0100 and up, in order.
 [[nodiscard]] inline char32_t stand_in(std::uint8_t byte) noexcept {
     const bool is_printable = (byte > 0x20 && byte < 0x7F) || (byte > 0xA0 && byte != 0xAD);
     if (is_printable) {
@@ -158,7 +158,7 @@ void strip_ends(const Step& step, Bytes text, Sink& sink) {
         begin += first.size;
     }
     while (step.right && begin != end) {
-        const std::uint8_t* const last = unicode::previous_character(end);
+        const std::uint8_t* const last = previous_char(end);
         if (!unicode::is_white_space(unicode::read_character(last).point)) {
             break;
         }
@@ -167,7 +167,7 @@ void strip_ends(const Step& step, Bytes text, Sink& sink) {
     sink.copy(begin, end);
 }
 
-// `find(from)` gives the next range to replace, an empty one at the end of the text for none.
+// `find(from)` returns the next range to replace, or an empty one if there is none.
 template <typename Sink, typename Find>
 void replace_all(const Step& step, Bytes text, Sink& sink, Find find) {
     std::size_t done = 0;
@@ -201,8 +201,8 @@ void prepend(const Step& step, Bytes text, Sink& sink) {
     if (text.empty()) {
         return;
     }
-    // The reference inserts the first character again, behind what it takes the place of.
-    const Bytes first(text.data(), unicode::size_of(text[0]));
+    // The reference replaces the first character, then inserts it again after the replacement.
+    const Bytes first(text.data(), char_size(text[0]));
     sink.write(step.to, text.data());
     sink.write(first, step.to.empty() ? nullptr : text.data());
     sink.copy(text.data() + first.size(), text.data() + text.size());
@@ -215,8 +215,8 @@ struct Change {
 };
 
 // Notes that `n_old` characters become `content`. The reference counts what is inserted at its
-// last characters, and what is removed at the last character written so far, whoever wrote it;
-// what is removed before anything is written it forgets, and its offsets lag from there on.
+// last characters, and what is removed at the last character written so far, whatever wrote it.
+// It forgets what is removed before anything is written, and its offsets lag from there on.
 inline void note_replacement(Bytes content, int n_old, std::vector<Change>& changes) {
     const std::uint8_t* const end = content.data() + content.size();
     int n_new = 0;
@@ -230,17 +230,16 @@ inline void note_replacement(Bytes content, int n_old, std::vector<Change>& chan
     }
 }
 
-// The reference looks up a whole cluster if it has fewer than six bytes, and else, or when that
-// gives nothing, one character of it after the other. A hit on a prefix of a cluster replaces all
-// of it: U+2460 U+0301 becomes "1" where U+2460 does.
+// The reference looks up a whole cluster if it has fewer than six bytes. For a longer one, or
+// without a hit, it looks up its characters one by one. A hit on a prefix of a cluster replaces all
+// of it: U+2460 U+0301 becomes "1" if U+2460 does.
 template <typename Sink>
 void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
     constexpr std::ptrdiff_t kMostBytes = 5;
     std::vector<Change> changes;
     const auto write = [&changes, &sink](Bytes content, Bytes key) {
         if constexpr (Sink::kAligned) {
-            const auto n_old = std::count_if(
-                key.begin(), key.end(), [](std::uint8_t byte) { return (byte & 0xC0) != 0x80; });
+            const auto n_old = count_chars(key.data(), key.size());
             note_replacement(content, static_cast<int>(n_old), changes);
         } else {
             sink.write(content, key.data());
@@ -256,7 +255,7 @@ void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
             at = stop;
         }
         while (at != stop) {
-            const Bytes one(at, unicode::size_of(*at));
+            const Bytes one(at, char_size(*at));
             write(map.find(one).value_or(one), one);
             at += one.size();
         }

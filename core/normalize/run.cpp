@@ -1,17 +1,17 @@
+#include <algorithm>
+#include <utility>
+
 #include "normalize/fused.h"
 #include "normalize/normalize.h"
 #include "normalize/scan.h"
 #include "normalize/steps.h"
 #include "unicode/unicode.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace tokenmill::normalize {
 
 namespace {
 
-// Every byte of a character stands for all of it.
+// The origin of every byte is its whole character.
 void align_with_itself(Bytes text, Spans& spans) {
     spans.resize(text.size());
     const auto span_of = [](std::size_t begin, std::size_t end) {
@@ -26,56 +26,56 @@ void align_with_itself(Bytes text, Spans& spans) {
         if (at == text.size()) {
             return;
         }
-        const std::size_t end = at + unicode::size_of(text[at]);
+        const std::size_t end = at + char_size(text[at]);
         std::fill(spans.begin() + static_cast<std::ptrdiff_t>(at),
                   spans.begin() + static_cast<std::ptrdiff_t>(end), span_of(at, end));
         at = end;
     }
 }
 
-void run_stage(const Program& program, const Stage& stage, Bytes text,
+void run_group(const Program& program, const StepGroup& group, Bytes text,
                std::vector<std::uint8_t>& out) {
-    if (stage.memo != nullptr) {
-        return run_fused(*stage.memo, text, out);
+    if (group.memo != nullptr) {
+        return run_fused(*group.memo, text, out);
     }
     out.clear();
     out.reserve(text.size() + text.size() / 8);
-    run_step(program.steps[stage.begin], text, out);
+    run_step(program.steps[group.begin], text, out);
 }
 
 }  // namespace
 
 void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out) {
-    if (program.stages.empty()) {
+    if (program.groups.empty()) {
         out.assign(text.begin(), text.end());
         return;
     }
-    run_stage(program, program.stages.front(), text, out);
+    run_group(program, program.groups.front(), text, out);
     std::vector<std::uint8_t> next;
-    for (std::size_t index = 1; index < program.stages.size(); ++index) {
-        run_stage(program, program.stages[index], out, next);
+    for (std::size_t index = 1; index < program.groups.size(); ++index) {
+        run_group(program, program.groups[index], out, next);
         std::swap(out, next);
     }
 }
 
 void run_aligned(const Program& program, Bytes text, AlignedText& out) {
     std::size_t index = 0;
-    if (!program.stages.empty() && program.stages.front().memo != nullptr) {
-        run_fused(*program.stages.front().memo, text, nullptr, out);  // aligns it on its way
+    if (!program.groups.empty() && program.groups.front().memo != nullptr) {
+        run_fused(*program.groups.front().memo, text, nullptr, out);  // aligns it on its way
         index = 1;
     } else {
         out.text.assign(text.begin(), text.end());
         align_with_itself(text, out.spans);
     }
     AlignedText next;
-    for (; index < program.stages.size(); ++index) {
-        const Stage& stage = program.stages[index];
-        if (stage.memo != nullptr) {
-            run_fused(*stage.memo, out.text, out.spans.data(), next);
+    for (; index < program.groups.size(); ++index) {
+        const StepGroup& group = program.groups[index];
+        if (group.memo != nullptr) {
+            run_fused(*group.memo, out.text, out.spans.data(), next);
         } else {
             next.text.clear();
             next.spans.clear();
-            run_step(program.steps[stage.begin], out.text, out.spans.data(), next);
+            run_step(program.steps[group.begin], out.text, out.spans.data(), next);
         }
         std::swap(out, next);
     }

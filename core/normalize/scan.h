@@ -1,11 +1,12 @@
-// Finding the characters that a rewrite may change: two look-ups each, none for ASCII.
+// normalize/scan: text -> the next character that a rewrite may change. Cost: two look-ups a
+// character, none for ASCII.
 #pragma once
-
-#include "base/types.h"
-#include "unicode/unicode.h"
 
 #include <bit>
 #include <cstring>
+
+#include "base/types.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
@@ -69,16 +70,16 @@ inline constexpr std::ptrdiff_t kCleanBlock = 16;
             }
         }
     }
-    while (at != begin && at != end && (*at & 0xC0) == 0x80) {
+    while (at != begin && at != end && is_continuation(*at)) {
         --at;
     }
     return at;
 }
 
-// Decides about one character after the other. A single mark keeps its place, and a kMaybe behind
-// nothing that takes it stays apart, so the flags of two neighbours are enough to know most
-// characters as harmless: ordinary text of any script goes through without a branch taken.
-struct Context {
+// Decides about one character after the other. A single mark keeps its place, and a kMaybe stays
+// apart if the character before takes none. So the flags of two neighbours are enough to pass most
+// characters: ordinary text of any script goes through without a branch taken.
+struct SuspectFilter {
     static constexpr unicode::Flags kContextual = unicode::kCombines | unicode::kMaybe;
     static_assert(unicode::kTakes >> 1 == unicode::kMaybe);
 
@@ -94,30 +95,30 @@ struct Context {
     }
 };
 
-// First suspect between `at` and `stop`; without one, the first character at `stop` or behind it.
+// First suspect between `at` and `stop`; without one, the first character at or after `stop`.
 // One branch per size of character: a computed size would make every load wait for the one before
 // it, while a predicted one does not.
-[[nodiscard]] inline const std::uint8_t* next_suspect_of(Context& context, const std::uint8_t* at,
+[[nodiscard]] inline const std::uint8_t* next_suspect_of(SuspectFilter& filter,
+                                                         const std::uint8_t* at,
                                                          const std::uint8_t* stop,
                                                          const std::uint8_t* end) noexcept {
-    const auto low = [&at](int index) { return static_cast<char32_t>(at[index] & 0x3F); };
     while (at < stop) {
         const std::uint8_t lead = *at;
         if (lead < 0x80) {
             at = skip_ascii(at, end);
-            context.taken = unicode::kMaybe;
+            filter.taken = unicode::kMaybe;
         } else if (lead < 0xE0) {
-            if (context.is_suspect((lead & 0x1FU) << 6 | low(1))) {
+            if (filter.is_suspect(decode2(at))) {
                 return at;
             }
             at += 2;
         } else if (lead < 0xF0) {
-            if (context.is_suspect((lead & 0x0FU) << 12 | low(1) << 6 | low(2))) {
+            if (filter.is_suspect(decode3(at))) {
                 return at;
             }
             at += 3;
         } else {
-            if (context.is_suspect((lead & 0x07U) << 18 | low(1) << 12 | low(2) << 6 | low(3))) {
+            if (filter.is_suspect(decode4(at))) {
                 return at;
             }
             at += 4;
@@ -127,21 +128,21 @@ struct Context {
 }
 
 // First character, not ASCII, that a rewrite with this mask may change; `end` if there is none.
-// ASCII has kLowers alone: capitals are for the caller to find.  Needs: valid UTF-8, and what
-// stands before `at` cannot interact with it.
+// ASCII can only have kLowers: the caller finds capitals.  Needs: valid UTF-8, and the character
+// before `at` cannot interact with it.
 [[nodiscard]] inline const std::uint8_t* next_suspect(const std::uint8_t* at,
                                                       const std::uint8_t* end,
                                                       unicode::Flags mask) noexcept {
     constexpr std::ptrdiff_t kBurst = 128;  // bytes between two tries to skip clean blocks
-    Context context{mask};
+    SuspectFilter filter{mask};
     while (at != end) {
         const std::uint8_t* const clean = skip_clean(skip_ascii(at, end), end, mask);
         if (clean != at) {
             at = clean;
-            context.taken = unicode::kMaybe;
+            filter.taken = unicode::kMaybe;
         }
         const std::uint8_t* const stop = end - at > kBurst ? at + kBurst : end;
-        at = next_suspect_of(context, at, stop, end);
+        at = next_suspect_of(filter, at, stop, end);
         if (at < stop) {
             return at;
         }
@@ -149,7 +150,7 @@ struct Context {
     return end;
 }
 
-// Position behind the run of flagged characters that starts at `at`.
+// End of the run of flagged characters that starts at `at`.
 [[nodiscard]] inline const std::uint8_t* skip_flagged(const std::uint8_t* at,
                                                       const std::uint8_t* end,
                                                       unicode::Flags mask) noexcept {
@@ -163,7 +164,7 @@ struct Context {
     return at;
 }
 
-// Position behind the white space that starts at `at`.
+// End of the white space that starts at `at`.
 [[nodiscard]] inline const std::uint8_t* skip_white(const std::uint8_t* at,
                                                     const std::uint8_t* end) noexcept {
     return skip_flagged(at, end, unicode::kWhite);

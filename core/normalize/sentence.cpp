@@ -1,10 +1,10 @@
 #include "normalize/sentence.h"
 
-#include "base/error.h"
-#include "unicode/unicode.h"
-
 #include <algorithm>
 #include <string_view>
+
+#include "base/error.h"
+#include "unicode/unicode.h"
 
 namespace tokenmill::normalize {
 
@@ -36,8 +36,8 @@ private:
     std::vector<std::uint8_t>& out_;
 };
 
-// Text with spans: what is written goes from the beginning of what it stands for to where that of
-// the next byte begins. So of the bytes of an outcome only the last one has a width.
+// Text with spans: the span of a byte reaches from the start of its origin to the start of the next
+// byte's origin. So of the bytes of a replacement only the last one has a width.
 class SpannedOutput {
 public:
     SpannedOutput(AlignedText& out, const std::uint8_t* text) : out_(out), text_(text) {}
@@ -49,7 +49,7 @@ public:
     }
     void copy(const std::uint8_t* begin, const std::uint8_t* end) {
         while (begin != end) {
-            const std::uint32_t size = unicode::size_of(*begin);
+            const std::uint32_t size = char_size(*begin);
             write({begin, size}, begin);
             begin += size;
         }
@@ -92,7 +92,7 @@ Sentence::Sentence(std::uint8_t flags, Bytes map, std::vector<std::vector<std::u
                    std::size_t offset)
     : flags_(flags), kept_(std::move(kept)) {
     if (flags > kAllFlags || (has(kMarks) && has(kSpells))) {
-        throw Error(ErrorCode::CorruptModel, "normalizer: no such rules for blanks", offset);
+        throw Error(ErrorCode::CorruptModel, "normalizer: unknown rules for blanks", offset);
     }
     if (!map.empty()) {
         map_.emplace(map, offset);
@@ -116,12 +116,11 @@ Sentence::Sentence(std::uint8_t flags, Bytes map, std::vector<std::vector<std::u
 }
 
 Sentence::Plain Sentence::plain_of(std::uint32_t code) const noexcept {
-    const bool is_surrogate = code >= 0xD800 && code < 0xE000;
-    if (is_surrogate || (code == kMarkerCode && has(kSpells))) {
+    if (is_surrogate(code) || (code == kMarkerCode && has(kSpells))) {
         return Plain::Never;
     }
     std::uint8_t bytes[5] = {};
-    const std::uint32_t size = unicode::write_character(code, bytes);
+    const std::uint32_t size = encode_char(code, bytes);
     if (begins_kept_[bytes[0]]) {
         return Plain::Never;
     }
@@ -158,7 +157,8 @@ std::size_t Sentence::longest_kept(Bytes text) const noexcept {
     return found;
 }
 
-Sentence::Outcome Sentence::outcome_at(const std::uint8_t* at, const std::uint8_t* end) const {
+Sentence::Replacement Sentence::replacement_for(const std::uint8_t* at,
+                                                const std::uint8_t* end) const {
     const auto rest = static_cast<std::size_t>(end - at);
     if (begins_kept_[*at]) {
         const std::size_t size = longest_kept({at, rest});
@@ -172,11 +172,11 @@ Sentence::Outcome Sentence::outcome_at(const std::uint8_t* at, const std::uint8_
             return {found.size, found.value};
         }
     }
-    const std::size_t size = std::min<std::size_t>(unicode::size_of(*at), rest);
+    const std::size_t size = std::min<std::size_t>(char_size(*at), rest);
     return {size, {at, size}};
 }
 
-// One text on its way.
+// One rewrite of one text.
 template <typename Output>
 class Sentence::Run {
 public:
@@ -200,9 +200,9 @@ public:
         while (at_ != end_) {
             copy_plain();
             if (at_ != end_) {
-                const Outcome outcome = rules_.outcome_at(at_, end_);
-                write(outcome.text);
-                at_ += outcome.taken;
+                const Replacement found = rules_.replacement_for(at_, end_);
+                write(found.text);
+                at_ += found.taken;
             }
         }
         finish();
@@ -211,11 +211,11 @@ public:
 private:
     void skip_blanks() {
         while (squeezes_ && at_ != end_) {
-            const Outcome outcome = rules_.outcome_at(at_, end_);
-            if (outcome.text.size() != 1 || outcome.text[0] != ' ') {
+            const Replacement found = rules_.replacement_for(at_, end_);
+            if (found.text.size() != 1 || found.text[0] != ' ') {
                 return;
             }
-            at_ += outcome.taken;
+            at_ += found.taken;
         }
     }
 
@@ -232,13 +232,13 @@ private:
             end = output_.origin_of(size);
             output_.cut(size);
         }
-        if (rules_.has(kBehind)) {
+        if (rules_.has(kBack)) {
             output_.write(blank_, end);
         }
         output_.finish(end);
     }
 
-    // Characters that stand for themselves, with the blanks that stay between them.
+    // Characters that stay as they are, with the blanks that stay between them.
     void copy_plain() {
         const std::uint8_t* const begin = at_;
         do {
@@ -250,7 +250,8 @@ private:
         }
     }
 
-    // A run of letters and the like; what is behind the last one may still change it.
+    // A run of letters and the like. The last one stays out if a wide character follows, which may
+    // change it.
     void skip_ascii() noexcept {
         const std::uint8_t* at = at_;
         while (at != end_ && rules_.is_plain_ascii_[*at]) {
@@ -277,7 +278,7 @@ private:
         return true;
     }
 
-    // Whether the blank at the cursor is no second one.
+    // Whether the blank at the cursor stays: with kSqueezes only the first one of a run does.
     [[nodiscard]] bool stays(const std::uint8_t* begin) const noexcept {
         return !squeezes_ || !(at_ == begin ? after_blank_ : at_[-1] == ' ');
     }
@@ -314,7 +315,7 @@ private:
     const std::uint8_t* const end_;
     Output& output_;
     const Bytes blank_;
-    bool after_blank_ = false;  // and blanks at the beginning of an outcome are dropped
+    bool after_blank_ = false;  // then blanks at the start of a replacement are dropped
 };
 
 void Sentence::rewrite(Bytes text, std::vector<std::uint8_t>& out) const {

@@ -1,41 +1,41 @@
-// A text as models of whole sentences want it: the longest keys of a map are replaced, and blanks
-// are joined, put in front or behind, and written as a marker. Indoors of normalize.
+// normalize/sentence: text -> text as models of whole sentences want it. The longest keys of a map
+// are replaced; blanks are joined, added at an end, and written as a marker. Inside the room only.
 #pragma once
-
-#include "base/types.h"
-#include "normalize/charsmap.h"
-#include "normalize/normalize.h"
 
 #include <cstdint>
 #include <optional>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/charsmap.h"
+#include "normalize/normalize.h"
 
 namespace tokenmill::normalize {
 
 class Sentence {
 public:
     enum Flag : std::uint8_t {
-        kFront = 1,     // a blank goes in front
-        kBehind = 2,    // or behind
-        kSqueezes = 4,  // no blanks at both ends, and one at the most between
+        kFront = 1,     // a blank is added at the start
+        kBack = 2,      // or at the end
+        kSqueezes = 4,  // no blanks at both ends, and at most one between
         kMarks = 8,     // blanks are written as U+2581
         kSpells = 16,   // U+2581 is written as a blank
         kAllFlags = 31,
     };
 
-    // `map` may be empty; `kept` are texts that stand for themselves, none of them empty.
+    // `map` may be empty; `kept` are texts that stay as they are, none of them empty.
     // Throws Error{CorruptModel} with `offset` as the place of the map.
     Sentence(std::uint8_t flags, Bytes map, std::vector<std::vector<std::uint8_t>> kept,
              std::size_t offset);
 
-    // At every place the longest of the kept texts stands for itself, else the longest key gives
-    // its value, else the character itself: an outcome. The rules for blanks are about these.
+    // At every place the longest of the kept texts is written as it is, else the value of the
+    // longest key, else the character. The rules for blanks apply to what is written.
     void rewrite(Bytes text, std::vector<std::uint8_t>& out) const;
-    // The same with spans, which count from the beginning of `text`: it is the original.
+    // The same with spans, which count from the start of `text`: it is the original.
     void rewrite(Bytes text, AlignedText& out) const;
 
 private:
-    struct Outcome {
+    struct Replacement {
         std::size_t taken;
         Bytes text;
     };
@@ -43,9 +43,10 @@ private:
     class Run;
 
     [[nodiscard]] bool has(Flag flag) const noexcept { return (flags_ & flag) != 0; }
-    [[nodiscard]] Outcome outcome_at(const std::uint8_t* at, const std::uint8_t* end) const;
+    [[nodiscard]] Replacement replacement_for(const std::uint8_t* at,
+                                              const std::uint8_t* end) const;
     [[nodiscard]] std::size_t longest_kept(Bytes text) const noexcept;
-    // Which characters stand for themselves.
+    // Which characters stay as they are.
     enum class Plain : std::uint8_t { Never, BeforeAscii, Always };
     [[nodiscard]] Plain plain_of(std::uint32_t code) const noexcept;
 

@@ -1,13 +1,13 @@
-// Where a step writes to. A step says for every character which byte of its input it stands for:
-// a sink of plain text does not care, one of aligned text looks up what that byte stands for.
+// normalize/sink: where a step writes to. A step passes the origin of every character, a byte of
+// its input. A sink of plain text ignores it, one of aligned text looks up the span of that byte.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 #include "base/types.h"
 #include "normalize/normalize.h"
 #include "unicode/unicode.h"
-
-#include <cstdint>
-#include <vector>
 
 namespace tokenmill::normalize {
 
@@ -28,7 +28,7 @@ struct TextSink {
 
     void put(char32_t point, const std::uint8_t* /*origin*/) {
         std::uint8_t bytes[4];
-        const std::uint32_t size = unicode::write_character(point, bytes);
+        const std::uint32_t size = encode_char(point, bytes);
         out.insert(out.end(), bytes, bytes + size);
     }
 };
@@ -37,10 +37,10 @@ struct AlignedSink {
     static constexpr bool kAligned = true;
 
     const std::uint8_t* text;  // the input of the step
-    const Span* spans;         // what its bytes stand for
+    const Span* spans;         // the origins of its bytes
     AlignedText& out;
 
-    // Null stands for what is inserted before all text.
+    // Null: inserted before all text.
     void write(Bytes content, const std::uint8_t* origin) {
         out.text.insert(out.text.end(), content.begin(), content.end());
         out.spans.resize(out.text.size(), origin == nullptr ? Span{} : spans[origin - text]);
@@ -53,13 +53,13 @@ struct AlignedSink {
 
     void put(char32_t point, const std::uint8_t* origin) {
         std::uint8_t bytes[4];
-        const std::uint32_t size = unicode::write_character(point, bytes);
+        const std::uint32_t size = encode_char(point, bytes);
         write({bytes, size}, origin);
     }
 };
 
-// A row of changes as the reference counts them: 0 replaces a character, 1 inserts one, and below
-// zero as many more characters are removed. Gives the byte that a written character stands for.
+// A row of changes as the reference counts them: 0 replaces a character, 1 inserts one, and -n also
+// removes n more. Returns the origin of each written character.
 class Cursor {
 public:
     Cursor(const std::uint8_t* begin, const std::uint8_t* end)
@@ -71,7 +71,7 @@ public:
         }
         const std::uint8_t* const origin = at_ == end_ && at_ != begin_ ? at_ - 1 : at_;
         for (int count = change; count <= 0 && at_ != end_; ++count) {
-            at_ += unicode::size_of(*at_);
+            at_ += char_size(*at_);
         }
         return origin;
     }

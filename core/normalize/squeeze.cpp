@@ -1,24 +1,24 @@
 #include "normalize/squeeze.h"
 
-#include "normalize/ascii.h"
+#include <bit>
+
 #include "normalize/output.h"
 #include "normalize/scan.h"
+#include "simd/bytes16.h"
 #include "unicode/unicode.h"
-
-#include <bit>
 
 namespace tokenmill::normalize {
 
 namespace {
 
-Entry make_blank() noexcept {
-    Entry entry;
+MemoEntry make_blank() noexcept {
+    MemoEntry entry;
     entry.bytes[0] = ' ';
     entry.size = 1;
     return entry;
 }
 
-const Entry kBlank = make_blank();
+const MemoEntry kBlank = make_blank();
 
 bool is_printable(std::uint8_t byte) noexcept {
     return byte > ' ' && byte < 0x7F;
@@ -37,7 +37,7 @@ public:
     void run() {
         at_ = skip_white(at_, end_);
         while (at_ != end_) {
-            // A blank for every character at the most, and one more than that.
+            // At most a blank for every character, and one more.
             Tip tip = output_.tip(2 * Output::kPart + kSlack);
             const std::uint8_t* const stop =
                 end_ - at_ > Output::kPart ? at_ + Output::kPart : end_;
@@ -49,7 +49,7 @@ public:
     }
 
 private:
-    // In front of a word, or within it where `is_inside_`.
+    // Writes the blank before a word, unless `is_inside_`.
     void begin_word(const std::uint8_t* at, Tip& tip) {
         if (!is_inside_) {
             tip.write_entry(kBlank, at);
@@ -57,21 +57,21 @@ private:
         }
     }
 
-    // Blocks in which every blank stands between two words; a blank is never the first thing behind
-    // other white space. Returns where no more than a block is left to `stop`.
+    // Blocks in which every blank is between two words at once; other white space one by one.
+    // Returns a place with at most one block left to `stop`.
     const std::uint8_t* write_blocks(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
-        BlockReader block{AsciiShape{}};
-        while (stop - at > kBlock) {
-            const auto [blanks, suspects] = white_masks(at);
+        simd::AsciiBlock block{simd::AsciiShape{}};
+        while (stop - at > simd::kBlock16) {
+            const auto [blanks, suspects] = simd::white_masks(at);
             const unsigned pairs = blanks & blanks >> 1;
-            const bool ends_blank = blanks >> (kBlock - 1) != 0;
-            const bool is_plain =
-                suspects == blanks && pairs == 0 && (!ends_blank || is_printable(at[kBlock]));
+            const bool ends_blank = blanks >> (simd::kBlock16 - 1) != 0;
+            const bool is_plain = suspects == blanks && pairs == 0 &&
+                                  (!ends_blank || is_printable(at[simd::kBlock16]));
             block.load(at);
             if (is_plain) {
                 begin_word(at, tip);
                 write_words(block, at, blanks, tip);
-                at += kBlock;
+                at += simd::kBlock16;
                 continue;
             }
             const auto n_black = static_cast<std::size_t>(std::countr_zero(suspects));
@@ -85,27 +85,27 @@ private:
         return at;
     }
 
-    // A block whose blanks stand alone; each is written for the word behind it.
-    static void write_words(const BlockReader& block, const std::uint8_t* at, unsigned blanks,
+    // A block of single blanks; the origin of each is the word after it.
+    static void write_words(const simd::AsciiBlock& block, const std::uint8_t* at, unsigned blanks,
                             Tip& tip) {
-        tip.write_block(block, kBlock, at);
+        tip.write_block(block, simd::kBlock16, at);
         if constexpr (requires { tip.span_to; }) {
             for (; blanks != 0; blanks &= blanks - 1) {
                 const int place = std::countr_zero(blanks);
-                tip.span_to[place - kBlock] = tip.spans[at + place + 1 - tip.text];
+                tip.span_to[place - simd::kBlock16] = tip.spans[at + place + 1 - tip.text];
             }
         }
     }
 
     // White space up to its end, or else one byte; a block may have ended within a character.
     const std::uint8_t* write_suspect(const std::uint8_t* at, Tip& tip) {
-        const bool is_first_byte = (*at & 0xC0) != 0x80;
+        const bool is_first_byte = !is_continuation(*at);
         if (is_first_byte && unicode::is_white_space(unicode::read_character(at).point)) {
             is_inside_ = false;
             return skip_white(at, end_);
         }
         begin_word(at, tip);
-        Entry entry;
+        MemoEntry entry;
         entry.bytes[0] = *at;
         entry.size = 1;
         tip.write_entry(entry, at);

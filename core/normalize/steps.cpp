@@ -16,77 +16,78 @@ namespace {
 template <typename Sink>
 void rewrite(const Step& step, Bytes text, Sink sink) {
     switch (step.kind) {
-        case Kind::Nfc:
-        case Kind::Nfd:
-        case Kind::Nfkc:
-        case Kind::Nfkd:
+        case StepKind::Nfc:
+        case StepKind::Nfd:
+        case StepKind::Nfkc:
+        case StepKind::Nfkd:
             return rewrite_form(step.kind, mask_of(step.kind), text, sink);
-        case Kind::Lowercase:
+        case StepKind::Lowercase:
             return rewrite_lowercase(text, sink);
-        case Kind::StripAccents:
+        case StepKind::StripAccents:
             return remove_flagged(unicode::kMark, text, sink);
-        case Kind::StripNonspacing:
+        case StepKind::StripNonspacing:
             return remove_flagged(unicode::kNonspacing, text, sink);
-        case Kind::Clean:
+        case StepKind::Clean:
             return clean(text, sink);
-        case Kind::SpaceIdeographs:
+        case StepKind::SpaceIdeographs:
             return space_ideographs(text, sink);
-        case Kind::Nmt:
+        case StepKind::Nmt:
             return rewrite_nmt(text, sink);
-        case Kind::ByteLevel:
+        case StepKind::ByteLevel:
             return write_stand_ins(text, sink);
-        case Kind::CharsMap:
+        case StepKind::CharsMap:
             return rewrite_clusters(*step.chars_map, text, sink);
-        case Kind::Strip:
+        case StepKind::Strip:
             return strip_ends(step, text, sink);
-        case Kind::Replace:
+        case StepKind::Replace:
             return replace_literal(step, text, sink);
-        case Kind::ReplacePattern:
+        case StepKind::ReplacePattern:
             return replace_matches(step, text, sink);
-        case Kind::Prepend:
+        case StepKind::Prepend:
             return prepend(step, text, sink);
-        case Kind::Squeeze:
-        case Kind::Sentence:
+        case StepKind::Squeeze:
+        case StepKind::Sentence:
             return;  // see run_step
     }
 }
 
-bool is_form(Kind kind) noexcept {
-    return kind == Kind::Nfc || kind == Kind::Nfd || kind == Kind::Nfkc || kind == Kind::Nfkd;
+bool is_form(StepKind kind) noexcept {
+    return kind == StepKind::Nfc || kind == StepKind::Nfd || kind == StepKind::Nfkc ||
+           kind == StepKind::Nfkd;
 }
 
 }  // namespace
 
 void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out) {
-    if (step.kind == Kind::Squeeze) {
+    if (step.kind == StepKind::Squeeze) {
         return squeeze(text, out);
     }
-    if (step.kind == Kind::Sentence) {
+    if (step.kind == StepKind::Sentence) {
         return step.sentence->rewrite(text, out);
     }
     rewrite(step, text, TextSink{out});
 }
 
 void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out) {
-    if (step.kind == Kind::Squeeze) {
+    if (step.kind == StepKind::Squeeze) {
         return squeeze(text, spans, out);
     }
-    if (step.kind == Kind::Sentence) {
+    if (step.kind == StepKind::Sentence) {
         return step.sentence->rewrite(text, out);
     }
     rewrite(step, text, AlignedSink{text.data(), spans, out});
 }
 
-std::uint16_t mask_of(Kind kind) noexcept {
+std::uint16_t mask_of(StepKind kind) noexcept {
     using namespace unicode;
     switch (kind) {
-        case Kind::Nfc:
+        case StepKind::Nfc:
             return kNotNfc | kCombines | kMaybe;
-        case Kind::Nfd:
+        case StepKind::Nfd:
             return kNotNfd | kCombines;
-        case Kind::Nfkc:
+        case StepKind::Nfkc:
             return kNotNfkc | kCombines | kMaybe;
-        case Kind::Nfkd:
+        case StepKind::Nfkd:
             return kNotNfkd | kCombines;
         default:
             return 0;
@@ -95,26 +96,26 @@ std::uint16_t mask_of(Kind kind) noexcept {
 
 bool is_local(const Step& step) noexcept {
     switch (step.kind) {
-        case Kind::Strip:
-        case Kind::Prepend:
-        case Kind::ReplacePattern:
-        case Kind::Squeeze:
-        case Kind::Sentence:
+        case StepKind::Strip:
+        case StepKind::Prepend:
+        case StepKind::ReplacePattern:
+        case StepKind::Squeeze:
+        case StepKind::Sentence:
             return false;
-        case Kind::Replace:
-            return unicode::size_of(step.from[0]) == step.from.size();
+        case StepKind::Replace:
+            return char_size(step.from[0]) == step.from.size();
         default:
             return true;
     }
 }
 
 bool is_contextual(const Step& step) noexcept {
-    return is_form(step.kind) || step.kind == Kind::CharsMap;
+    return is_form(step.kind) || step.kind == StepKind::CharsMap;
 }
 
 bool joins(const Step& step, char32_t point) noexcept {
-    return step.kind == Kind::CharsMap ? unicode::joins_clusters(point)
-                                       : is_form(step.kind) && joins_forms(point);
+    return step.kind == StepKind::CharsMap ? unicode::joins_clusters(point)
+                                           : is_form(step.kind) && joins_forms(point);
 }
 
 }  // namespace tokenmill::normalize

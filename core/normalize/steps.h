@@ -1,27 +1,27 @@
-// The work of single steps, each over a whole text.
+// normalize/steps: text -> text rewritten by one step.
 #pragma once
-
-#include "base/types.h"
-#include "normalize/normalize.h"
 
 #include <cstdint>
 #include <vector>
+
+#include "base/types.h"
+#include "normalize/normalize.h"
 
 namespace tokenmill::normalize {
 
 // Writes the text as rewritten by one step to `out`, which is empty.
 void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out);
 
-// The same with spans; `spans` says what the bytes of `text` stand for.
+// The same with spans; `spans` holds the origin of each byte of `text`.
 void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out);
 
 // Flags of the characters that a form or a removal of marks may change.
-[[nodiscard]] std::uint16_t mask_of(Kind kind) noexcept;
+[[nodiscard]] std::uint16_t mask_of(StepKind kind) noexcept;
 
 // Whether the step looks at one character, or at one and its neighbours.
 [[nodiscard]] bool is_local(const Step& step) noexcept;
 
-// Whether what the step makes of the character depends on its neighbours, or the other way round.
+// Whether the result for the character depends on its neighbours, or theirs on it.
 // Needs: is_local(step).
 [[nodiscard]] bool joins(const Step& step, char32_t point) noexcept;
 

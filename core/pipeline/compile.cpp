@@ -21,7 +21,7 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     std::vector<split::AddedText> added = input.added;
     // This step rewrites whole texts; its result is searched for added tokens as they are written.
     const bool as_they_are =
-        !program.steps.empty() && program.steps[0].kind == normalize::Kind::Sentence;
+        !program.steps.empty() && program.steps[0].kind == normalize::StepKind::Sentence;
     for (split::AddedText& text : added) {
         if ((text.token.flags & split::kNormalized) != 0 && !as_they_are) {
             std::vector<std::uint8_t> content;

@@ -12,16 +12,16 @@ constexpr std::size_t kCutSearch = std::size_t{1} << 16;
 // none. Whether it may start depends on the characters on both sides alone (SplitView::is_sync).
 const std::uint8_t* find_cut(const split::SplitView& split, const std::uint8_t* from,
                              const std::uint8_t* end) {
-    while (from < end && (*from & 0xC0) == 0x80) {  // to the start of a character
+    while (from < end && is_continuation(*from)) {  // to the start of a character
         ++from;
     }
     const std::uint8_t* limit =
         static_cast<std::size_t>(end - from) > kCutSearch ? from + kCutSearch : end;
     while (from < limit) {
-        const TmU32 size = split::char_size(*from);
-        const std::uint32_t left = split::decode_char(from, size);
+        const TmU32 size = char_size(*from);
+        const std::uint32_t left = decode_char(from, size);
         from += size;
-        if (from < end && split.is_sync(left, split::decode_char(from, split::char_size(*from)))) {
+        if (from < end && split.is_sync(left, decode_char(from, char_size(*from)))) {
             return from;
         }
     }

@@ -61,7 +61,7 @@ struct LoneWriter {
         unsigned i = trailing_zeros(block.ends);
         const std::uint64_t ended = (block.cuts >> i & 1) * encode::kCutEnd;
         const bool is_lone = (block.lone >> i & 1) != 0;
-        const bool is_carried = i == 0 && begin == at - 3 && (*begin & 0xF0) == 0xE0;
+        const bool is_carried = i == 0 && begin == at - 3 && is_lead3(*begin);
         std::uint32_t* const run = ids.out;
         if (is_carried) {
             ids.write(begin);
@@ -95,7 +95,7 @@ struct LoneWriter {
     LoneWriter ids(worker, e.side.room(LoneWriter::kMostIds));
     UnitWriter to(e);
     std::uint32_t* const first = ids.out;
-    if (unit == at - 3 && (*unit & 0xF0) == 0xE0) {
+    if (unit == at - 3 && is_lead3(*unit)) {
         ids.write(unit);
     } else if (unit != at) {
         to.append(unit, static_cast<std::uint64_t>(at - unit), cuts, load<std::uint64_t>(unit));

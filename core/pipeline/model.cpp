@@ -33,10 +33,10 @@ void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& f
         const auto fact = [&](unsigned side, unsigned bit) {
             return (sides[code] & side) != 0 ? bit : 0U;
         };
-        facts[code] = static_cast<std::uint8_t>(fact(vocab::kAfterOther, split::kFactBehindOther) |
+        facts[code] = static_cast<std::uint8_t>(fact(vocab::kAfterOther, split::kFactAfterOther) |
                                                 fact(vocab::kBeforeOther, split::kFactBeforeOther) |
                                                 fact(vocab::kBeforeChar3, split::kFactBeforeChar3) |
-                                                fact(vocab::kAfterChar3, split::kFactBehindChar3));
+                                                fact(vocab::kAfterChar3, split::kFactAfterChar3));
     }
 }
 
@@ -104,10 +104,11 @@ Model::Model(Bytes blob, encode::TableBits bits)
     }
     respeller_ = normalize::parse_program(blob_.get<std::uint8_t>(kRespelling));
     rewriter_ = normalizer_;
-    if (!normalizer_.steps.empty() && normalizer_.steps.back().kind == normalize::Kind::Prepend) {
+    if (!normalizer_.steps.empty() &&
+        normalizer_.steps.back().kind == normalize::StepKind::Prepend) {
         prepended_ = normalizer_.steps.back().to;
         rewriter_.steps.pop_back();
-        rewriter_.stages.pop_back();  // a step that sees the whole text has its own stage
+        rewriter_.groups.pop_back();  // it looks at a whole text, so it is a group of its own
     }
     max_id_ = vocab_.token_count() - 1;
     for (const split::AddedToken& token : added_.tokens) {

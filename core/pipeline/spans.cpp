@@ -13,10 +13,6 @@ namespace {
 constexpr std::uint64_t kHighBits = 0x8080808080808080U;
 constexpr std::uint32_t kBlankStandIn = 0x120;  // how byte-level vocabularies write a blank
 
-bool is_continuation(std::uint8_t byte) noexcept {
-    return (byte & 0xC0) == 0x80;
-}
-
 bool is_ascii(Bytes text) noexcept {
     std::uint64_t seen = 0;
     std::size_t at = 0;
@@ -215,7 +211,7 @@ void count_blanks(Bytes text, std::uint32_t& lead, std::uint32_t& tail) noexcept
     }
     at = end;
     for (tail = 0; at != text.data(); ++tail) {
-        at = unicode::previous_character(at);
+        at = previous_char(at);
         if (!is_blank(unicode::read_character(at).point)) {
             break;
         }

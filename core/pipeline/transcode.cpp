@@ -1,6 +1,7 @@
 // transcode: a text as the caller holds it -> UTF-8.
 #include "pipeline/transcode.h"
 
+#include "base/utf8.h"
 #include "unicode/unicode.h"
 
 namespace tokenmill::pipeline {
@@ -22,14 +23,14 @@ std::size_t encode_utf8(std::span<const Char> from, bool replace, std::uint8_t* 
             *at++ = static_cast<std::uint8_t>(code);
             continue;
         }
-        if (code >= 0xD800 && code < 0xE000) {
+        if (is_surrogate(code)) {
             if (!replace) {
                 fault = i;
                 break;
             }
             code = kReplacement;
         }
-        at += unicode::append_code(code, at);
+        at += encode_char(code, at);
     }
     return static_cast<std::size_t>(at - out);
 }

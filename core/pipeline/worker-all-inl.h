@@ -2,6 +2,7 @@
 // worker_<target>.cpp includes it inside its namespace, after its block of simd, and names the
 // three files of its own: TOKENMILL_CHARS3, TOKENMILL_LANES and TOKENMILL_UNITS.
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/utf8-inl.h"
 
 #include "split/chars3-inl.h"
@@ -22,5 +23,6 @@
 #include "pipeline/places-inl.h"
 #include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
+// clang-format on
 
 constexpr pipeline::EncodeKernel kKernel = {encode_range, flush_batch, is_utf8, find_candidate};

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "base/bytes.h"
-#include "base/characters.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "pipeline/worker.h"
 #include "simd/masks.h"

@@ -147,7 +147,7 @@ public:
 
     // A cheap first test: the next two characters must be lone ones of three bytes.
     [[nodiscard]] bool may_begin_lone_run(const std::uint8_t* at) const noexcept {
-        return (at[0] & 0xF0) == 0xE0 && (at[3] & 0xF0) == 0xE0 && stands_alone(decode3(at)) &&
+        return is_lead3(at[0]) && is_lead3(at[3]) && stands_alone(decode3(at)) &&
                stands_alone(decode3(at + 3));
     }
 
@@ -225,8 +225,8 @@ private:
         const std::uint8_t* from = begin;
         std::uint32_t previous = 0;
         for (const std::uint8_t* at = begin; at < end;) {
-            const unsigned size = split::char_size(*at);
-            const std::uint32_t code = size == 3 ? split::decode_char(at, 3) : 0;
+            const unsigned size = char_size(*at);
+            const std::uint32_t code = size == 3 ? decode_char(at, 3) : 0;
             if (code != 0 && previous != 0 && !junctions_.joined(previous, code)) {
                 add_unit(from, at, cut_start | encode::kCutEnd);
                 from = at;

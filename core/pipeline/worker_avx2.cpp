@@ -3,6 +3,7 @@
 
 #include "pipeline/worker-all.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/begin_avx2.h"
 namespace tokenmill::avx2 {
 namespace {
@@ -15,5 +16,6 @@ namespace {
 }  // namespace
 }  // namespace tokenmill::avx2
 #include "simd/end.h"
+// clang-format on
 
 const tokenmill::pipeline::EncodeKernel tokenmill::pipeline::kAvx2Kernel = tokenmill::avx2::kKernel;

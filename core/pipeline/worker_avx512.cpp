@@ -3,6 +3,7 @@
 
 #include "pipeline/worker-all.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/begin_avx512.h"
 namespace tokenmill::avx512 {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 }  // namespace
 }  // namespace tokenmill::avx512
 #include "simd/end.h"
+// clang-format on
 
 const tokenmill::pipeline::EncodeKernel tokenmill::pipeline::kAvx512Kernel =
     tokenmill::avx512::kKernel;

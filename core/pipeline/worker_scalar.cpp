@@ -1,6 +1,7 @@
 // worker: the loops of a worker, compiled for any CPU.
 #include "pipeline/worker-all.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 namespace tokenmill::scalar {
 namespace {
 #include "simd/block_scalar.h"
@@ -10,6 +11,7 @@ namespace {
 #include "pipeline/worker-all-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar
+// clang-format on
 
 const tokenmill::pipeline::EncodeKernel tokenmill::pipeline::kScalarKernel =
     tokenmill::scalar::kKernel;

@@ -1,4 +1,5 @@
-// One line of JSON: checked in full, and the wanted field found. Text compiled once per target.
+// read/json: one line of JSON -> the wanted field, or where the line is wrong. The line is checked
+// in full, in one pass without recursion. Text compiled once per target, inside its namespace.
 
 inline bool is_white(std::uint8_t c) noexcept {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -7,7 +8,7 @@ inline bool is_digit(std::uint8_t c) noexcept {
     return c >= '0' && c <= '9';
 }
 
-// The four digits behind `\u`; above FFFF if one of them is none.
+// The four digits after `\u`; above FFFF if one of them is not a digit.
 inline std::uint32_t hex4(const std::uint8_t* at) noexcept {
     const std::uint32_t a = kHexDigits[at[0]];
     const std::uint32_t b = kHexDigits[at[1]];
@@ -16,7 +17,7 @@ inline std::uint32_t hex4(const std::uint8_t* at) noexcept {
     return (a | b | c | d) > 15 ? 0x10000U : a << 12 | b << 8 | c << 4 | d;
 }
 
-// Bytes of the escape at a backslash; 0 if it is none.
+// Bytes of the escape at a backslash; 0 if it is not valid.
 inline std::size_t escape_size(const std::uint8_t* at, const std::uint8_t* end) noexcept {
     if (end - at < 2 || kEscapes[at[1]] == 0) {
         return 0;
@@ -27,8 +28,8 @@ inline std::size_t escape_size(const std::uint8_t* at, const std::uint8_t* end) 
     return end - at >= 6 && hex4(at + 2) < 0x10000U ? 6 : 0;
 }
 
-// Writes what the escape at `at` stands for, and returns what is behind it. Half of a pair becomes
-// U+FFFD; the first one is noted.
+// Writes the character of the escape at `at` and returns the place after it. Half of a surrogate
+// pair becomes U+FFFD; `lone` is set to the first one.
 inline const std::uint8_t* write_escape(const std::uint8_t* at, const std::uint8_t* end,
                                         std::uint8_t*& out, const std::uint8_t*& lone) noexcept {
     if (at[1] != 'u') {
@@ -48,7 +49,7 @@ inline const std::uint8_t* write_escape(const std::uint8_t* at, const std::uint8
             code = 0xFFFD;
         }
     }
-    out += unicode::append_code(code, out);
+    out += encode_char(code, out);
     return at + size;
 }
 
@@ -66,8 +67,8 @@ inline Unescaped unescape(const std::uint8_t* at, const std::uint8_t* end,
     return {static_cast<std::size_t>(out - begin), lone};
 }
 
-// Walks over one line without recursion. `tracked_` objects around the current place, counted from
-// the outermost, are those that the field's path leads through.
+// Walks over one line without recursion. `tracked_` of the containers around the current place,
+// counted from the outermost, are objects on the field's path.
 class LineWalk {
 public:
     LineWalk(const std::uint8_t* begin, const std::uint8_t* end, const std::uint8_t* readable,
@@ -164,7 +165,7 @@ private:
         return true;
     }
 
-    // A key that comes again undoes what the one before it gave.
+    // A key that comes again replaces the value of the one before.
     Want want_of(const Value& name) noexcept {
         const std::size_t level = tracked_ - 1;
         if (is_key(name, path_.rests[level])) {
@@ -174,7 +175,7 @@ private:
             return Want::Nothing;
         }
         for (std::size_t deeper = level + 1; deeper < path_.keys.size(); ++deeper) {
-            path_.found[deeper].kind = Value::Kind::None;
+            path_.found[deeper].type = Value::Type::None;
         }
         return Want::Descend;
     }
@@ -184,7 +185,7 @@ private:
         if (!name.has_escapes) {
             return size == wanted.size() && std::memcmp(name.begin, wanted.data(), size) == 0;
         }
-        if (size > 6 * wanted.size()) {  // no escape stands for less than a sixth of its length
+        if (size > 6 * wanted.size()) {  // six bytes of an escape are at least one of text
             return false;
         }
         const Unescaped text = unescape(name.begin, name.end, path_.key_text.data());
@@ -200,7 +201,7 @@ private:
             return false;
         }
         Value found;
-        found.kind = Value::Kind::Other;
+        found.type = Value::Type::Other;
         found.begin = at_;
         bool is_good = false;
         // Scanned before it is noted: `tracked_` is that of the object around it until then.
@@ -214,7 +215,7 @@ private:
                 is_good = open(*at_ == '{', want);
                 break;
             case 'n':
-                found.kind = Value::Kind::Null;
+                found.type = Value::Type::Null;
                 is_good = literal("null", 4);
                 break;
             case 't':
@@ -234,7 +235,7 @@ private:
         }
         if (note != nullptr) {
             *note = found;
-            path_.written = found.kind == Value::Kind::String ? note : path_.written;
+            path_.written = found.type == Value::Type::String ? note : path_.written;
         }
         return is_good;
     }
@@ -272,7 +273,7 @@ private:
         return true;
     }
 
-    // Without digits it is none, and the `e` is what stands wrong behind the number.
+    // Without digits it is not an exponent, and the `e` is the error after the number.
     void exponent() noexcept {
         const bool has_sign = end_ - at_ >= 2 && (at_[1] == '+' || at_[1] == '-');
         const std::uint8_t* digits = at_ + (has_sign ? 2 : 1);
@@ -290,7 +291,7 @@ private:
 
     // A string from its quote on; stops at what is wrong.
     bool string(Value& found) noexcept {
-        found.kind = Value::Kind::String;
+        found.type = Value::Type::String;
         found.begin = ++at_;
         for (;;) {
             at_ = skip_plain(at_, end_, readable_);
@@ -314,7 +315,7 @@ private:
 
     // The same for the field itself: its text is written on the way, over that of an earlier one.
     bool field_string(Value& found) noexcept {
-        found.kind = Value::Kind::String;
+        found.type = Value::Type::String;
         const std::uint8_t* const end = end_;  // locals: `out` may alias anything
         const std::uint8_t* at = at_ + 1;
         std::uint8_t* out = out_;
@@ -358,7 +359,7 @@ private:
 inline Scan scan_line(const std::uint8_t* begin, const std::uint8_t* end,
                       const std::uint8_t* readable, FieldPath& path, std::uint8_t* out) noexcept {
     for (Value& found : path.found) {
-        found.kind = Value::Kind::None;
+        found.type = Value::Type::None;
     }
     path.written = nullptr;
     while (begin != end && is_white(*begin)) {

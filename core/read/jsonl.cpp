@@ -8,22 +8,23 @@ namespace tokenmill::read {
 
 namespace {
 
-constexpr std::size_t kGroup = std::size_t{1} << 16;  // is still in the cache when lines are read
+constexpr std::size_t kGroup = std::size_t{1}
+                               << 16;  // still in the cache when its lines are parsed
 
-// What one line gave: a reason and its place, or none and a text that was added.
-struct Outcome {
+// The result of one line: a reason and its place, or none and a text that was added.
+struct LineResult {
     Reason reason = Reason::None;
     const std::uint8_t* fault = nullptr;
 };
 
 class LineReader {
 public:
-    LineReader(Bytes buffer, const Rules& rules, const Kernel& kernel)
+    LineReader(Bytes buffer, const Rules& rules, const ReadKernel& kernel)
         : buffer_(buffer), rules_(rules), kernel_(kernel), path_(rules.field) {}
 
-    Documents run() && {
+    JsonlDocuments run() && {
         const std::uint8_t* const end = buffer_.data() + buffer_.size();
-        static_cast<void>(out_.texts.reserve(buffer_.size()));  // mended lines alone need more
+        static_cast<void>(out_.texts.reserve(buffer_.size()));  // only repaired lines need more
         for (const std::uint8_t* at = buffer_.data(); at != end;) {
             const std::uint8_t* stop = group_end(at, end);
             const bool is_utf8 = kernel_.is_utf8(at, stop);
@@ -58,38 +59,38 @@ private:
             ++out_.blank_lines;
             return;
         }
-        Outcome outcome;
+        LineResult result;
         if (bytes.size() > rules_.max_line_bytes) {
-            outcome = {Reason::TooLong, begin};
+            result = {Reason::TooLong, begin};
         } else if (is_utf8) {
-            outcome = read_value(begin, end, buffer_.data() + buffer_.size());
+            result = read_value(begin, end, buffer_.data() + buffer_.size());
         } else {
-            outcome = read_mended(bytes);
+            result = read_repaired(bytes);
         }
         const std::int64_t offset = begin - buffer_.data();
-        if (outcome.reason == Reason::None) {
+        if (result.reason == Reason::None) {
             out_.lines.push_back(line);
             out_.begins.push_back(offset);
         } else {
-            out_.bad.push_back({line, offset, end - begin, outcome.fault - begin, outcome.reason});
+            out_.bad.push_back({line, offset, end - begin, result.fault - begin, result.reason});
         }
     }
 
-    Outcome read_mended(Bytes line) {
+    LineResult read_repaired(Bytes line) {
         const std::uint8_t* fault = line.data() + unicode::find_fault(line).offset;
         if (!rules_.replace_bad_utf8) {
             return {Reason::BadUtf8, fault};
         }
-        mended_.clear();
-        unicode::append_repaired(line, mended_);
-        const std::uint8_t* end = mended_.data() + mended_.size();
-        const Outcome outcome = read_value(mended_.data(), end, end);
-        out_.mended_utf8 += outcome.reason == Reason::None ? 1 : 0;
-        return {outcome.reason, fault};  // places in the mended line mean nothing outside
+        repaired_.clear();
+        unicode::append_repaired(line, repaired_);
+        const std::uint8_t* end = repaired_.data() + repaired_.size();
+        const LineResult result = read_value(repaired_.data(), end, end);
+        out_.repaired_utf8 += result.reason == Reason::None ? 1 : 0;
+        return {result.reason, fault};  // places in the repaired line mean nothing to the caller
     }
 
-    Outcome read_value(const std::uint8_t* begin, const std::uint8_t* end,
-                       const std::uint8_t* readable) {
+    LineResult read_value(const std::uint8_t* begin, const std::uint8_t* end,
+                          const std::uint8_t* readable) {
         std::uint8_t* out = out_.texts.reserve(static_cast<std::size_t>(end - begin));
         const Scan scan = kernel_.scan_line(begin, end, readable, path_, out);
         if (scan.fault != nullptr) {
@@ -99,19 +100,19 @@ private:
             return {Reason::WrongType, begin};
         }
         const auto found = std::find_if(path_.found.begin(), path_.found.end(),
-                                        [](const Value& v) { return v.kind != Value::Kind::None; });
+                                        [](const Value& v) { return v.type != Value::Type::None; });
         if (found == path_.found.end()) {
             return {Reason::MissingField, begin};
         }
-        if (found->kind != Value::Kind::String) {
-            const bool is_null = found->kind == Value::Kind::Null;
+        if (found->type != Value::Type::String) {
+            const bool is_null = found->type == Value::Type::Null;
             return {is_null ? Reason::NullField : Reason::WrongType, found->begin};
         }
         return take_text(*found);
     }
 
     // The text was written to the end of the others already, unless another field came later.
-    Outcome take_text(const Value& value) {
+    LineResult take_text(const Value& value) {
         if (path_.written != &value) {
             const auto raw_size = static_cast<std::size_t>(value.end - value.begin);
             path_.text = kernel_.unescape(value.begin, value.end, out_.texts.reserve(raw_size));
@@ -124,16 +125,16 @@ private:
             return {text.size == 0 ? Reason::EmptyText : Reason::TooLong, value.begin};
         }
         out_.texts.add(text.size);
-        out_.mended_surrogates += text.lone_surrogate != nullptr ? 1 : 0;
+        out_.repaired_surrogates += text.lone_surrogate != nullptr ? 1 : 0;
         return {};
     }
 
     const Bytes buffer_;
     const Rules& rules_;
-    const Kernel& kernel_;
+    const ReadKernel& kernel_;
     FieldPath path_;
-    std::vector<std::uint8_t> mended_;
-    Documents out_;
+    std::vector<std::uint8_t> repaired_;
+    JsonlDocuments out_;
 };
 
 }  // namespace
@@ -150,10 +151,10 @@ FieldPath::FieldPath(const std::string& field) {
         begin = dot + 1;
     }
     found.resize(keys.size());
-    key_text.resize(6 * field.size() + 64);
+    key_text.resize(6 * field.size() + 64);  // \uXXXX has six bytes; 64: copies of whole blocks
 }
 
-Documents read_jsonl(Bytes buffer, const Rules& rules, simd::Target target) {
+JsonlDocuments read_jsonl(Bytes buffer, const Rules& rules, simd::Target target) {
     return LineReader(buffer, rules, kernel_of(target)).run();
 }
 

@@ -1,4 +1,4 @@
-// What is compiled once per target of reading. Indoors of read.
+// read/kernel: what is compiled once per target. Inside the room only.
 #pragma once
 
 #include <array>
@@ -9,10 +9,10 @@
 
 namespace tokenmill::read {
 
-// A value as it stands in its line: the bytes between the quotes if it is a string.
+// A value as it appears in its line: the bytes between the quotes if it is a string.
 struct Value {
-    enum class Kind : std::uint8_t { None, String, Null, Other };
-    Kind kind = Kind::None;
+    enum class Type : std::uint8_t { None, String, Null, Other };
+    Type type = Type::None;
     bool has_escapes = false;
     const std::uint8_t* begin = nullptr;
     const std::uint8_t* end = nullptr;
@@ -36,14 +36,14 @@ struct FieldPath {
 };
 
 struct Scan {
-    const std::uint8_t* fault = nullptr;  // where it stops to be JSON
+    const std::uint8_t* fault = nullptr;  // where the line stops being JSON
     bool is_object = false;
 };
 
-struct Kernel {
+struct ReadKernel {
     // Checks one line and leaves the field's value in `path.found`. Memory may be read up to
-    // `readable`; a byte that no string may hold stands at `end` if that is further. `out` has room
-    // for the line and 64 bytes: the text is written there, which costs less than coming back.
+    // `readable`; if that is further than `end`, a byte that ends any string is at `end`. `out` has
+    // room for the line and 64 bytes: the text is written on the way, which saves a second pass.
     Scan (*scan_line)(const std::uint8_t* begin, const std::uint8_t* end,
                       const std::uint8_t* readable, FieldPath& path, std::uint8_t* out);
     // Writes a string that was scanned, U+FFFD for lone surrogates. `out` has room for its length
@@ -52,15 +52,15 @@ struct Kernel {
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
 };
 
-extern const Kernel kScalarKernel;
-extern const Kernel kAvx2Kernel;
-extern const Kernel kAvx512Kernel;
-[[nodiscard]] const Kernel& kernel_of(simd::Target target) noexcept;
+extern const ReadKernel kScalarKernel;
+extern const ReadKernel kAvx2Kernel;
+extern const ReadKernel kAvx512Kernel;
+[[nodiscard]] const ReadKernel& kernel_of(simd::Target target) noexcept;
 
 inline constexpr unsigned kMaxDepth = 1024;
 
 using ByteTable = std::array<std::uint8_t, 256>;
-// What `\c` stands for; 0 where it is no escape, 'u' for the one that four digits follow.
+// The byte that `\c` means; 0 if it is not an escape, 'u' for the one with four digits.
 extern const ByteTable kEscapes;
 // The value of a hexadecimal digit; 255 for other bytes.
 extern const ByteTable kHexDigits;

@@ -7,6 +7,7 @@
 #include "simd/masks.h"
 #include "unicode/unicode.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/begin_avx2.h"
 namespace tokenmill::avx2 {
 namespace {
@@ -19,9 +20,10 @@ using namespace tokenmill::read;
 }  // namespace
 }  // namespace tokenmill::avx2
 #include "simd/end.h"
+// clang-format on
 
 namespace tokenmill::read {
 
-const Kernel kAvx2Kernel = {avx2::scan_line, avx2::unescape, avx2::is_utf8};
+const ReadKernel kAvx2Kernel = {avx2::scan_line, avx2::unescape, avx2::is_utf8};
 
 }  // namespace tokenmill::read

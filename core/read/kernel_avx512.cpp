@@ -7,6 +7,7 @@
 #include "simd/masks.h"
 #include "unicode/unicode.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/begin_avx512.h"
 namespace tokenmill::avx512 {
 namespace {
@@ -19,9 +20,10 @@ using namespace tokenmill::read;
 }  // namespace
 }  // namespace tokenmill::avx512
 #include "simd/end.h"
+// clang-format on
 
 namespace tokenmill::read {
 
-const Kernel kAvx512Kernel = {avx512::scan_line, avx512::unescape, avx512::is_utf8};
+const ReadKernel kAvx512Kernel = {avx512::scan_line, avx512::unescape, avx512::is_utf8};
 
 }  // namespace tokenmill::read

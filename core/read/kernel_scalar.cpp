@@ -5,6 +5,7 @@
 #include "simd/masks.h"
 #include "unicode/unicode.h"
 
+// clang-format off: the order matters, each file uses the ones before it.
 namespace tokenmill::scalar {
 namespace {
 using namespace tokenmill::read;
@@ -14,9 +15,10 @@ using namespace tokenmill::read;
 #include "read/json-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar
+// clang-format on
 
 namespace tokenmill::read {
 
-const Kernel kScalarKernel = {scalar::scan_line, scalar::unescape, scalar::is_utf8};
+const ReadKernel kScalarKernel = {scalar::scan_line, scalar::unescape, scalar::is_utf8};
 
 }  // namespace tokenmill::read

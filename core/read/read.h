@@ -1,5 +1,5 @@
-// read: raw bytes of a file -> texts back to back, and why the other records are none.
-// No file is opened here; every function is pure and runs on one thread.
+// read: raw bytes of a file -> texts back to back, and a reason for every record that has none.
+// No file is opened here; every function is pure and runs on one thread. JSON is checked in full.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tokenmill::read {
 
-// Why a record is no document; the numbers are those of REASONS in the Python package.
+// Why a record is not a document; the numbers are those of REASONS in the Python package.
 enum class Reason : std::uint8_t {
     BadJson,
     MissingField,
@@ -22,20 +22,20 @@ enum class Reason : std::uint8_t {
     LoneSurrogate,
     EmptyText,
     TooLong,
-    Blank = 254,  // white space only, where that is no record at all
-    None = 255,   // it is one
+    Blank = 254,  // white space only, where that is not a record
+    None = 255,   // it is a document
 };
 
 struct Rules {
     std::string field;  // a key, or keys with dots between them
     std::size_t max_document_bytes = std::size_t{1} << 30;
-    std::size_t max_line_bytes = std::size_t{1} << 31;  // a longer line is not looked into
+    std::size_t max_line_bytes = std::size_t{1} << 31;  // a longer line is not parsed
     bool replace_bad_utf8 = false;        // by U+FFFD for each maximal ill-formed part
     bool replace_lone_surrogate = false;  // by U+FFFD
 };
 
-// Texts back to back: text i is [offsets[i], offsets[i + 1]).
-class Texts {
+// TextBuffer back to back: text i is [offsets[i], offsets[i + 1]).
+class TextBuffer {
 public:
     // Room for `more` bytes, and for stores that run over their end.
     [[nodiscard]] std::uint8_t* reserve(std::size_t more);
@@ -61,31 +61,31 @@ struct BadLine {
     Reason reason;
 };
 
-// `lines` (from 0) and `begins` say where each text's line stands in the buffer.
-struct Documents {
-    Texts texts;
+// `lines` (from 0) and `begins`: number and first byte of each text's line.
+struct JsonlDocuments {
+    TextBuffer texts;
     std::vector<std::int64_t> lines;
     std::vector<std::int64_t> begins;
     std::vector<BadLine> bad;
     std::int64_t line_count = 0;
-    std::int64_t blank_lines = 0;        // white space only: no records
-    std::int64_t mended_utf8 = 0;        // documents whose line was not UTF-8
-    std::int64_t mended_surrogates = 0;  // documents with lone surrogates
+    std::int64_t blank_lines = 0;          // white space only: not records
+    std::int64_t repaired_utf8 = 0;        // documents whose line was not UTF-8
+    std::int64_t repaired_surrogates = 0;  // documents with lone surrogates
 };
 
-// JSON values, one a line; the last line may lack its newline.
+// JSON values, one per line; the last line may lack its newline.
 //   {"text": "a\u0062"}\n  with field "text"  ->  "ab"
-[[nodiscard]] Documents read_jsonl(Bytes buffer, const Rules& rules, simd::Target target);
+[[nodiscard]] JsonlDocuments read_jsonl(Bytes buffer, const Rules& rules, simd::Target target);
 
-// Where texts stand in a buffer.
+// Places of texts in a buffer.
 struct Ranges {
     std::vector<std::int64_t> begins;
     std::vector<std::int64_t> ends;
 };
 
-// Lines without "\n" or "\r\n"; an empty rest behind the last newline is no line.
+// Lines without "\n" or "\r\n"; nothing after the last newline is not a line.
 [[nodiscard]] Ranges split_lines(Bytes buffer);
-// What stands between the separators, leftmost first; the rest behind the last one is a piece too.
+// The pieces between separators, found from the left; the rest after the last one is a piece too.
 [[nodiscard]] Ranges split_at(Bytes buffer, Bytes separator);
 // The end of the last separator that split_at finds (0 if there is none), and how many there are.
 struct Cut {
@@ -99,7 +99,7 @@ struct Cut {
                                               std::size_t max_document_bytes, bool skip_blank,
                                               simd::Target target);
 // Copies texts back to back, ill-formed parts replaced by U+FFFD.
-[[nodiscard]] Texts join_texts(Bytes buffer, const Ranges& ranges, simd::Target target);
+[[nodiscard]] TextBuffer join_texts(Bytes buffer, const Ranges& ranges, simd::Target target);
 // True for texts of nothing but white space (ASCII).
 [[nodiscard]] bool is_blank(Bytes text) noexcept;
 

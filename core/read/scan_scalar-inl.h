@@ -1,5 +1,5 @@
-// The search loops of reading in plain C++; text inside a target's namespace. The same names stand
-// in scan_vector-inl.h.
+// read/scan: a string of JSON -> its next special byte, in plain C++. Text inside a target's
+// namespace; scan_vector-inl.h has the same names.
 
 // The first byte that ends a plain run of a string: a quote, a backslash, a control, or `end`.
 inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t* end,

@@ -1,6 +1,9 @@
-// The search loops of reading with 64-byte blocks; text inside a target's namespace, behind
-// block_<target>.h and block_bmi2.h. See scan_scalar-inl.h for the meaning.
+// The search loops of reading with 64-byte blocks. Text inside a target's namespace, after
+// block_<target>.h and block_bmi2.h; scan_scalar-inl.h has the meaning.
 
+// Bytes that end a plain run of a string.
+//   text    a b \ n c "
+//   result  0 0 1 0 0 1
 template <typename Block>
 inline std::uint64_t stop_mask(const Block& block) noexcept {
     return equals(block, '"') | equals(block, '\\') | in_range(block, 0, 32);
@@ -8,7 +11,7 @@ inline std::uint64_t stop_mask(const Block& block) noexcept {
 
 inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t* end,
                                       const std::uint8_t* readable) noexcept {
-    // A newline, which is a control, or `readable` itself stands at `end`: no block passes it.
+    // At `end` is a newline, which is a control, or `readable` itself: no block passes it.
     for (; readable - at >= 64; at += 64) {
         const std::uint64_t stops = stop_mask(load_block(at));
         if (stops != 0) {
@@ -21,7 +24,7 @@ inline const std::uint8_t* skip_plain(const std::uint8_t* at, const std::uint8_t
     return at;
 }
 
-// Copies whole blocks: what lies behind the stop is overwritten by what comes next.
+// Copies whole blocks: the bytes after the stop are overwritten by the next copy.
 inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t* end,
                                       const std::uint8_t* readable, std::uint8_t*& out) noexcept {
     std::uint8_t* to = out;

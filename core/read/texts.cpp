@@ -16,7 +16,7 @@ Bytes text_of(Bytes buffer, const Ranges& ranges, std::size_t i) {
     return buffer.subspan(begin, static_cast<std::size_t>(ranges.ends[i]) - begin);
 }
 
-// The next separator at or behind `from`, or the buffer's size.
+// The next separator at or after `from`, or the buffer's size.
 std::size_t find(Bytes buffer, Bytes separator, std::size_t from) noexcept {
     const void* found =
         memmem(buffer.data() + from, buffer.size() - from, separator.data(), separator.size());
@@ -27,7 +27,7 @@ std::size_t find(Bytes buffer, Bytes separator, std::size_t from) noexcept {
 
 }  // namespace
 
-const Kernel& kernel_of(simd::Target target) noexcept {
+const ReadKernel& kernel_of(simd::Target target) noexcept {
     switch (target) {
 #if defined(__x86_64__)
         case simd::Target::Avx2:
@@ -40,10 +40,10 @@ const Kernel& kernel_of(simd::Target target) noexcept {
     }
 }
 
-std::uint8_t* Texts::reserve(std::size_t more) {
+std::uint8_t* TextBuffer::reserve(std::size_t more) {
     const std::size_t wanted = used_ + more + kSlack;
     if (wanted > memory_.size_bytes()) {
-        // Pages cost only once touched: what is asked for too much is free.
+        // Pages cost only once touched, so asking for too much is free.
         PageBuffer larger =
             take_spare(std::max({wanted, 2 * memory_.size_bytes(), kFirstBytes}), Spares::Texts);
         if (used_ != 0) {
@@ -110,7 +110,7 @@ Cut last_cut(Bytes buffer, Bytes separator) noexcept {
 
 std::vector<Reason> check_texts(Bytes buffer, const Ranges& ranges, std::size_t max_document_bytes,
                                 bool skip_blank, simd::Target target) {
-    const Kernel& kernel = kernel_of(target);
+    const ReadKernel& kernel = kernel_of(target);
     std::vector<Reason> reasons(ranges.begins.size(), Reason::None);
     for (std::size_t i = 0; i < reasons.size(); ++i) {
         const Bytes text = text_of(buffer, ranges, i);
@@ -127,16 +127,16 @@ std::vector<Reason> check_texts(Bytes buffer, const Ranges& ranges, std::size_t 
     return reasons;
 }
 
-Texts join_texts(Bytes buffer, const Ranges& ranges, simd::Target target) {
-    const Kernel& kernel = kernel_of(target);
-    Texts texts;
-    std::vector<std::uint8_t> mended;
+TextBuffer join_texts(Bytes buffer, const Ranges& ranges, simd::Target target) {
+    const ReadKernel& kernel = kernel_of(target);
+    TextBuffer texts;
+    std::vector<std::uint8_t> repaired;
     for (std::size_t i = 0; i < ranges.begins.size(); ++i) {
         Bytes text = text_of(buffer, ranges, i);
         if (!kernel.is_utf8(text.data(), text.data() + text.size())) {
-            mended.clear();
-            unicode::append_repaired(text, mended);
-            text = mended;
+            repaired.clear();
+            unicode::append_repaired(text, repaired);
+            text = repaired;
         }
         std::uint8_t* to = texts.reserve(text.size());
         if (!text.empty()) {

@@ -1,5 +1,5 @@
-// The 64-byte block vocabulary with AVX-512, but for what block_bmi2.h adds; see block_scalar.h for
-// the meaning.
+// The vocabulary of 64-byte blocks with AVX-512; block_bmi2.h adds the rest, block_scalar.h has the
+// meaning.
 
 using simd::ByteMasks;
 using simd::Utf8Masks;

@@ -1,6 +1,6 @@
-// What the targets with vectors and BMI2 write alike of the block vocabulary. Text inside a
-// target's namespace, behind block_<target>.h, whose load_block, sign_mask, zero_mask, equals,
-// at_least, in_range and with_bit5 it uses; see block_scalar.h for the meaning.
+// The part of the block vocabulary that is the same for all targets with vectors and BMI2. Text
+// inside a target's namespace, after block_<target>.h, whose load_block, sign_mask, zero_mask,
+// equals, at_least, in_range and with_bit5 it uses; see block_scalar.h for the meaning.
 
 inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
     return static_cast<unsigned>(_tzcnt_u64(bits));

@@ -1,5 +1,6 @@
-// The 64-byte block vocabulary in plain C++. No guard, no #include: it is text inside a target's
-// namespace. The other block_<target>.h give the same names the same meaning.
+// simd/block: the vocabulary of 64-byte blocks in plain C++. No guard, no #include: it is text
+// inside a target's namespace. The other block_<target>.h define the same names with the same
+// meaning.
 
 using simd::ByteMasks;
 using simd::Utf8Masks;
@@ -109,7 +110,7 @@ inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept
     return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) == 0;
 }
 
-// Bytes where all three look-ups by nibble share a bit: low[k] and high[k] look at byte i + k.
+// Bytes i where the look-ups of bytes i, i + 1 and i + 2 by their nibbles have a bit in common.
 // Reads 66 bytes.
 inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
                                        const std::uint8_t (*high)[16],

@@ -1,4 +1,4 @@
-// What a target's block vocabulary says of 64 bytes: one bit a byte, bit i for byte i.
+// simd/masks: 64 bytes as a target's block vocabulary sees them. Bit i is about byte i.
 #pragma once
 
 #include <cstdint>

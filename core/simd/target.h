@@ -1,4 +1,4 @@
-// Which instruction sets this CPU has, and which one is used. Chosen once per process.
+// simd/target: which instruction sets this CPU has, and which one is used. Chosen once per process.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ enum class Target { Scalar, Avx2, Avx512 };
 // Every target that this CPU can run, the plainest first.
 [[nodiscard]] std::vector<Target> supported_targets();
 // The best supported target, or the one that TOKENMILL_TARGET names.
-// Throws Error(BadSpec) when that name is unknown or beyond this CPU.
+// Throws Error(BadSpec) if that name is unknown or this CPU does not have it.
 [[nodiscard]] Target chosen_target();
 
 }  // namespace tokenmill::simd

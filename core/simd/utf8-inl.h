@@ -1,6 +1,6 @@
-// Is this UTF-8? Text compiled once per target, inside its namespace.
+// simd/utf8: 64 bytes -> are they UTF-8? Text compiled once per target, inside its namespace.
 
-// Bits that the bytes before this block left behind.
+// What the bytes before this block demand of its first bytes.
 struct Utf8Carry {
     std::uint64_t continuation = 0;  // bytes of this block that must continue a character
     std::uint64_t after_e0 = 0;      // the last byte was E0, and so on
@@ -9,8 +9,12 @@ struct Utf8Carry {
     std::uint64_t after_f4 = 0;
 };
 
-// Every continuation stands where a lead asks for one, and no lead starts an overlong form, a
-// surrogate or a number above 10FFFF.
+// Every continuation byte is where a lead byte asks for one, and no lead starts an overlong form, a
+// surrogate or a number above 10FFFF. Bits of a text with E0 A0 80 after an ASCII letter:
+//   text           a E0 A0 80 b
+//   lead << 1      0 0  1  0  0
+//   from_e0 << 2   0 0  0  1  0
+//   expected       0 0  1  1  0    must equal the mask of continuation bytes
 inline bool check_utf8_block(const std::uint8_t* at, Utf8Carry& carry) noexcept {
     const Utf8Masks m = utf8_masks(at);
     const std::uint64_t lead = m.from_c2;

@@ -20,6 +20,7 @@ struct BuildNode {
     std::uint32_t token = 0;
 };
 
+// Adds a text to the trie, with the children of each node in order.
 void insert(std::vector<BuildNode>& nodes, const std::vector<std::uint8_t>& text,
             std::uint32_t token) {
     std::size_t at = 0;
@@ -40,7 +41,7 @@ void insert(std::vector<BuildNode>& nodes, const std::vector<std::uint8_t>& text
     nodes[at].token = token;  // of two equal texts the later one counts
 }
 
-// Breadth first, so that the children of a node stand side by side.
+// Breadth first, so that the children of a node are neighbours and their bytes can be searched.
 void write_trie(const std::vector<BuildNode>& nodes, std::uint32_t nodes_id, std::uint32_t edges_id,
                 BlobWriter& out) {
     std::vector<AddedNode> flat;
@@ -77,6 +78,7 @@ void compile_added(const std::vector<AddedText>& texts, std::span<const std::uin
     out.add(kAddedInfo, tokens);
     write_trie(raw, kAddedNodes, kAddedEdges, out);
     write_trie(normal, kNormalNodes, kNormalEdges, out);
+    // Two sets of code points become one class table: ranges of equal bits.
     std::vector<std::uint8_t> bits(0x110000, 0);
     const auto mark = [&](std::span<const std::uint32_t> ranges, std::uint8_t bit) {
         for (std::size_t i = 0; i + 1 < ranges.size(); i += 2) {
@@ -116,6 +118,8 @@ AddedMatcher::AddedMatcher(std::span<const AddedNode> nodes, std::span<const std
     add_to_filter(0, 0, prefix);
 }
 
+// Adds all texts below a node. A bucket is chosen by the first two bytes: texts that start alike
+// share one, so that buckets mix as little as possible.
 void AddedMatcher::add_to_filter(std::uint32_t node, unsigned depth, std::uint8_t* prefix) {
     const bool is_end = node != 0 && nodes_[node].token != 0;
     if (depth == 3 || is_end) {
@@ -173,6 +177,8 @@ AddedView::AddedView(const BlobReader& blob)
     }
 }
 
+// A candidate of the filter is checked in the trie. What a token strips on its left was text before
+// it, never a part of the token before (`done`).
 void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
                                   FindCandidate find_candidate, std::vector<Segment>& out) const {
     const std::uint8_t* const first = text.data();
@@ -189,7 +195,7 @@ void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::
         }
         auto begin = static_cast<std::size_t>(at - first);
         std::size_t stop = begin + size;
-        at += size;  // also behind a match that is passed over
+        at += size;  // a match that is skipped is not searched again
         const std::uint32_t flags = tokens[token - 1].flags;
         if ((flags & skip_flags) != 0 ||
             ((flags & kSingleWord) != 0 && !is_alone(text, begin, stop))) {
@@ -218,6 +224,7 @@ void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::
     }
 }
 
+// No word character directly before or after [begin, end).
 bool AddedView::is_alone(Bytes text, std::size_t begin, std::size_t end) const noexcept {
     const auto is_word = [&](std::size_t at) {
         const TmU32 size = char_size(text[at]);
@@ -227,15 +234,16 @@ bool AddedView::is_alone(Bytes text, std::size_t begin, std::size_t end) const n
     if (before > 0) {
         do {
             --before;
-        } while (before > 0 && (text[before] & 0xC0) == 0x80);
+        } while (before > 0 && is_continuation(text[before]));
     }
     return (begin == 0 || !is_word(before)) && (end == text.size() || !is_word(end));
 }
 
+// Start of the white space that ends at `begin`, at least `limit`.
 std::size_t AddedView::strip_left(Bytes text, std::size_t begin, std::size_t limit) const noexcept {
     while (begin > limit) {
         std::size_t before = begin - 1;
-        while (before > limit && (text[before] & 0xC0) == 0x80) {
+        while (before > limit && is_continuation(text[before])) {
             --before;
         }
         const TmU32 size = char_size(text[before]);
@@ -247,6 +255,7 @@ std::size_t AddedView::strip_left(Bytes text, std::size_t begin, std::size_t lim
     return std::max(begin, limit);
 }
 
+// End of the white space that starts at `end`.
 std::size_t AddedView::strip_right(Bytes text, std::size_t end) const noexcept {
     while (end < text.size()) {
         const TmU32 size = char_size(text[end]);

@@ -1,6 +1,8 @@
-// Words by their neighbours: a new one begins wherever two characters are not joined. Text compiled
-// once per target, inside its namespace, behind simd's block vocabulary and classify-inl.h.
+// split/adjacent: 64 bytes -> word starts and cuts, by neighbours alone: a word starts wherever two
+// characters are not joined. Text compiled once per target, inside its namespace, after simd's
+// block vocabulary and classify-inl.h. In the pictures bit 0 is on the left and _ is a blank.
 
+// One mask for each ByteClass; every byte is in exactly one of them.
 struct NeighbourMasks {
     std::uint64_t of[kByteClasses];
 };
@@ -9,6 +11,7 @@ inline std::uint64_t& mask_of(NeighbourMasks& masks, ByteClass wanted) noexcept 
     return masks.of[static_cast<std::size_t>(wanted)];
 }
 
+// The classes of single bytes. Bytes of wide characters are Wide until classify_wide moves them.
 TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMasks& m) noexcept {
     NeighbourMasks masks;
     const std::uint64_t newline = equal_mask(block.bytes, '\n');
@@ -22,19 +25,20 @@ TOKENMILL_INLINE NeighbourMasks neighbour_masks(const Block& block, const ByteMa
     return masks;
 }
 
-// A wide character of another class than Wide: white space, punctuation, or an ideograph.
-inline void sort_char(const split::SplitView& split, const Block& block, unsigned i, unsigned size,
-                      NeighbourMasks& masks) noexcept {
-    const std::uint32_t found = split.rule_classes.of(split::decode_char(block.bytes + i, size));
+// Moves a wide character to its own class: white space, punctuation, or an ideograph.
+inline void reclassify_char(const split::SplitView& split, const Block& block, unsigned i,
+                            unsigned size, NeighbourMasks& masks) noexcept {
+    const std::uint32_t found = split.rule_classes.of(decode_char(block.bytes + i, size));
     const std::uint64_t mask = low_bits(size) << i;
     mask_of(masks, ByteClass::Wide) &= ~mask;
     masks.of[found] |= mask;
 }
 
-// The classes of wide characters. Those of three bytes that are Other are known by their facts.
+// Moves wide characters to their classes. One byte of facts is enough to know the three-byte ones
+// that are Other, which is most of them; the rest are looked up one by one.
 template <typename Sink>
-inline void sort_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
-                      std::uint64_t leads3, NeighbourMasks& masks, Sink& sink) noexcept {
+inline void classify_wide(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                          std::uint64_t leads3, NeighbourMasks& masks, Sink& sink) noexcept {
     std::uint64_t rest = leads;
     if (leads3 != 0 && !sink.has_sides()) {
         const Chars3 chars =
@@ -46,11 +50,18 @@ inline void sort_wide(const split::SplitView& split, const Block& block, std::ui
     }
     for (; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        sort_char(split, block, i, split::char_size(block.bytes[i]), masks);
+        reclassify_char(split, block, i, char_size(block.bytes[i]), masks);
     }
 }
 
-// Where the classes of a block's bytes are joined to those before them.
+// Bytes whose class is joined to the class of the byte before. joins.of[right][left] is all ones
+// or zero, so that 49 pairs of classes need no branch.
+//   text             a b _ 1
+//   letter           1 1 0 0    before: 0 1 1 0
+//   blank            0 0 1 0    before: 0 0 0 1
+//   digit            0 0 0 1
+//   letter + letter and blank + digit joined
+//   result           0 1 0 1
 TOKENMILL_INLINE std::uint64_t joined_mask(const split::Joins& joins, const NeighbourMasks& masks,
                                            const NeighbourMasks& carry) noexcept {
     NeighbourMasks before;
@@ -68,6 +79,12 @@ TOKENMILL_INLINE std::uint64_t joined_mask(const split::Joins& joins, const Neig
     return joined;
 }
 
+// The few pairs of bytes that are joined though their classes are not.
+//   pair             : /
+//   text             s : / /
+//   ':' << 1         0 0 1 0
+//   '/'              0 0 1 1
+//   result           0 0 1 0
 inline std::uint64_t exceptions_mask(const Adjacency& adjacency, const Block& block,
                                      bool has_before) noexcept {
     std::uint64_t joined = 0;
@@ -86,8 +103,14 @@ inline std::uint32_t ends_in_char3(const Block& block, std::uint64_t leads) noex
     return is_last ? decode3(block.bytes + block.size - 3) : 0;
 }
 
-// Cuts on both sides of characters of three bytes, over characters: where no token holds a
-// neighbour with them. `previous3` is the last character before the block if it has three bytes.
+// Cuts on both sides of three-byte characters, for a vocabulary over characters: a cut is possible
+// where no token holds the two neighbours together. `previous3` is the last character before the
+// block if it has three bytes. Three cases, for characters X Y of three bytes and a letter:
+//   text      X . . Y . . a     . is a continuation byte
+//   leads     1 0 0 1 0 0 0
+//   follows   0 0 0 1 0 0 0     a three-byte character before: cut unless the pair is in a token
+//   ~follows  1 0 0 0 0 0 0     something else before: cut unless a token holds X after it
+//   << 3      0 0 0 0 0 0 1     something else after: cut unless a token holds Y before it
 template <typename Sink>
 inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads,
                                     std::uint32_t previous3, Sink& sink) noexcept {
@@ -98,18 +121,18 @@ inline std::uint64_t cuts_at_chars3(const Block& block, std::uint64_t leads,
         const Chars3 chars =
             look_up_chars3<true>(block.bytes, leads, previous3, facts, sink.junctions());
         const std::uint64_t before_other = chars.unusual;
-        const std::uint64_t behind_other = chars.letter;
+        const std::uint64_t after_other = chars.letter;
         follows = leads & (leads << 3 | std::uint64_t{previous3 != 0});
-        cuts = (follows & ~(chars.paired & chars.in_doubt)) | (leads & ~follows & ~behind_other) |
+        cuts = (follows & ~(chars.paired & chars.in_doubt)) | (leads & ~follows & ~after_other) |
                ((leads & ~before_other) << 3 & ~leads & low_bits(block.size));
     }
     const bool was_free = previous3 != 0 && (facts[previous3] & split::kFactBeforeOther) == 0;
     return cuts | (std::uint64_t{was_free} & ~leads);
 }
 
-// Which of the cuts inside words hold.
-inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* at,
-                                 std::uint64_t cuts) noexcept {
+// The possible cuts that are real ones: the table of byte pairs knows those that some token spans.
+inline std::uint64_t cuts_that_hold(const InsideCuts& inside, const std::uint8_t* at,
+                                    std::uint64_t cuts) noexcept {
     std::uint64_t held = 0;
     for (; cuts != 0; cuts &= cuts - 1) {
         const unsigned i = trailing_zeros(cuts);
@@ -118,7 +141,8 @@ inline std::uint64_t cuts_inside(const InsideCuts& inside, const std::uint8_t* a
     return held;
 }
 
-// Characters of three bytes that stand alone, if `at` begins with some: their bytes, or 0.
+// Takes the run of lone three-byte characters at `at`, if there is one, without any masks. Returns
+// its bytes, or 0.
 template <typename Sink>
 inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const std::uint8_t* at,
                               NeighbourMasks& carry, Carry& wide_carry) {
@@ -139,14 +163,15 @@ inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const s
     return 3 * count;
 }
 
-// What the wide characters of a block come to.
+// What the wide characters of a block add to its masks.
 struct WidePart {
-    std::uint64_t cuts = 0;    // inside words, beside characters of three bytes
-    std::uint64_t inside = 0;  // bytes that begin no character
+    std::uint64_t cuts = 0;    // inside words, next to three-byte characters
+    std::uint64_t inside = 0;  // continuation bytes
     std::uint64_t leads3 = 0;  // first bytes of characters of three bytes
 };
 
-// Sorts them into their classes, and leaves the last one to the next block if it goes on there.
+// Classifies the wide characters of a block and finds the cuts between them. A character that
+// reaches into the next block is left to that block.
 template <typename Sink>
 TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block, const ByteMasks& m,
                                    Carry& carry, NeighbourMasks& masks, Sink& sink) noexcept {
@@ -167,7 +192,7 @@ TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block, 
             carry.previous3 = 0;
         }
         if (split.rule.wide_classes != 0) {
-            sort_wide(split, block, leads, part.leads3, masks, sink);
+            classify_wide(split, block, leads, part.leads3, masks, sink);
         }
     } else if (carry.previous3 != 0) {
         part.cuts = sink.has_sides() ? cuts_at_chars3(block, 0, carry.previous3, sink) : 0;
@@ -176,7 +201,11 @@ TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block, 
     return part;
 }
 
-// Words of [begin, stop), of which both ends are cut.
+// Words of [begin, stop); a word starts at `begin` and ends at `stop`. A start is a first byte that
+// is not joined to the byte before; a cut is a joined one that no token spans.
+//   text      a b _ _ c
+//   joined    0 1 0 1 0
+//   starts    1 0 1 0 1
 template <typename Sink>
 inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
                           const std::uint8_t* stop, const std::uint8_t* end,
@@ -207,7 +236,7 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         if (split.cuts_inside) {
             const std::uint64_t together =
                 joined_mask(split.joins_inside, masks, carry) | wide.inside;
-            cuts |= cuts_inside(split.inside, block.at, ~together & joined & valid);
+            cuts |= cuts_that_hold(split.inside, block.at, ~together & joined & valid);
         }
         for (std::size_t k = 0; k < kByteClasses; ++k) {
             carry.of[k] = masks.of[k] >> (block.size - 1) & 1;

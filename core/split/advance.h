@@ -1,28 +1,11 @@
-// The scalar scanner: one word at a time by a DFA over code-point classes. Freestanding.
-// Every faster scanner must agree with it, and falls back to it where its algebra ends.
+// split/advance: text -> the end of one match, by a DFA over code-point classes. Every faster
+// scanner must agree with it, and falls back to it where its algebra ends.
 #pragma once
 
-#include "base/device.h"
+#include "base/utf8.h"
+#include "split/facts.h"
 
 namespace tokenmill::split {
-
-// Length in bytes of the character that starts with `lead`, in well-formed UTF-8.
-TOKENMILL_HD TmU32 char_size(TmU8 lead) {
-    return lead < 0x80 ? 1U : lead < 0xE0 ? 2U : lead < 0xF0 ? 3U : 4U;
-}
-
-TOKENMILL_HD TmU32 decode_char(const TmU8* at, TmU32 size) {
-    switch (size) {
-        case 1:
-            return at[0];
-        case 2:
-            return (at[0] & 31U) << 6 | (at[1] & 63U);
-        case 3:
-            return (at[0] & 15U) << 12 | (at[1] & 63U) << 6 | (at[2] & 63U);
-        default:
-            return (at[0] & 7U) << 18 | (at[1] & 63U) << 12 | (at[2] & 63U) << 6 | (at[3] & 63U);
-    }
-}
 
 // A byte for every code point: flat for the basic plane, in pages of 256 above it.
 struct ClassTable {
@@ -39,21 +22,16 @@ struct ClassTable {
     }
 };
 
-// What a scanner of wide characters asks first, in one byte a code point of the basic plane.
+// Facts about a code point of the basic plane in one byte: the first look-up for wide characters.
 constexpr TmU32 kFactLetter = 1;
 constexpr TmU32 kFactUnusual = 2;     // its other class bits matter too
 constexpr TmU32 kFactLeftShift = 2;   // three bits: junction contexts it can be the left side of
-constexpr TmU32 kFactRightShift = 5;  // three bits: and the right side
-// The same places for words by neighbours over characters: which neighbours a token holds it with.
-constexpr TmU32 kFactBehindOther = kFactLetter;   // behind a character of another size
+constexpr TmU32 kFactRightShift = 5;  // three bits: contexts it can be the right side of
+// The same bits for a vocabulary over characters: with which neighbours some token holds it.
+constexpr TmU32 kFactAfterOther = kFactLetter;    // after a character of another size
 constexpr TmU32 kFactBeforeOther = kFactUnusual;  // before one
 constexpr TmU32 kFactBeforeChar3 = 1U << kFactLeftShift;
-constexpr TmU32 kFactBehindChar3 = 1U << kFactRightShift;
-
-constexpr TmU16 kMatchHere = 0x8000;  // on a transition: a match ends before this character
-constexpr TmU16 kStateMask = 0x7FFF;
-constexpr TmU16 kDead = 0;
-constexpr TmU16 kStart = 1;
+constexpr TmU32 kFactAfterChar3 = 1U << kFactRightShift;
 
 struct Stage {
     ClassTable classes;
@@ -64,7 +42,7 @@ struct Stage {
     const TmU8* separates;  // [left * n_classes + right]: no match reaches over this junction
     bool keep_match;
     bool keep_gap;
-    bool on_bytes;  // every byte is a character, of the class that the table gives its number
+    bool on_bytes;  // every byte counts as the character with its number
 };
 
 TOKENMILL_HD TmU32 step_size(const Stage& stage, TmU8 lead) {
@@ -74,7 +52,7 @@ TOKENMILL_HD TmU32 step_size(const Stage& stage, TmU8 lead) {
 // End of the match that starts at `begin`, or null if none does.
 TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const TmU8* end) {
     const TmU8* found = nullptr;
-    TmU32 state = kStart;
+    TmU32 state = kStartState;
     for (const TmU8* at = begin;;) {
         if (at == end) {
             return stage.next[state << stage.shift | stage.n_classes] & kMatchHere ? at : found;
@@ -85,7 +63,7 @@ TOKENMILL_HD const TmU8* match_end(const Stage& stage, const TmU8* begin, const 
         const TmU32 step = stage.next[state << stage.shift | stage.classes.of(code)];
         found = step & kMatchHere ? at : found;
         state = step & kStateMask;
-        if (state == kDead) {
+        if (state == kDeadState) {
             return found;
         }
         at += size;

@@ -1,9 +1,9 @@
-// What is known of the 3-byte characters of a block: what chars3_<target>-inl.h answer. Text inside
-// a target's namespace.
+// split/chars3: the three-byte characters of a block -> what the tables know of them. The functions
+// are in chars3_<target>-inl.h. Text inside a target's namespace.
 
-// One bit a character, at its first byte. With kDoubtFirst the filter is asked only about
-// characters in doubt: of a vocabulary over characters these are the ones that a token holds beside
-// another.
+// One bit a character, at its first byte. With kDoubtFirst only characters in doubt go through the
+// junction filter: in a vocabulary over characters these are the ones that some token holds with a
+// neighbour.
 struct Chars3 {
     std::uint64_t letter = 0;
     std::uint64_t unusual = 0;   // its other class bits matter too
@@ -12,14 +12,14 @@ struct Chars3 {
     std::uint32_t last = 0;      // code point of the last one
 };
 
-// Characters of three bytes side by side that stand alone, whatever is beside them: in a script
-// that the vocabulary hardly knows most of a text are such, and need no masks.
+// Neighbouring three-byte characters that are units by themselves, whatever their neighbours are.
+// In a script that the vocabulary hardly knows most of a text is like that, and needs no masks.
 struct LoneRun {
     static constexpr unsigned kMost = 21;
-    static constexpr unsigned kFew = 8;                          // 4 and 12 are no different
+    static constexpr unsigned kFew = 8;                          // 4 and 12 are as fast
     static constexpr std::uint64_t kLeads = 0x1249249249249249;  // bits 0, 3 ... 60
 
-    // The run at the beginning of a block, `leads` of which begin characters of three bytes.
+    // The run at the start of a block; `leads` are the first bytes of its three-byte characters.
     template <typename StandsAlone>
     void read(const std::uint8_t* at, std::uint64_t leads, StandsAlone stands_alone) noexcept {
         const std::uint64_t others = kLeads & ~leads;

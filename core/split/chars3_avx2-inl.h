@@ -1,9 +1,10 @@
-// What is known of the 3-byte characters of a block, eight at once. Text inside a target's
-// namespace; see chars3-inl.h for the meaning.
+// What is known of the three-byte characters of a block, eight at once. Text inside a target's
+// namespace; chars3_scalar-inl.h has the meaning.
 
 constexpr std::ptrdiff_t kReadableBlock = 96;  // of a block: load3_x8 reads 28 from a first byte
 
-// Bytes of eight characters: `count` of them at the given places, the rest is of no matter.
+// Bytes of eight characters, one a lane: `count` of them at the given places. The remaining lanes
+// are ignored.
 inline __m256i load3_x8(const std::uint8_t* bytes, const std::uint8_t* place,
                         unsigned count) noexcept {
     if (place[count - 1] - place[0] == static_cast<int>(3 * (count - 1))) {  // side by side
@@ -40,6 +41,24 @@ inline std::uint64_t sign_lanes(__m256i lanes) noexcept {
         static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(lanes))));
 }
 
+// JunctionFilter::paired for eight pairs: one word of the filter holds both bits of a pair.
+template <typename Junctions>
+inline std::uint64_t paired_lanes(__m256i left, __m256i right,
+                                  const Junctions& junctions) noexcept {
+    const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left, 16), right);
+    const __m256i word_at = _mm256_srli_epi32(
+        _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kWordFactor))),
+        32 - Junctions::kWordBits);
+    const __m256i bits = _mm256_srli_epi32(
+        _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kBitFactor))), 22);
+    const __m256i word =
+        _mm256_i32gather_epi32(reinterpret_cast<const int*>(junctions.words), word_at, 4);
+    const __m256i first = _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
+    const __m256i second = _mm256_srlv_epi32(word, _mm256_srli_epi32(bits, 5));
+    return sign_lanes(_mm256_slli_epi32(_mm256_and_si256(first, second), 31));
+}
+
+// Lane i is character g + i; its left neighbour comes from the lane before, or from the last group.
 template <bool kDoubtFirst, typename Junctions>
 inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std::uint32_t previous,
                              const std::uint8_t* facts, const Junctions& junctions) noexcept {
@@ -48,7 +67,7 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
     for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
         place[count++] = static_cast<std::uint8_t>(trailing_zeros(rest));
     }
-    std::memset(place + count, 0, 8);  // a block has 21 such characters at the most
+    std::memset(place + count, 0, 8);  // a block has at most 21 such characters
     const __m256i zero = _mm256_setzero_si256();
     __m256i code_before = _mm256_set1_epi32(static_cast<int>(previous));
     __m256i fact_before = _mm256_set1_epi32(facts[previous]);
@@ -73,19 +92,7 @@ inline Chars3 look_up_chars3(const std::uint8_t* bytes, std::uint64_t leads, std
         if (kDoubtFirst && in_doubt == 0) {
             continue;
         }
-        const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left_code, 16), code);
-        const __m256i word_at = _mm256_srli_epi32(
-            _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kWordFactor))),
-            32 - Junctions::kWordBits);
-        const __m256i bits = _mm256_srli_epi32(
-            _mm256_mullo_epi32(pair, _mm256_set1_epi32(static_cast<int>(Junctions::kBitFactor))),
-            22);
-        const __m256i word =
-            _mm256_i32gather_epi32(reinterpret_cast<const int*>(junctions.words), word_at, 4);
-        const __m256i first =
-            _mm256_srlv_epi32(word, _mm256_and_si256(bits, _mm256_set1_epi32(31)));
-        const __m256i second = _mm256_srlv_epi32(word, _mm256_srli_epi32(bits, 5));
-        lanes.paired |= sign_lanes(_mm256_slli_epi32(_mm256_and_si256(first, second), 31)) << g;
+        lanes.paired |= paired_lanes(left_code, code, junctions) << g;
     }
     // From bit i for character i to the bits of the first bytes.
     return {_pdep_u64(lanes.letter, leads), _pdep_u64(lanes.unusual, leads),

@@ -1,4 +1,5 @@
-// What is known of the 3-byte characters of a block, one by one. Text inside a target's namespace.
+// What is known of the three-byte characters of a block, one by one: the plain meaning of what the
+// vector targets do. Text inside a target's namespace.
 
 constexpr std::ptrdiff_t kReadableBlock = 72;  // bytes of a block that scanners may read
 

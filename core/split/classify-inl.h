@@ -1,7 +1,11 @@
-// The classes of the characters of a block, as masks, and the cuts between wide ones. Text compiled
-// once per target, inside its namespace, behind simd's block vocabulary and chars3_<target>-inl.h.
-// One bit a byte; a character's bits are set on all of its bytes.
+// split/classify: 64 bytes -> a mask for each class of characters, and the cuts between wide ones.
+// Text compiled once per target, inside its namespace, after simd's block vocabulary and
+// chars3_<target>-inl.h. One bit a byte; the bits of a character are set on all of its bytes:
+//   text            a E . _    E . are the two bytes of U+00E9
+//   letter          1 1 1 0
+//   continuation    0 0 1 0
 
+// What a block needs of the block before it: the class of the last byte, in bit 0 of each mask.
 struct Carry {
     std::uint64_t letter = 0;
     std::uint64_t number = 0;
@@ -15,7 +19,7 @@ struct Carry {
     std::uint64_t prefix = 0;     // the last character is punctuation that letters may follow
     std::uint64_t absorbed = 0;   // the last byte is a newline that belongs to punctuation
     std::uint64_t set = 0;        // starts that a contraction puts into the next block
-    std::uint64_t clear = 0;      // and the start it takes away there
+    std::uint64_t clear = 0;      // and the starts it takes away there
     std::uint32_t phase = 0;      // digits since the last start, modulo the group
     std::uint32_t previous3 = 0;  // last character if it has three bytes
 };
@@ -40,6 +44,8 @@ TOKENMILL_INLINE Block block_at(const std::uint8_t* at, const std::uint8_t* stop
     return block;
 }
 
+// The classes of a block. letter, number, white, han and other share no bits; upper, lower and both
+// (no case, or both) divide the letters, for the Cased family only.
 struct Classes {
     std::uint64_t letter;
     std::uint64_t number;
@@ -53,35 +59,39 @@ struct Classes {
     std::uint64_t space;
     std::uint64_t apostrophe;
     std::uint64_t continuation;
-    std::uint64_t cuts;
-    bool complex;
+    std::uint64_t cuts;  // between three-byte characters that no token holds together
+    bool complex;        // a character that the masks cannot handle
 };
 
-inline std::uint64_t when(unsigned bit, std::uint64_t mask) noexcept {
+// `mask` if the lowest bit of `bit` is set, else 0: without a branch.
+inline std::uint64_t mask_if(unsigned bit, std::uint64_t mask) noexcept {
     return mask & (std::uint64_t{0} - (bit & 1U));
 }
 
-// Adds one non-ASCII character's class bits to the masks.
+// Adds one non-ASCII character to the masks by its class bits (ClassBit of facts.h).
 template <split::Family F>
 inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Classes& c) noexcept {
-    c.letter |= when(bits, mask);
-    c.number |= when(bits >> 1, mask);
-    c.white |= when(bits >> 2, mask);
+    c.letter |= mask_if(bits, mask);
+    c.number |= mask_if(bits >> 1, mask);
+    c.white |= mask_if(bits >> 2, mask);
     if constexpr (F == split::Family::Cased) {
-        c.upper |= when(bits >> 4, mask);
-        c.lower |= when(bits >> 5, mask);
-        c.both |= when(bits >> 6, mask);
+        c.upper |= mask_if(bits >> 4, mask);
+        c.lower |= mask_if(bits >> 5, mask);
+        c.both |= mask_if(bits >> 6, mask);
         c.complex |= (bits & split::kMark) != 0;
         if ((bits & split::kHan) != 0) {
             c.han |= mask;
-            // Han numbers, radicals and marks are no letters: rare, so left to the DFA.
-            c.complex |= code < 0x3400 || (code >= 0x16FE0 && code < 0x17000);
+            c.complex |= split::is_odd_han(code);
         }
     }
 }
 
-// Characters of three bytes: their classes, and the cuts between them. No branch depends on the
-// characters but for the rare ones: most are letters, and whether two are joined is a coin toss.
+// Characters of three bytes: their classes, and the cuts between them. Only rare characters cause a
+// branch: most are letters, and whether two are joined is a coin toss.
+//   text      a X . . Y . .     X and Y have three bytes, . continues them
+//   leads     0 1 0 0 1 0 0
+//   << 3      0 0 0 0 1 0 0     a three-byte character ends right before
+//   cuts      0 0 0 0 1 0 0     unless the junction filter has the pair X Y
 template <split::Family F, typename Sink>
 inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Carry& carry, Classes& c, Sink& sink) noexcept {
@@ -111,8 +121,8 @@ inline void add_chars3(const split::SplitView& split, const Block& block, std::u
     carry.previous3 = top_bit(leads) + 3 == block.size ? chars.last : 0;
 }
 
-// Characters of two bytes. A lead byte under which there are only letters needs no look at them:
-// all of its characters are done at once, which is most of Cyrillic and Greek.
+// Characters of two bytes. If a lead byte starts letters only, all of its characters are done at
+// once: that is most of Cyrillic and Greek.
 template <split::Family F>
 inline void add_chars2(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Classes& c) noexcept {
@@ -126,24 +136,25 @@ inline void add_chars2(const split::SplitView& split, const Block& block, std::u
         }
         for (; same != 0; same &= same - 1) {
             const unsigned i = trailing_zeros(same);
-            const std::uint32_t code = (lead & 31U) << 6 | (block.bytes[i + 1] & 63U);
+            const std::uint32_t code = decode2(block.bytes + i);
             add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{3} << i, c);
         }
     }
 }
 
-// First bytes of the characters that the block holds whole; where the last one goes on behind the
-// block, it is left to the next.
+// First bytes of the characters that the block holds whole. If the last one continues in the next
+// block, this block ends before it.
 inline std::uint64_t whole_leads(Block& block, std::uint64_t leads) noexcept {
     leads &= low_bits(block.size);
     const unsigned last = top_bit(leads);
-    if (last + split::char_size(block.bytes[last]) > block.size) {
+    if (last + char_size(block.bytes[last]) > block.size) {
         block.size = last;
         leads &= low_bits(last);
     }
     return leads;
 }
 
+// Adds the characters that are not ASCII, by their sizes.
 template <split::Family F, typename Sink>
 inline void add_wide_chars(const split::SplitView& split, Block& block, std::uint64_t non_ascii,
                            Carry& carry, Classes& c, Sink& sink) noexcept {
@@ -159,11 +170,13 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, std::uin
     add_chars2<F>(split, block, leads & m.lead2, c);
     for (std::uint64_t rest = leads & ~leads3 & ~m.lead2; rest != 0; rest &= rest - 1) {
         const unsigned i = trailing_zeros(rest);
-        const std::uint32_t code = split::decode_char(block.bytes + i, 4);
+        const std::uint32_t code = decode4(block.bytes + i);
         add_char<F>(split.rule_classes.of(code), code, std::uint64_t{15} << i, c);
     }
 }
 
+// All classes of a block. ASCII comes from the byte masks; the block may get shorter if it ends in
+// the middle of a character.
 template <split::Family F, typename Sink>
 TOKENMILL_INLINE Classes classify(const split::SplitView& split, Block& block, const ByteMasks& m,
                                   Carry& carry, Sink& sink) noexcept {

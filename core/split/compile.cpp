@@ -17,9 +17,9 @@ struct StageScalars {
     std::uint32_t on_bytes;
 };
 
-enum Part : std::uint32_t { kBasic, kPageOf, kPages, kNext, kSync, kSeparates };
+enum StagePart : std::uint32_t { kBasic, kPageOf, kPages, kNext, kSync, kSeparates };
 
-std::uint32_t section(std::size_t stage, Part part) {
+std::uint32_t section(std::size_t stage, StagePart part) {
     return kStageFirst + static_cast<std::uint32_t>(10 * stage) + part;
 }
 
@@ -27,6 +27,7 @@ std::uint32_t section(std::size_t stage, Part part) {
     throw Error(code, "split: " + problem);
 }
 
+// Rows of a power of two, so that a scanner finds a transition by shift and or.
 std::vector<std::uint16_t> pad_rows(const StageInput& stage, std::uint32_t shift,
                                     std::uint32_t n_states) {
     const std::uint32_t row = stage.n_classes + 1;
@@ -74,6 +75,7 @@ StageScalars write_stage(const StageInput& stage, std::size_t number, BlobWriter
             stage.on_bytes ? 1U : 0U};
 }
 
+// A scanner never checks what it reads, so every number of a model is checked here.
 void check_stage(const StageScalars& scalars, std::span<const std::uint16_t> next) {
     if (scalars.n_classes == 0 || scalars.n_classes > 254 || scalars.shift > 8 ||
         (1U << scalars.shift) < scalars.n_classes + 1 || scalars.n_states < 2 ||
@@ -100,6 +102,7 @@ void check_classes(const ClassTable& table, std::size_t page_bytes, std::uint32_
     }
 }
 
+// Bits -> masks of all ones or zero, which joined_mask combines without a branch.
 Joins spread_joins(const std::uint8_t* by_right) {
     Joins joins;
     for (std::size_t right = 0; right < kByteClasses; ++right) {
@@ -112,6 +115,7 @@ Joins spread_joins(const std::uint8_t* by_right) {
 
 }  // namespace
 
+// The basic plane is flat. Above it 4096 pages of 256 are mostly equal: each is stored once.
 void write_classes(std::span<const std::uint32_t> ranges, std::uint32_t basic_id,
                    std::uint32_t page_of_id, std::uint32_t pages_id, BlobWriter& out) {
     std::vector<std::uint8_t> all(0x110000, 0);
@@ -208,7 +212,7 @@ SplitView::SplitView(const BlobReader& blob) {
         rule_classes = read_classes(blob, kRuleBasic, kRulePageOf, kRulePages);
     }
     if (rule.family == Family::Adjacent) {
-        read_adjacency(blob);
+        read_adjacency(blob);  // rule_classes holds a ByteClass here, else ClassBit
     } else if (rule.family != Family::None) {
         for (std::uint32_t lead = 2; lead < 32; ++lead) {
             bool letters = true;
@@ -220,6 +224,7 @@ SplitView::SplitView(const BlobReader& blob) {
     }
 }
 
+// Where words start by neighbours alone: what vocab learnt from its tokens.
 void SplitView::read_adjacency(const BlobReader& blob) {
     adjacency = blob.need<Adjacency>(kAdjacency, 1)[0];
     check_classes(rule_classes, blob.get<std::uint8_t>(kRulePages).size(), kByteClasses);
@@ -234,6 +239,7 @@ void SplitView::read_adjacency(const BlobReader& blob) {
     }
 }
 
+// Adjacent: does a word start between these two?
 bool SplitView::is_cut(std::uint32_t left, std::uint32_t right) const noexcept {
     if (left < 0x80 && right < 0x80) {
         return !adjacency.joined(static_cast<std::uint8_t>(left), static_cast<std::uint8_t>(right));
@@ -246,6 +252,8 @@ bool SplitView::is_cut(std::uint32_t left, std::uint32_t right) const noexcept {
     return (adjacency.joins[class_of(right)] >> class_of(left) & 1U) == 0;
 }
 
+// Stage by stage: a sync pair ends a word for certain; a pair that separates only keeps the matches
+// of this stage apart, so the next stage decides.
 bool SplitView::is_sync(std::uint32_t left, std::uint32_t right) const noexcept {
     if (rule.family == Family::Adjacent) {
         return is_cut(left, right);

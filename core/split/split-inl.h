@@ -1,83 +1,123 @@
-// Words by 64-byte masks. Text compiled once per target, inside its namespace, behind simd's block
-// vocabulary and classify-inl.h.
+// split/masks: 64 bytes -> one bit for each byte that starts a word. Text compiled once per target,
+// inside its namespace, after simd's block vocabulary and classify-inl.h.
 //
-// Blocks hold whole characters and carry one bit a class to the next block. Where the algebra does
-// not reach (marks in cased words, rare tails) a block is called complex, and the DFA scans on from
-// the start of the open word: a scan from a word start needs no memory of what came before.
+// A block holds whole characters and passes one bit per class to the next block (Carry). Where the
+// algebra does not reach (marks in cased words, rare tails) a block is complex: the DFA takes over
+// at the start of the open word, because a scan from there needs no memory of what came before.
+//
+// In the pictures bit 0 is on the left, as in the text; _ is a blank, n a newline. "x << 1" is
+// therefore "the byte after an x", and the carry is its bit for the last byte of the block before.
 
 inline unsigned class_bits_at(const split::SplitView& split, const std::uint8_t* at) noexcept {
-    const unsigned size = split::char_size(*at);
-    return split.rule_classes.of(split::decode_char(at, size));
+    return split.rule_classes.of(decode_char(at, char_size(*at)));
 }
 
-// Last white-space character of each run that something else follows, at its first byte.
+// The last white-space character of each run, if something else follows: it belongs to the next
+// word. With `numbers_end_text` a number counts as the end of the text, because numbers are cut off
+// before the rule sees the rest.
+//   text          a _ _ b
+//   white         0 1 1 0
+//   white >> 1    1 1 0 0    the next byte is white too
+//   result        0 0 1 0
 TOKENMILL_INLINE std::uint64_t last_of_white_runs(const split::SplitView& split, const Block& block,
                                                   const Classes& c,
                                                   bool numbers_end_text) noexcept {
     const unsigned top = block.size - 1;
     std::uint64_t followed = c.white >> 1 | (numbers_end_text ? c.number >> 1 : 0);
-    if ((c.white >> top & 1) != 0) {
+    if ((c.white >> top & 1) != 0) {  // the run reaches the next block: look at its first character
         const std::uint8_t* next = block.at + block.size;
         const unsigned ends = numbers_end_text ? split::kWhite | split::kNumber : split::kWhite;
-        const bool goes_on = next == block.end || (class_bits_at(split, next) & ends) != 0;
-        followed |= std::uint64_t{goes_on} << top;
+        const bool continues = next == block.end || (class_bits_at(split, next) & ends) != 0;
+        followed |= std::uint64_t{continues} << top;
     }
-    std::uint64_t last = c.white & ~followed;
-    while ((last & c.continuation) != 0) {  // a wide blank: its start is at its lead byte
-        last = (last & ~c.continuation) | (last & c.continuation) >> 1;
-    }
-    return last;
+    return split::first_bytes_of(c.white & ~followed, c.continuation);
 }
 
 // Bytes of the contraction at `at` (an apostrophe), or 0.
-inline unsigned contraction_size(const split::Rule& rule, const std::uint8_t* at,
-                                 const std::uint8_t* end) noexcept {
-    const auto left = static_cast<std::size_t>(end - at);
+inline unsigned contraction_at(const split::Rule& rule, const std::uint8_t* at,
+                               const std::uint8_t* end) noexcept {
+    const auto left = end - at;
     if (left < 2) {
         return 0;
     }
-    const bool fold = rule.contraction == split::Contraction::IgnoreCase;
-    const unsigned bit = fold ? 0x20 : 0;
-    if (fold && rule.fold_long_s != 0 && left >= 3 && at[1] == 0xC5 && at[2] == 0xBF) {
-        return 3;  // U+017F, long s
-    }
-    const unsigned a = at[1] | bit;
-    if (a == 's' || a == 't' || a == 'm' || a == 'd') {
-        return 2;
-    }
-    if (left < 3) {
-        return 0;
-    }
-    const unsigned b = at[2] | bit;
-    const bool is_long = ((a == 'r' || a == 'v') && b == 'e') || (a == 'l' && b == 'l');
-    return is_long ? 3 : 0;
+    return split::contraction_size(at[1], left < 3 ? 0U : at[2],
+                                   rule.contraction == split::Contraction::IgnoreCase,
+                                   rule.fold_long_s != 0);
 }
 
+// What contractions change in the starts that follow from the classes.
+struct Contractions {
+    std::uint64_t inside = 0;  // bytes of a contraction: they start nothing
+    std::uint64_t after = 0;   // the byte after it starts a word
+
+    [[nodiscard]] std::uint64_t apply(std::uint64_t starts) const noexcept {
+        return (starts & ~inside) | after;
+    }
+};
+
+// The contractions at `apostrophes`, and those that reach in from the block before. One that is a
+// word by itself starts at its apostrophe; an attached one belongs to the letters before it.
+//   text            i t ' l l _
+//   starts          1 0 1 1 0 1    by class: punctuation, then letters
+//   inside          0 0 0 1 1 0    attached: 0 0 1 1 1 0
+//   after           0 0 0 0 0 1
+//   result          1 0 1 0 0 1    attached: 1 0 0 0 0 1
+template <bool kAttached>
+TOKENMILL_INLINE Contractions find_contractions(const split::Rule& rule, const Block& block,
+                                                std::uint64_t apostrophes, Carry& carry) noexcept {
+    Contractions found{carry.clear, carry.set};
+    carry.clear = 0;
+    carry.set = 0;
+    if (rule.contraction == split::Contraction::None) {
+        return found;
+    }
+    for (std::uint64_t rest = apostrophes; rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
+        const unsigned size = contraction_at(rule, block.at + i, block.end);
+        if (size == 0 || (kAttached && (found.after >> i & 1) != 0)) {
+            continue;  // of two attached ones in a row the second one starts a word
+        }
+        const std::uint64_t inside = low_bits(size) - (kAttached ? 0 : 1);
+        const unsigned next = i + size;
+        found.inside |= inside << i;
+        if (next < block.size) {
+            found.after |= std::uint64_t{1} << next;
+        } else {  // its end is in the next block
+            carry.clear |= inside >> (block.size - i);
+            carry.set |= std::uint64_t{1} << (next - block.size);
+        }
+    }
+    return found;
+}
+
+// Starts of numbers that are words by themselves, in groups of at most rule.digits. The carry knows
+// how many digits the open group has: a run may be longer than a block.
 TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
                                              Carry& carry) noexcept {
     const std::uint64_t leads = c.number & ~c.continuation;
     if (rule.digits == 1) {
         return leads;
     }
-    std::uint64_t starts = 0;
     const std::uint64_t run_starts = leads & ~(c.number << 1 | carry.number);
-    for (std::uint64_t rest = leads; rest != 0; rest &= rest - 1) {
-        const std::uint64_t bit = rest & (0 - rest);
-        carry.phase = (run_starts & bit) != 0 ? 0 : carry.phase;
-        starts |= carry.phase == 0 ? bit : 0;
-        carry.phase = carry.phase + 1 == rule.digits ? 0 : carry.phase + 1;
-    }
-    return starts;
+    return split::group_starts(leads, run_starts, rule.digits, carry.phase);
 }
 
-// Letters, numbers and punctuation each with a blank at the most before them.
+// Family BlankPrefix: a run of letters, of numbers or of punctuation is a word, with the blank
+// before it. Further white space is a word without its last blank.
+//   text      i t ' s _ _ 4 2
+//   letter    1 1 0 1 0 0 0 0    starts 1 0 0 1 0 0 0 0   first of a run, not after a blank
+//   other     0 0 1 0 0 0 0 0    starts 0 0 1 0 0 0 0 0   the same
+//   number    0 0 0 0 0 0 1 1    starts 0 0 0 0 0 0 0 0   the same: here the blank starts the word
+//   white     0 0 0 0 1 1 0 0    starts 0 0 0 0 1 1 0 0   first and last of a run
+//   's                          inside 0 0 0 1 0 0 0 0   and the word after it starts at the blank
+//   result    1 0 1 0 1 1 0 0    it, 's, _, _42
 TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split,
                                                    const Block& block, const Classes& c,
                                                    Carry& carry) noexcept {
     const split::Rule& rule = split.rule;
     const bool isolate = rule.isolate_digits != 0;
     const std::uint64_t after_space = c.space << 1 | carry.space;
-    const std::uint64_t letter = c.letter & ~(c.letter << 1 | carry.letter);
+    const std::uint64_t letter = c.letter & ~(c.letter << 1 | carry.letter) & ~after_space;
     const std::uint64_t other = c.other & ~(c.other << 1 | carry.other) & ~after_space;
     std::uint64_t number = 0;
     if (isolate) {
@@ -87,62 +127,48 @@ TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split
     } else {
         number = number_starts(rule, c, carry);
     }
-    std::uint64_t starts = (letter & ~after_space) | other | number |
-                           (c.white & ~(c.white << 1 | carry.white)) |
-                           last_of_white_runs(split, block, c, isolate);
-    starts = (starts & ~carry.clear) | carry.set;
-    carry.clear = 0;
-    carry.set = 0;
-    if (rule.contraction != split::Contraction::None) {
-        for (std::uint64_t rest = c.apostrophe & other; rest != 0; rest &= rest - 1) {
-            const unsigned i = trailing_zeros(rest);
-            const unsigned size = contraction_size(rule, block.at + i, block.end);
-            if (size == 0) {
-                continue;
-            }
-            const unsigned letter_at = i + 1;
-            const unsigned next_at = i + size;
-            if (letter_at < block.size) {
-                starts &= ~(std::uint64_t{1} << letter_at);
-            } else {
-                carry.clear = 1;
-            }
-            if (next_at < block.size) {
-                starts |= std::uint64_t{1} << next_at;
-            } else {
-                carry.set |= std::uint64_t{1} << (next_at - block.size);
-            }
-        }
-    }
-    return starts;
+    const std::uint64_t white =
+        (c.white & ~(c.white << 1 | carry.white)) | last_of_white_runs(split, block, c, isolate);
+    return find_contractions<false>(rule, block, c.apostrophe & other, carry)
+        .apply(letter | other | number | white);
 }
 
-// What follows the blank at `at`, which stands behind a newline: does its white-space run hold
-// another newline, or does it reach the end of the text?
-enum class RunEnd { Text, Newline, EndOfText };
-
-inline RunEnd look_along_white(const split::SplitView& split, const std::uint8_t* at,
-                               const std::uint8_t* end) noexcept {
+// What ends the run of blanks that continues at `at`, after the end of a block.
+inline split::RunEnd look_along_white(const split::SplitView& split, const std::uint8_t* at,
+                                      const std::uint8_t* end) noexcept {
     while (at < end) {
         if (*at == '\n' || *at == '\r') {
-            return RunEnd::Newline;
+            return split::kRunNewline;
         }
         if ((class_bits_at(split, at) & split::kWhite) == 0) {
-            return RunEnd::Text;
+            return split::kRunText;
         }
-        at += split::char_size(*at);
+        at += char_size(*at);
     }
-    return RunEnd::EndOfText;
+    return split::kRunEndOfText;
 }
 
-// Newlines directly behind punctuation, with all that follow them.
+// Newlines that belong to the punctuation directly before them, with all newlines that follow. The
+// sum carries through a run that starts after punctuation, and so clears it.
+//   text             . n n n a n
+//   newline          0 1 1 1 0 1
+//   first            0 1 0 0 0 0
+//   newline + first  0 0 0 0 1 1
+//   result           0 1 1 1 0 0
 TOKENMILL_INLINE std::uint64_t absorbed_newlines(const Classes& c, std::uint64_t after_other,
                                                  const Carry& carry) noexcept {
-    // A run that starts behind punctuation: adding its first bit carries through and clears it.
     const std::uint64_t first = c.newline & (after_other | carry.absorbed);
     return c.newline & ~(c.newline + first);
 }
 
+// Starts among white space where newlines end a word: a run up to its last newline is one word, the
+// blanks after it another, and of these the last one belongs to the text that follows.
+//   text       a n _ _ n _ _ b
+//   white      0 1 1 1 1 1 1 0
+//   newline    0 1 0 0 1 0 0 0
+//   blank after newline
+//              0 0 1 0 0 1 0 0    the first run meets a newline, so only the second one starts
+//   result     0 1 0 0 0 1 1 0
 TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const Block& block,
                                             const Classes& c, std::uint64_t absorbed,
                                             const Carry& carry) noexcept {
@@ -160,8 +186,8 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
         if (run_end < block.size) {
             is_start = (c.newline >> run_end & 1) == 0;
         } else {
-            const RunEnd run = look_along_white(split, block.at + block.size, block.end);
-            is_start = run == RunEnd::Text || (run == RunEnd::EndOfText && split.rule.end_run == 0);
+            is_start = split::starts_after_newline(
+                look_along_white(split, block.at + block.size, block.end), split.rule.end_run != 0);
         }
         starts |= std::uint64_t{is_start} << i;
     }
@@ -169,79 +195,73 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
     return starts & ~c.continuation;
 }
 
-// First bytes of characters -> all of their bytes.
-inline std::uint64_t all_bytes_of(std::uint64_t bytes, std::uint64_t continuation) noexcept {
-    if (continuation != 0) {
-        bytes |= (bytes << 1) & continuation;
-        bytes |= (bytes << 1) & continuation;
-        bytes |= (bytes << 1) & continuation;
-    }
-    return bytes;
+// Word starts of a block, unless the masks cannot know them.
+struct Starts {
+    std::uint64_t bits;
+    bool is_complex;  // nothing of the block may be used: the DFA scans it
+};
+
+// What the masks cannot decide in cased words: marks, odd Han, and capitals after a caseless
+// letter, which start a word or not by what comes later.
+TOKENMILL_INLINE bool is_complex_case(const Classes& c, const Carry& carry) noexcept {
+    return c.complex || (c.upper & (c.both << 1 | carry.both)) != 0;
 }
 
-// Letters with any one character before them that is no newline, letter or number.
-// False: the block is complex, nothing of it may be used.
+// Starts inside the letters of cased words: capitals after lower case, and runs of Han.
+//   text     f o o B A r
+//   upper    0 0 0 1 1 0
+//   lower    1 1 1 0 0 1
+//   result   0 0 0 1 0 0
+TOKENMILL_INLINE std::uint64_t case_starts(const Classes& c, const Carry& carry) noexcept {
+    const std::uint64_t capital = c.upper & (c.lower << 1 | carry.lower);
+    const std::uint64_t han = c.han & ~(c.han << 1 | carry.han);
+    return (capital | han) & ~c.continuation;
+}
+
+// Families AnyPrefix and Cased: letters with any one character before them that is not a newline,
+// letter or number; punctuation with the blank before it and the newlines after it.
+//   text      a _ ( b ) . n _ c
+//   letter    1 0 0 1 0 0 0 0 1
+//   other     0 0 1 0 1 1 0 0 0
+//   prefix    0 0 0 0 1 0 0 0 0    first of punctuation, not after a blank: letters may follow it
+//   absorbed  0 0 0 0 0 0 1 0 0
+//   letters   1 0 0 1 0 0 0 0 0    first of a run, not after a blank or a prefix
+//   white     0 1 0 0 0 0 0 1 0
+//   result    1 1 0 1 1 0 0 1 0    a, _(, b, ).n, _c
 template <split::Family F>
-TOKENMILL_INLINE bool any_prefix_starts(const split::SplitView& split, const Block& block,
-                                        const Classes& c, Carry& carry,
-                                        std::uint64_t& out) noexcept {
+TOKENMILL_INLINE Starts any_prefix_starts(const split::SplitView& split, const Block& block,
+                                          const Classes& c, Carry& carry) noexcept {
     constexpr bool kCased = F == split::Family::Cased;
     const split::Rule& rule = split.rule;
-    if (kCased && (c.complex || (c.upper & (c.both << 1 | carry.both)) != 0)) {
-        return false;
+    if (kCased && is_complex_case(c, carry)) {
+        return {0, true};
     }
     const std::uint64_t after_other = c.other << 1 | carry.other;
     const std::uint64_t after_blank = (c.white & ~c.newline) << 1 | (carry.white & ~carry.newline);
     const std::uint64_t after_letter = c.letter << 1 | carry.letter;
     const std::uint64_t absorbed =
-        rule.tail == split::Tail::None ? 0 : absorbed_newlines(c, after_other, carry);
-    if (rule.tail == split::Tail::CrLfSlash &&
+        rule.tail == split::NewlineTail::None ? 0 : absorbed_newlines(c, after_other, carry);
+    if (rule.tail == split::NewlineTail::CrLfSlash &&
         ((absorbed << 1 | carry.absorbed) & equal_mask(block.bytes, '/')) != 0) {
-        return false;
+        return {0, true};  // a slash in the tail: the masks take it for punctuation
     }
-    // First character of punctuation that is not behind a blank: it may lead letters.
     const std::uint64_t other = c.other & ~after_other & ~(c.space << 1 | carry.space);
-    const std::uint64_t prefix = all_bytes_of(other, c.continuation);
-    std::uint64_t starts =
-        other | (c.letter & ~after_letter & ~after_blank & ~(prefix << 1 | carry.prefix));
-    starts |= white_starts(split, block, c, absorbed, carry);
-    starts |= number_starts(rule, c, carry);
-    std::uint64_t set = carry.set;
-    carry.set = 0;
+    const std::uint64_t prefix = split::all_bytes_of(other, c.continuation);
+    const std::uint64_t letter =
+        c.letter & ~after_letter & ~after_blank & ~(prefix << 1 | carry.prefix);
+    std::uint64_t starts = letter | other | white_starts(split, block, c, absorbed, carry) |
+                           number_starts(rule, c, carry);
     if constexpr (kCased) {
-        starts |= c.upper & ~c.continuation & (c.lower << 1 | carry.lower);
-        starts |= c.han & ~c.continuation & ~(c.han << 1 | carry.han);
-        starts &= ~carry.clear;
-        carry.clear = 0;
+        starts |= case_starts(c, carry);
     }
-    if (rule.contraction != split::Contraction::None) {
-        // Alone in front (any prefix), or attached to the letters before it (cased).
-        for (std::uint64_t rest =
-                 c.apostrophe & other & (kCased ? after_letter : ~std::uint64_t{0});
-             rest != 0; rest &= rest - 1) {
-            const unsigned i = trailing_zeros(rest);
-            const unsigned size = contraction_size(rule, block.at + i, block.end);
-            if (size == 0 || (kCased && (set >> i & 1) != 0)) {
-                continue;  // two in a row: the second one starts a word
-            }
-            const unsigned next_at = i + size;
-            if (kCased) {  // upper case inside of it begins nothing either
-                starts &= ~(low_bits(size) << i);
-                carry.clear = next_at > block.size ? low_bits(size) >> (block.size - i) : 0;
-            }
-            if (next_at < block.size) {
-                set |= std::uint64_t{1} << next_at;
-            } else {
-                carry.set |= std::uint64_t{1} << (next_at - block.size);
-            }
-        }
-    }
-    out = starts | set;
+    const std::uint64_t apostrophes = c.apostrophe & other & (kCased ? after_letter : ~0ULL);
+    const Contractions found = find_contractions<kCased>(rule, block, apostrophes, carry);
     carry.prefix = prefix >> (block.size - 1) & 1;
     carry.absorbed = absorbed >> (block.size - 1) & 1;
-    return true;
+    return {found.apply(starts), false};
 }
 
+// The classes of the block's last character, for the next block.
 template <split::Family F>
 TOKENMILL_INLINE void carry_over(const Block& block, const Classes& c, Carry& carry) noexcept {
     const unsigned top = block.size - 1;
@@ -258,7 +278,8 @@ TOKENMILL_INLINE void carry_over(const Block& block, const Classes& c, Carry& ca
     }
 }
 
-// Scans words by the DFA from the open word's start until `until` is passed; returns where it is.
+// Scans a complex block: words by the DFA from the start of the open word until one ends at or
+// after `until`. Returns that end; masks may continue there with an empty carry.
 template <typename Sink>
 inline const std::uint8_t* scan_complex(const split::SplitView& split, Sink& sink,
                                         const std::uint8_t* until, const std::uint8_t* stop,
@@ -266,15 +287,15 @@ inline const std::uint8_t* scan_complex(const split::SplitView& split, Sink& sin
     const std::uint8_t* word = sink.open_word();
     while (word < until && word < stop) {
         const std::uint8_t* next = split::match_end(split.stages[0], word, end);
-        next = next == nullptr ? word + split::char_size(*word) : next;
+        next = next == nullptr ? word + char_size(*word) : next;
         sink.close_word(next);
         word = next;
     }
     return word;
 }
 
-// Words of [begin, stop), looking ahead up to `end`; a word must end at `stop`.
-// `readable` is the end of the memory behind the text.
+// Words of [begin, stop) by a rule. Looks ahead up to `end`; a word must end at `stop`. Memory up
+// to `readable` may be loaded.
 template <split::Family F, typename Sink>
 inline void scan_masks(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
                        const std::uint8_t* stop, const std::uint8_t* end,
@@ -286,23 +307,28 @@ inline void scan_masks(const split::SplitView& split, Sink& sink, const std::uin
         Block block = block_at(at, stop, end, readable, copy);
         const ByteMasks m = byte_masks(block.bytes);
         const Classes c = classify<F>(split, block, m, carry, sink);
-        std::uint64_t starts = 0;
+        Starts starts{};
         if constexpr (F == split::Family::BlankPrefix) {
-            starts = blank_prefix_starts(split, block, c, carry);
-        } else if (!any_prefix_starts<F>(split, block, c, carry, starts)) {
+            starts.bits = blank_prefix_starts(split, block, c, carry);
+        } else {
+            starts = any_prefix_starts<F>(split, block, c, carry);
+        }
+        if (starts.is_complex) {
             at = scan_complex(split, sink, at + block.size, stop, end);
             carry = Carry{};
             sink.open(at);
             continue;
         }
         carry_over<F>(block, c, carry);
-        sink.add_block(block.at, starts, c.cuts & ~starts, (m.nul & low_bits(block.size)) != 0);
+        sink.add_block(block.at, starts.bits, c.cuts & ~starts.bits,
+                       (m.nul & low_bits(block.size)) != 0);
         at += block.size;
     }
     sink.close_word(stop);
 }
 
-// Words by the chain of DFAs, for splits without a rule.
+// Words by the chain of DFAs, for splits without a rule: stage `number` cuts [begin, stop) into
+// matches and the gaps between them, and each piece that it keeps goes through the next stage.
 template <typename Sink>
 inline void scan_stages(const split::SplitView& split, std::size_t number, Sink& sink,
                         const std::uint8_t* begin, const std::uint8_t* stop,
@@ -331,7 +357,7 @@ inline void scan_stages(const split::SplitView& split, std::size_t number, Sink&
         gap = next;
     }
     if (gap < stop && stage.keep_gap) {
-        // The piece goes on behind `stop` unless a match starts there; later stages may look ahead.
+        // The gap continues after `stop` unless a match starts there: later stages may look ahead.
         const bool ends_here = stop == end || split::match_end(stage, stop, end) != nullptr;
         scan_stages(split, number + 1, sink, gap, stop, ends_here ? stop : end);
     }

@@ -33,11 +33,11 @@ bool joins_hangul(Class left, Class right) noexcept {
     }
 }
 
-// What of the characters behind decides whether the next one joins them.
-struct Context {
+// What the characters so far contribute to the decision whether the next one joins them.
+struct ClusterContext {
     Class last = Class::Other;
-    int conjunct = 0;  // 1: a consonant, 2: one with a linker behind it
-    int picture = 0;   // 1: a pictograph with marks, 2: one with U+200D behind it
+    int conjunct = 0;  // 1: a consonant, 2: one with a linker after it
+    int picture = 0;   // 1: a pictograph with marks, 2: one with U+200D after it
 
     void take(Class next) noexcept {
         conjunct = next == Class::Consonant                           ? 1
@@ -78,7 +78,7 @@ const std::uint8_t* cluster_end(const std::uint8_t* at, const std::uint8_t* end)
     if (ends_everything(of)) {
         return of == Class::Return && at != end && *at == '\n' ? at + 1 : at;
     }
-    Context context;
+    ClusterContext context;
     for (context.take(of); at != end; at += character.size) {
         character = read_character(at);
         of = cluster_class(character.point);

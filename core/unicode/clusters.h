@@ -1,11 +1,11 @@
-// unicode/clusters: where one character as a reader sees it ends. The classes are what the
-// reference's own segmentation shows (tools/gen_clusters.py), of Unicode 16 as it seems.
+// unicode/clusters: text -> the end of one character as a reader sees it. The classes are measured
+// on the reference's own segmentation (tools/gen_clusters.py); it appears to be Unicode 16.
 #pragma once
-
-#include "unicode/generated/cluster_tables.h"
 
 #include <cstddef>
 #include <cstdint>
+
+#include "unicode/generated/cluster_tables.h"
 
 namespace tokenmill::unicode {
 
@@ -22,8 +22,8 @@ enum class ClusterClass : std::uint8_t {  // as in tools/gen_clusters.py
     Control,
     Return,
     Newline,
-    Extend,    // joins what stands before it, and ends a conjunct
-    Conjoins,  // joins what stands before it, also within a conjunct
+    Extend,    // joins the character before it, and ends a conjunct
+    Conjoins,  // joins the character before it, also within a conjunct
     Linker,    // makes a conjunct of the consonants on both sides
     Joiner,    // U+200D
     Spacing,
@@ -41,8 +41,8 @@ enum class ClusterClass : std::uint8_t {  // as in tools/gen_clusters.py
     return static_cast<ClusterClass>(look_up(tables::kClusterPages, tables::kClusterBlocks, point));
 }
 
-// Whether the character may share a cluster with a neighbour. Between two characters of which this
-// is false there is always an end, whatever stands around them.
+// Whether the character may share a cluster with a neighbour. If this is false for two neighbours,
+// a cluster ends between them, whatever is around them.
 [[nodiscard]] bool joins_clusters(char32_t point) noexcept;
 
 // End of the extended grapheme cluster that starts at `at`.  Needs: valid UTF-8, at != end.

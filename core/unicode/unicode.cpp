@@ -1,7 +1,5 @@
 #include "unicode/unicode.h"
 
-#include <algorithm>
-
 namespace tokenmill::unicode {
 
 namespace {
@@ -24,41 +22,7 @@ char32_t compose_hangul(char32_t first, char32_t second) noexcept {
     return is_open && is_tail ? first + (second - kNoTail) : 0;
 }
 
-bool is_continuation(std::uint8_t byte) noexcept {
-    return (byte & 0xC0) == 0x80;
-}
-
-// Size of the valid character at the front of `text`, or 0.
-std::size_t valid_character(Bytes text) noexcept {
-    const std::uint8_t lead = text[0];
-    if (lead < 0x80) {
-        return 1;
-    }
-    const std::size_t size = size_of(lead);
-    if (lead < 0xC2 || lead > 0xF4 || text.size() < size ||
-        !std::all_of(text.begin() + 1, text.begin() + static_cast<std::ptrdiff_t>(size),
-                     is_continuation)) {
-        return 0;
-    }
-    const char32_t point = read_character(text.data()).point;
-    const bool is_overlong = (size == 3 && point < 0x800) || (size == 4 && point < 0x10000);
-    const bool is_surrogate = point >= 0xD800 && point < 0xE000;
-    return is_overlong || is_surrogate || point > 0x10FFFF ? 0 : size;
-}
-
 }  // namespace
-
-std::size_t valid_prefix(Bytes text) noexcept {
-    std::size_t at = 0;
-    while (at < text.size()) {
-        const std::size_t size = valid_character(text.subspan(at));
-        if (size == 0) {
-            break;
-        }
-        at += size;
-    }
-    return at;
-}
 
 char32_t compose(char32_t first, char32_t second) noexcept {
     // Empty slots hold composite 0, and no slot is full of all 2048: the loop ends.

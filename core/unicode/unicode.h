@@ -1,22 +1,23 @@
-// unicode: a character -> what is known of it. Pure look-ups in generated tables, no allocation,
-// no failure; UTF-8 in and out. The tables hold what the reference normalizers do, not what the
-// newest Unicode says: characters that they do not know change nothing.
+// unicode: a character -> its properties. Pure look-ups in generated tables, no allocation, no
+// failure; two loads each. The tables hold what the reference normalizers do, which is older than
+// the newest Unicode: characters that they do not know stay as they are.
 #pragma once
-
-#include "unicode/clusters.h"
-#include "unicode/utf8.h"
-#include "base/types.h"
-#include "unicode/generated/normalization_tables.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>
 
+#include "base/types.h"
+#include "base/utf8.h"
+#include "unicode/clusters.h"
+#include "unicode/generated/normalization_tables.h"
+#include "unicode/repair.h"
+
 namespace tokenmill::unicode {
 
-// Flags of a character. The first six say that a rewrite changes it wherever it stands; the others
-// that it may move before the mark in front of it, or melt into what stands before it.
+// Flags of a character. The first six: a rewrite changes it, whatever its neighbours are.
+// kCombines, kMaybe and kTakes: it may move before a mark, or compose with the character before it.
 using Flags = std::uint16_t;
 inline constexpr Flags kNotNfc = 1 << 0;
 inline constexpr Flags kNotNfd = 1 << 1;
@@ -39,7 +40,7 @@ inline constexpr char32_t kFirstLead = 0x1100;
 inline constexpr char32_t kLeads = 19;
 inline constexpr char32_t kFirstVowel = 0x1161;
 inline constexpr char32_t kVowels = 21;
-inline constexpr char32_t kNoTail = 0x11A7;  // tails are the 27 characters behind it
+inline constexpr char32_t kNoTail = 0x11A7;  // tails are the 27 characters after it
 inline constexpr char32_t kTails = 28;
 
 // A character and how many bytes of UTF-8 it takes.
@@ -48,73 +49,18 @@ struct Character {
     std::uint32_t size = 0;
 };
 
-// Number of bytes of the character that starts with `lead`.  Needs: valid UTF-8.
-[[nodiscard]] inline std::uint32_t size_of(std::uint8_t lead) noexcept {
-    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
 // The character that starts at `at`.  Needs: valid UTF-8, so that all its bytes are there.
 [[nodiscard]] inline Character read_character(const std::uint8_t* at) noexcept {
-    const auto low = [at](int index) { return static_cast<char32_t>(at[index] & 0x3F); };
-    const std::uint32_t size = size_of(at[0]);
-    switch (size) {
-        case 1:
-            return {at[0], 1};
-        case 2:
-            return {static_cast<char32_t>(at[0] & 0x1F) << 6 | low(1), 2};
-        case 3:
-            return {static_cast<char32_t>(at[0] & 0x0F) << 12 | low(1) << 6 | low(2), 3};
-        default:
-            return {static_cast<char32_t>(at[0] & 0x07) << 18 | low(1) << 12 | low(2) << 6 | low(3),
-                    4};
-    }
+    const std::uint32_t size = char_size(*at);
+    return {decode_char(at, size), size};
 }
-
-// Start of the character that ends before `at`.  Needs: valid UTF-8 with a character there.
-[[nodiscard]] inline const std::uint8_t* previous_character(const std::uint8_t* at) noexcept {
-    do {
-        --at;
-    } while ((*at & 0xC0) == 0x80);
-    return at;
-}
-
-// Writes `point` as UTF-8 to `out` and returns the number of bytes.  Needs: four bytes at `out`.
-[[nodiscard]] inline std::uint32_t write_character(char32_t point, std::uint8_t* out) noexcept {
-    const auto tail = [point](int shift) {
-        return static_cast<std::uint8_t>(0x80 | (point >> shift & 0x3F));
-    };
-    if (point < 0x80) {
-        out[0] = static_cast<std::uint8_t>(point);
-        return 1;
-    }
-    if (point < 0x800) {
-        out[0] = static_cast<std::uint8_t>(0xC0 | point >> 6);
-        out[1] = tail(0);
-        return 2;
-    }
-    if (point < 0x10000) {
-        out[0] = static_cast<std::uint8_t>(0xE0 | point >> 12);
-        out[1] = tail(6);
-        out[2] = tail(0);
-        return 3;
-    }
-    out[0] = static_cast<std::uint8_t>(0xF0 | point >> 18);
-    out[1] = tail(12);
-    out[2] = tail(6);
-    out[3] = tail(0);
-    return 4;
-}
-
-// Offset of the first byte that is no part of valid UTF-8, or the size of the text. One character
-// at a time: meant for short texts, such as the literals of a model.
-[[nodiscard]] std::size_t valid_prefix(Bytes text) noexcept;
 
 [[nodiscard]] inline Flags flags_of(char32_t point) noexcept {
     return look_up(tables::kFlagPages, tables::kFlagBlocks, point);
 }
 
-// What lead_flags() is asked by: the first two bytes of a character.  Needs: `second` behind `lead`
-// in valid UTF-8; when `lead` is no first byte of several the key is one without flags.
+// The key of lead_flags(): the first two bytes of a character.  Needs: `second` follows `lead` in
+// valid UTF-8. If `lead` is not the first byte of a wide character, the key has no flags.
 [[nodiscard]] inline std::uint16_t lead_key(std::uint8_t lead, std::uint8_t second) noexcept {
     const int row = (lead > 0xBF ? lead : 0xBF) - 0xBF;
     return static_cast<std::uint16_t>(row << 6 | (second & 0x3F));
@@ -134,7 +80,7 @@ struct Character {
     return {&tables::kSequences[place + 1], tables::kSequences[place]};
 }
 
-// Full decomposition; empty when the character stands for itself. Not for Hangul syllables.
+// Full decomposition; empty if the character is its own. Not for Hangul syllables.
 [[nodiscard]] inline std::span<const char32_t> canonical_parts(char32_t point) noexcept {
     return sequence_at(look_up(tables::kCanonicalPages, tables::kCanonicalBlocks, point));
 }

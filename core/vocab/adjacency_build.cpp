@@ -10,7 +10,7 @@ void AdjacencyBuilder::add_token(Bytes token) {
     }
     std::size_t last = 0;
     for (std::size_t i = 1; i < token.size(); ++i) {
-        if ((token[i] & 0xC0) != 0x80) {
+        if (!is_continuation(token[i])) {
             characters_.insert({token[last], token[i]});
             last = i;
         }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "base/characters.h"
+#include "base/utf8.h"
 #include "vocab/trie_build.h"
 #include "vocab/walk.h"
 
@@ -50,7 +50,7 @@ public:
             if (best_[at] == kNone) {
                 continue;
             }
-            const std::size_t after = std::min(at + char_bytes(token[at]), token.size());
+            const std::size_t after = std::min(at + char_size(token[at]), token.size());
             best_[after] = std::max(best_[after], best_[at] + unknown_);
             std::uint32_t node = Trie::kRoot;
             for (std::size_t end = at; end < token.size(); ++end) {
@@ -122,7 +122,7 @@ InsideCuts learn_cuts(const std::vector<bool>& is_token, Walk& walk) {
 class CharacterTokens {
 public:
     void add(Bytes token) {
-        if (const std::size_t size = char_bytes(token[0]); size == token.size()) {
+        if (const std::size_t size = char_size(token[0]); size == token.size()) {
             mark(token, true);
         }
     }
@@ -138,7 +138,7 @@ public:
 
 private:
     void mark(Bytes text, bool value) {
-        const std::size_t size = char_bytes(text[0]);
+        const std::size_t size = char_size(text[0]);
         if (size == 1 && text[0] < 0x80) {
             flags_[text[0]] = value;
         } else if (size == 3 && text.size() >= 3) {

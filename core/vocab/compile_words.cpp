@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "base/characters.h"
+#include "base/utf8.h"
 #include "vocab/trie_build.h"
 #include "vocab/walk.h"
 
@@ -20,7 +20,7 @@ double unknown_score_of(std::span<const double> scores) {
 // A token as a whole word is itself, unless words of that length are unknown.
 void add_whole_word(const VocabInput& input, TokenId id, Bytes token, Walk& walk) {
     walk.flags[id] = kMatchable | kReachable;
-    if (count_characters(token) <= input.max_characters) {
+    if (count_chars(token.data(), token.size()) <= input.max_characters) {
         add_seed(token, id, {id}, false, walk);
     }
 }

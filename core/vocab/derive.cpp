@@ -1,8 +1,8 @@
 // vocab: a token -> how merging builds it from its own bytes.
 #include "vocab/derive.h"
 
-#include "base/characters.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 
 namespace tokenmill::vocab {
 
@@ -132,7 +132,7 @@ Deriver::Merge Deriver::look_up(TokenId left, TokenId right) const {
 
 // Bytes of the first symbol: a byte or a character, and kWordEnd if that follows.
 std::size_t Deriver::symbol_size(Bytes rest) const {
-    const std::size_t size = input_.kind == ModelKind::Bytes ? 1 : char_bytes(rest[0]);
+    const std::size_t size = input_.kind == ModelKind::Bytes ? 1 : char_size(rest[0]);
     const bool ends = input_.has_ends && size + 1 == rest.size() && rest[size] == kWordEnd;
     return size + static_cast<std::size_t>(ends);
 }

@@ -4,7 +4,7 @@
 // Freestanding.
 #pragma once
 
-#include "base/device.h"
+#include "base/utf8.h"
 
 namespace tokenmill::vocab {
 
@@ -47,10 +47,10 @@ struct JunctionFilter {
 
     // Tokens that hold only a part of one of the two characters.
     TOKENMILL_HD bool joined_in_part(TmU32 left, TmU32 right, TmU32 contexts) const {
-        const TmU8 x[3] = {TmU8(0xE0 | left >> 12), TmU8(0x80 | (left >> 6 & 63)),
-                           TmU8(0x80 | (left & 63))};
-        const TmU8 y[3] = {TmU8(0xE0 | right >> 12), TmU8(0x80 | (right >> 6 & 63)),
-                           TmU8(0x80 | (right & 63))};
+        TmU8 x[3];
+        TmU8 y[3];
+        encode3(left, x);
+        encode3(right, y);
         for (TmU32 i = 0; i < 3; ++i) {       // left part: the last 3 - i bytes
             for (TmU32 j = 1; j <= 3; ++j) {  // right part: the first j bytes
                 const TmU32 kind = i == 0 ? (j == 3 ? 0U : 1U) : (j == 3 ? 2U : 4U);

@@ -1,19 +1,12 @@
 // vocab: tokens -> a JunctionFilter.
 #include "vocab/junction_build.h"
 
-#include "base/characters.h"
+#include "base/utf8.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::vocab {
 
 namespace {
-
-bool is_continuation(std::uint8_t byte) {
-    return (byte & 0xC0) == 0x80;
-}
-bool is_lead3(std::uint8_t byte) {
-    return (byte & 0xF0) == 0xE0;
-}
 
 std::uint32_t number_of(Bytes bytes) {
     std::uint32_t value = 0;
@@ -122,9 +115,8 @@ void JunctionBuilder::write(bool can_cut, BlobWriter& out) const {
     }
     std::vector<std::uint8_t> flags(65536, 0);
     for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
-        const std::uint8_t c[3] = {static_cast<std::uint8_t>(0xE0 | code >> 12),
-                                   static_cast<std::uint8_t>(0x80 | (code >> 6 & 63)),
-                                   static_cast<std::uint8_t>(0x80 | (code & 63))};
+        std::uint8_t c[3];
+        encode3(code, c);
         const Bytes whole(c, 3);
         unsigned as_left = left_[0].count(number_of(whole)) != 0 ? 1U : 0U;
         unsigned as_right = right_[1].count(number_of(whole)) != 0 ? 2U : 0U;

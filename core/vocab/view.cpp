@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/characters.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "vocab/view_check.h"
 #include "vocab/vocab.h"
 
@@ -177,21 +177,19 @@ void VocabView::list_characters() {
     char_values.assign(kCodes, unk_id() == kNoToken ? 0 : pack_ids(&scalars_.unk_id, 1));
     const std::uint32_t* const bytes = external.data() + scalars_.first_byte_id;
     for (std::uint32_t code = 0x800; scalars_.first_byte_id != 0 && code < kCodes; ++code) {
-        const std::uint32_t ids[3] = {bytes[0xE0 | code >> 12], bytes[0x80 | (code >> 6 & 63)],
-                                      bytes[0x80 | (code & 63)]};
+        std::uint8_t text[3];
+        encode3(code, text);
+        const std::uint32_t ids[3] = {bytes[text[0]], bytes[text[1]], bytes[text[2]]};
         char_values[code] = pack_ids(ids, 3);
     }
     for (TokenId id = 0; id < scalars_.token_count; ++id) {
         const Bytes text = token_bytes(id);
         const bool is_one = (text.size() == 2 || text.size() == 3) && text[0] >= 0xC0 &&
-                            char_bytes(text[0]) == text.size();
+                            char_size(text[0]) == text.size();
         if (!is_one || (flags_[id] & 1) == 0 || internal[id] == kNoMerge) {
             continue;
         }
-        const std::uint32_t last = text.back() & 63U;
-        const std::uint32_t code = text.size() == 2
-                                       ? (text[0] & 31U) << 6 | last
-                                       : (text[0] & 15U) << 12 | (text[1] & 63U) << 6 | last;
+        const std::uint32_t code = decode_char(text.data(), char_size(text[0]));
         char_symbols[code] = internal[id];
         char_values[code] = pack_ids(&id, 1);
     }

@@ -17,6 +17,9 @@ ERROR_CODES: int = 10
 def compile_model(definition: object) -> bytes:
     """Compile a tokenmill._compile.definition.Definition."""
 
+def refuse_non_texts(texts: object) -> None:
+    """Raise TextTypeError for the first document that is not a text."""
+
 class TextBuffer:
     """Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]."""
 
@@ -42,6 +45,10 @@ class Model:
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0) -> NDArray[numpy.int64]: ...
 
     def count_batch(self, texts: object | None, threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1) -> NDArray[numpy.int64]: ...
+
+    def prefix_end(self, text: object, start: int) -> int: ...
+
+    def is_well_formed(self, text: object) -> bool: ...
 
     def decode(self, ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> bytes: ...
 

@@ -31,18 +31,60 @@
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
 A message reads ``where: what is wrong, got X; hint: how to fix it``. The attributes carry the
-facts.
-Every error survives pickling, so it may cross a process boundary.
+facts; ``where``, ``problem`` and ``hint`` are the parts of the message. Every error survives
+pickling, so it may cross a process boundary.
 """
 
 # The names are the public vocabulary; the tree above shows which are errors.
 # ruff: noqa: N818
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from copy import copy
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
+
+    from typing_extensions import Self
+
+
+class Option(NamedTuple):
+    """An option that a hint is about, by its Python name; without a value, any value."""
+
+    name: str
+    value: bool | int | str | None = None
+
+    def __str__(self) -> str:
+        """Spell it as an argument of a call: `errors="replace"`, `force=True`, `pattern=`."""
+        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
+        return f"{self.name}={'' if value is None else value}"
+
+
+class Hint(str):
+    """A way out that names options; as a string it names arguments of a Python call.
+
+    Hint("pass {} to repair them", Option("errors", "replace"))
+      == 'pass errors="replace" to repair them'
+    `spelled` gives the words of another face: 'pass --errors replace to repair them'.
+    """
+
+    __slots__ = ("options", "template")
+    template: str
+    options: tuple[Option, ...]
+
+    def __new__(cls, template: str, *options: Option) -> Self:
+        """Fill the options into the `{}` of the template."""
+        hint = super().__new__(cls, template.format(*options))
+        hint.template, hint.options = template, options
+        return hint
+
+    def __getnewargs__(self) -> tuple[str | Option, ...]:  # type: ignore[override]  # of str: one
+        return (self.template, *self.options)
+
+    def spelled(self, spell: Callable[[Option], str]) -> str:
+        """Return the hint with each option spelled by `spell`."""
+        return self.template.format(*map(spell, self.options))
 
 
 class TokenmillError(Exception):
@@ -51,7 +93,12 @@ class TokenmillError(Exception):
     def __init__(self, problem: str, *, where: str = "", hint: str = "") -> None:
         # One positional argument only: pickle rebuilds an exception as cls(*args) plus __dict__,
         # so the composed message must be a valid first argument.
-        super().__init__(_compose(where, problem, hint))
+        super().__init__(compose(where, problem, hint))
+        self.where, self.problem, self.hint = where, problem, hint
+
+    def hint_for(self, spell: Callable[[Option], str]) -> str:
+        """Return the hint with its options as `spell` writes them, for another face than Python."""
+        return self.hint.spelled(spell) if isinstance(self.hint, Hint) else self.hint
 
 
 class LoadError(TokenmillError, ValueError):
@@ -124,6 +171,18 @@ class EncodeError(TokenmillError, ValueError):
         self.document = document
         self.offset = offset
 
+    def renumbered(self, document: int, hint: str | None = None) -> Self:
+        """Return the same error for another document: the caller counts them differently.
+
+        `hint` replaces the hint, if it names an option that the caller does not have.
+        """
+        error = copy(self)
+        error.document = document
+        error.hint = self.hint if hint is None else hint
+        error.where = _spot(document, self.offset)
+        error.args = (compose(error.where, self.problem, error.hint),)
+        return error
+
 
 class TextTypeError(EncodeError, TypeError):
     """A document that is not text: of another type, an Arrow null, or in an array without strings.
@@ -179,7 +238,7 @@ class CorruptShard(TokenmillError, ValueError):
 
 
 class BadRecordFound(TokenmillError, ValueError):
-    """An input record that gives no document, found where the policy for its kind is to fail."""
+    """A bad record, if the policy for its reason is to fail, or if no record holds a document."""
 
     def __init__(
         self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""
@@ -273,7 +332,8 @@ class ReferencePathWarning(UserWarning):
     """A tokenizer runs through its reference library, exact but at that library's speed."""
 
 
-def _compose(where: str, problem: str, hint: str) -> str:
+def compose(where: str, problem: str, hint: str) -> str:
+    """Write a message: where, what is wrong, and the way out."""
     message = f"{where}: {problem}" if where else problem
     return f"{message}; hint: {hint}" if hint else message
 

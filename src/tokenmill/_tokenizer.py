@@ -1,4 +1,4 @@
-"""Tokenizer: the face of the engine. A spec's model behind methods; no state that can change."""
+"""Tokenizer: the face of the engine. It has methods over a model, and no state that changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tokenmill._decode import (
 from tokenmill._decode.spelling import Spelling
 from tokenmill._model.describe import Description
 from tokenmill._model.resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
+from tokenmill._post import assemble, encode_side, wanted_of
 
 if TYPE_CHECKING:
     import os
@@ -66,26 +66,22 @@ class Tokenizer:
     affinity, control-group quota and TOKENMILL_THREADS.
     """
 
-    __slots__ = (
-        "__weakref__", "_decoder", "_encode", "_model", "_ready", "_spelling", "_templates",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_spelling", "ready")
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
     _decoder: Decoder
-    _ready: Ready
+    ready: Ready  # for other rooms of the package, e.g. _cuda
     _spelling: Spelling
-    _templates: Templates
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
-        put(self, "_ready", ready)
+        put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
         decoder = make_decoder(ready)
         put(self, "_decoder", decoder)
         put(self, "_spelling", Spelling(ready.model, ready.meta, decoder))
-        put(self, "_templates", templates_of(ready.meta))
 
     @classmethod
     def load(
@@ -182,31 +178,35 @@ class Tokenizer:
         The `dtype` of such a result may also be "int64" or "int32".
         """
         wanted = wanted_of(results) if results else None
-        special, policy = modes(special_in_text, errors)
-        count = thread_count(threads)
-        first = texts_of(texts)
-        unit = span_unit(offsets, self._ready.meta.get("no_offsets", ()))
+        special, policy, count = *modes(special_in_text, errors), thread_count(threads)
+        first, unit = texts_of(texts), span_unit(offsets)
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
         if device != "cpu":
-            from tokenmill._cuda.choose import encode_on  # not for the CPU
+            from tokenmill._cuda.choose import CallOptions, encode_on  # not for the CPU
 
-            asked = (first, bits, add_special_tokens, special_in_text, errors)
-            found = encode_on(device, self, asked, ids_alone=wanted is None and unit is None)
+            given = "uint32" if wanted else dtype
+            call = CallOptions(given, add_special_tokens, special_in_text, errors, "host")
+            only_ids = wanted is None and unit is None
+            found = encode_on(device, self.ready, first, call, only_ids=only_ids)
             if isinstance(found, TokenBatch):
                 return found
             reason = found
         if wanted is None:
-            call = (count, bits, add_special_tokens, special, policy)
-            side = encode_side(self._model, first, call, unit)
+            if unit is None:  # by position: names cost a small batch a tenth of its time
+                given = count, bits, add_special_tokens, special, policy
+                return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
+            core = core_options(add_special_tokens, special_in_text, errors, count)
+            side = encode_side(self.ready.span_model, first, unit, bits=bits, **core)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
-        call = (count, bits, False, special, policy)  # the rows get special tokens, not the texts
-        sides = [encode_side(self._model, batch, call, unit) for batch in batches]
-        return assemble(
-            sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
-        )
+        need = self.ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
+        core = core_options(False, special_in_text, errors, count)  # the rows get special tokens
+        model = self._model if unit is None else self.ready.span_model
+        sides = [encode_side(model, batch, unit, need, bits=bits, **core) for batch in batches]
+        around = self.ready.templates
+        return assemble(sides, around, wanted, add_special_tokens=add_special_tokens, dtype=kind)
 
     def encode_into(
         self,
@@ -324,12 +324,12 @@ class Tokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
 
-        What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
-        rank files a new tokenizer.json whose merges say what the ranks say.
+        A tokenizer.json or a SentencePiece `.model` is written as it was; rank files become a
+        tokenizer.json. So does a `.model` whose `path` ends in .json, if that can be exact.
         """
         from tokenmill._model.save import save  # brings the compiler
 
-        save(self._ready, path)
+        save(self.ready, path)
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """Return the id of a token, as `id_to_token` writes it or as bytes; None if unknown."""
@@ -350,7 +350,7 @@ class Tokenizer:
     @property
     def name(self) -> str:
         """Where it came from: the name of its file, directory or repository."""
-        return str(self._ready.meta["name"])
+        return str(self.ready.meta["name"])
 
     @property
     def vocab_size(self) -> int:
@@ -360,7 +360,7 @@ class Tokenizer:
     @property
     def special_tokens(self) -> Mapping[str, int]:
         """Ids of the special tokens by their text."""
-        return MappingProxyType(self._ready.meta["special_tokens"])
+        return MappingProxyType(self.ready.meta["special_tokens"])
 
     def memory(self) -> dict[str, int]:
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
@@ -368,13 +368,13 @@ class Tokenizer:
 
     def describe(self) -> Description:
         """Say which split, normalizer and path this tokenizer uses, and why."""
-        return Description.from_meta(self._ready.meta, self.vocab_size, self._model.target)
+        return Description.from_meta(self.ready.meta, self.vocab_size, self._model.target)
 
     def __repr__(self) -> str:
-        return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self._ready.meta['path']})"
+        return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self.ready.meta['path']})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ready = self._ready
+        ready = self.ready
         if ready.payload is None:
             return _revive_reference, (ready.spec, tuple(ready.meta["reasons"]))
         return _revive, (bytes(ready.payload),)

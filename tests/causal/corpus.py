@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tokenizers
-from datasets import Dataset
+from datasets import Dataset, List, Value
 from tests.load.sources import gpt2_json
+
+from tokenmill import CausalLMTokenizer, Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +49,30 @@ def reference(path: Path) -> tokenizers.Tokenizer:
     loaded = tokenizers.Tokenizer.from_file(str(path))
     loaded.encode_special_tokens = True
     return loaded
+
+
+@cache
+def builtin() -> Tokenizer:
+    """Loaded once: most tests are about datasets."""
+    return Tokenizer.load()
+
+
+def made(context_length: int = 32, **keys: Any) -> CausalLMTokenizer:
+    given = {**QUIET, "tokenizer": builtin(), **keys}
+    return CausalLMTokenizer(context_length=context_length, **given)
+
+
+def rows(texts: Any, **options: Any) -> list[Any]:
+    return columns_of(made().tokenize(texts, **options))
+
+
+def features(length: int = 32) -> dict[str, Any]:
+    """Of a result whose rows have one length; -1 if they may be short."""
+    return {
+        "input_ids": List(Value("int32"), length=length),
+        "attention_mask": List(Value("int8"), length=length),
+        "labels": List(Value("int32"), length=length),
+    }
 
 
 def columns_of(rows: Any) -> list[tuple[list[int], list[int], list[int]]]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.reference import causal as slow
 
 from tokenmill._causal import windows
-from tokenmill._causal.labels import attention_mask, labels
 from tokenmill._causal.windows import DocumentCutter, Shape, StreamCutter, Table
 from tokenmill._errors import OptionError
+from tokenmill._pack import attention_mask, labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,10 +60,22 @@ def flat(documents: list[list[int]]) -> np.ndarray[Any, np.dtype[np.uint32]]:
     return np.array([i for document in documents for i in document], np.uint32)
 
 
+def labels_of(table: Table, *, ignore_index: int, mask_overlap: bool) -> Any:
+    return labels(
+        table.ids,
+        table.pieces,
+        table.ids.shape[1],
+        across_documents=True,
+        repeats=table.repeats if mask_overlap else None,
+        ignore_index=ignore_index,
+        dtype="int32",
+    )
+
+
 def as_rows(table: Table, cut: slow.Cut, first_document: int = 0) -> list[slow.Row]:
     """Read a table as the twin writes it; rows that may be short are cut to their length."""
-    masks = attention_mask(table)
-    targets = labels(table, ignore_index=cut.ignore_index, mask_overlap=cut.mask_overlap)
+    masks = attention_mask(table.pieces, table.ids.shape[1], "int8")
+    targets = labels_of(table, ignore_index=cut.ignore_index, mask_overlap=cut.mask_overlap)
     assert masks.dtype == np.int8
     assert targets.dtype == table.ids.dtype == np.int32
     rows = []
@@ -119,7 +131,8 @@ def test_with_mask_overlap_every_kept_token_is_a_label_once(
 
 def test_a_full_table_shares_its_ids_with_its_labels() -> None:
     (table,) = StreamCutter(Shape(4)).feed(np.arange(12, dtype=np.uint32))
-    assert labels(table, ignore_index=-100, mask_overlap=True) is table.ids
+    found = labels_of(table, ignore_index=-100, mask_overlap=True)
+    assert np.shares_memory(found, table.ids)
 
 
 def test_a_short_end_of_the_stream_without_any_padding_token_is_an_error() -> None:
@@ -138,7 +151,7 @@ def test_a_short_document_without_any_padding_token_is_an_error() -> None:
 def test_the_nested_loop_that_is_timed_gives_the_same_labels() -> None:
     shape = Shape(8, overlap=3, pad_id=PAD)
     for table in DocumentCutter(shape).feed(np.arange(50, dtype=np.uint32), np.array([21, 29])):
-        fast = labels(table, ignore_index=-100, mask_overlap=True)
+        fast = labels_of(table, ignore_index=-100, mask_overlap=True)
         loops = slow.nested_loop_labels(
             table.ids.tolist(), table.lengths.tolist(), table.repeats.tolist()
         )

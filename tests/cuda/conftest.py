@@ -10,7 +10,9 @@ from tests.cuda.devices import connect
 from tests.cuda.tokenizers_small import composing_definition, write
 
 from tokenmill import Tokenizer
-from tokenmill.cuda import GpuTokenizer, GpuTokenizers
+from tokenmill._cuda.device_tokenizer import DeviceTokenizer
+from tokenmill._cuda.options import DeviceOptions
+from tokenmill._cuda.several import DeviceTokenizers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,13 +26,13 @@ class Bench(NamedTuple):
     tokenizer: Tokenizer
     folder: Path
 
-    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> GpuTokenizer:
+    def gpu(self, device: dict[str, Any] | None = None, **options: Any) -> DeviceTokenizer:
         made = connect(self.folder, **(device or {}))
-        return GpuTokenizer(self.tokenizer, _connect=made, **{"table_bits": 12, **options})
+        how = DeviceOptions(**{"table_bits": 12, **options})
+        return DeviceTokenizer(self.tokenizer.ready, 0, how, connect=made)
 
-    def several(self, count: int) -> GpuTokenizers:
-        made = connect(self.folder)
-        return GpuTokenizers(self.tokenizer, range(count), table_bits=12, _connect=made)
+    def several(self, count: int) -> DeviceTokenizers:
+        return DeviceTokenizers([self.gpu() for _ in range(count)])
 
 
 @pytest.fixture(scope="session")
@@ -53,5 +55,13 @@ def plain(kernel_folder: Path, small_json: Path) -> Bench:
 
 
 @pytest.fixture(scope="session")
-def gpu(bench: Bench) -> GpuTokenizer:
+def gpu(bench: Bench) -> DeviceTokenizer:
     return bench.gpu()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the host libraries are, shared by all modules."""
+    path = tmp_path_factory.getbasetemp() / "kernels"
+    path.mkdir(exist_ok=True)
+    return path

@@ -1,7 +1,7 @@
-"""A device for tests: the kernels as a host library, streams whose work waits until it is wanted.
+"""A device for tests: the kernels as a host library, and streams that work as late as they can.
 
-Nothing that is put on a stream is done before a mark behind it is waited for. So what reads a
-result too early, or overwrites memory that a copy still needs, gives wrong ids here every time.
+Work on a stream is not done before someone waits for a mark after it. So code that reads a result
+too early, or overwrites memory that a copy still needs, gets wrong ids here every time.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.backend import Connect
+    from tokenmill._cuda.protocols import Connect
 
 
 class DeviceMemory(np.ndarray[Any, Any]):
-    """An array that stands for one of the device."""
+    """An array that plays the part of device memory."""
 
 
 _LOCK = threading.RLock()  # the host library has one set of shared memory for all threads
@@ -48,7 +48,7 @@ class Stream:
     def run(self, until: int) -> None:
         with _LOCK:
             while self.done < until:
-                self.done += 1  # before: work that waits for a mark behind it would never end
+                self.done += 1  # first: work that waits for a later mark would never end
                 self.work.popleft()()
 
 
@@ -108,7 +108,7 @@ class HostDevice(ShimBackend):
         self._recording = None
         return Graph(self, works)
 
-    def beside(self, works: Sequence[Callable[[], None]]) -> None:
+    def together(self, works: Sequence[Callable[[], None]]) -> None:
         """Do them in any order: none may need another."""
         order = range(len(works)) if self._random is None else self._random.permutation(len(works))
         for number in order:
@@ -169,13 +169,13 @@ class HostDevice(ShimBackend):
         return array
 
     @staticmethod
-    def has_room(array: Any, before: int, behind: int) -> bool:
+    def has_room(array: Any, before: int, after: int) -> bool:
         whole = array
         while isinstance(whole.base, np.ndarray):
             whole = whole.base
         first, last = whole.ctypes.data, whole.ctypes.data + whole.nbytes
         begin = array.ctypes.data
-        return bool(first + before <= begin and begin + array.nbytes + behind <= last)
+        return bool(first + before <= begin and begin + array.nbytes + after <= last)
 
     def mark(self) -> Mark:
         return Mark(self._stream)

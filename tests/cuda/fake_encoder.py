@@ -1,4 +1,4 @@
-"""A device encoder whose ids come from the CPU engine: for what stands around an encoder."""
+"""A device encoder whose ids come from the CPU engine: to test what uses an encoder."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill import Tokenizer
+    from tokenmill._cuda.options import CallOptions
 
 
 class RowShim(ShimBackend):
-    """A device for rows; memory without a content is full of what must not be seen."""
+    """A device for rows; new memory is full of numbers that must not appear in results."""
 
     def empty(self, count: int, dtype: Any) -> Any:
         array = self.zeros(count, dtype)
@@ -39,7 +40,7 @@ def build_rows(folder: Path, sanitize: str = "") -> Path:
 
 
 class CpuEncoder:
-    """What `tokenmill._cuda.encoder.DeviceEncoder` asks for, on a shim of a device."""
+    """A `tokenmill._cuda.encoder.DeviceEncoder` on a shim of a device."""
 
     name = "a CPU in the place of a GPU"
 
@@ -49,27 +50,16 @@ class CpuEncoder:
         self.batches: list[int] = []  # documents of each
         self.fallbacks: Counter[str] = Counter()
 
-    def encode_flat(
-        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], *, special_in_text: str
+    def encode(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], options: CallOptions
     ) -> tuple[Any, Any]:
-        ids, bounds = self.encode_host(
-            text, offsets, dtype="uint32", special_in_text=special_in_text
-        )
-        return self.backend.asarray(ids.view(np.int32)), bounds
-
-    def encode_host(
-        self,
-        text: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        *,
-        dtype: str,
-        special_in_text: str,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         self.batches.append(len(offsets) - 1)
         batch = self.tokenizer.encode_batch(
             TextBuffer(text, offsets),
             threads=1,
-            dtype=dtype,  # type: ignore[call-overload]
-            special_in_text=special_in_text,
+            dtype="uint16" if options.dtype == "uint16" else "uint32",
+            special_in_text=options.special_in_text,  # type: ignore[call-overload]
         )
-        return batch.ids, batch.offsets
+        if options.output == "host":
+            return batch.ids, batch.offsets
+        return self.backend.asarray(batch.ids.view(np.int32)), batch.offsets

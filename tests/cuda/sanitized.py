@@ -18,7 +18,8 @@ from tests.models import AS_TEXT, Way, assert_same, compile_payload, make_model,
 from tests.models import ranked_model as vocabulary
 
 from tokenmill import _core
-from tokenmill._cuda.steps import KEEP_REPEATS, LEARN, WordCapacity
+from tokenmill._cuda.layout import BatchOption
+from tokenmill._cuda.steps import WordCapacity
 
 ROOT = Path(__file__).parents[2]
 
@@ -54,7 +55,7 @@ def main(folder: Path) -> None:
     facts = engine.device_tables()  # type: ignore[attr-defined]
     kernels = WordKernels(folder, facts, setting)
     expected = run_batch(engine, texts, 1, AS_TEXT)
-    for options in (LEARN, LEARN, KEEP_REPEATS):
+    for options in (BatchOption.LEARN, BatchOption.LEARN, BatchOption.KEEP_REPEATS):
         result = kernels.run(whole(texts), options)
         assert_same(batch_of(result), expected, texts, options)
         assert not result.flags.any()

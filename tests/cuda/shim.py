@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._cuda.layout import struct_text
+from tokenmill._cuda.layout import shared_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,8 +36,7 @@ def build(
         return library
     source = folder / f"{library.stem}.cpp"
     source.write_text(
-        f'#define TM_HOST 1\n#include "platform.h"\n{struct_text()}'
-        f'#include "batch.h"\n#include "{part}"\n'
+        f'#define TM_HOST 1\n#include "platform.h"\n{shared_text()}#include "{part}"\n'
     )
     flags = [
         "-std=c++17",

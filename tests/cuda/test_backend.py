@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.cuda import fake_cupy
-from tests.cuda.test_engine import TEXTS, flat
+from tests.cuda.gpu_texts import TEXTS, flat
 
 from tokenmill import DeviceError, TokenBatch
 from tokenmill._cuda import choose
-from tokenmill._cuda.backend import memory_errors
+from tokenmill._cuda.cupy_backend import memory_errors
 from tokenmill.cuda import FlatTexts, GpuTokenizer
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
-from tests.cuda.test_engine import device_of, flat
+from tests.cuda.gpu_texts import device_of, flat
 from tests.cuda.tokenizers_small import random_texts
 
 from tokenmill import DtypeError, InvalidUtf8, OutputTooSmall, TokenBatch
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tests.cuda.conftest import Bench
 
-    from tokenmill.cuda import GpuTokenizer
+    from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 
 TEXTS = random_texts(300, seed=3)
 CLEAN = ["hello world " * (i % 40) for i in range(300)]
 
 
 @pytest.fixture(scope="module")
-def ring(plain: Bench) -> GpuTokenizer:
+def ring(plain: Bench) -> DeviceTokenizer:
     return plain.gpu(batch_bytes=2000)
 
 
-def pinned_copy(gpu: GpuTokenizer, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def pinned_copy(gpu: DeviceTokenizer, data: NDArray[np.uint8]) -> NDArray[np.uint8]:
     memory = gpu.pinned(data.size)
     memory[:] = data
     return memory
@@ -38,7 +38,7 @@ def pinned_copy(gpu: GpuTokenizer, data: NDArray[np.uint8]) -> NDArray[np.uint8]
 @pytest.mark.parametrize("dtype", ["uint16", "uint32"])
 def test_ids_and_offsets_are_those_of_the_cpu(
     plain: Bench,
-    ring: GpuTokenizer,
+    ring: DeviceTokenizer,
     texts: list[str],
     is_pinned: bool,
     dtype: Any,
@@ -55,7 +55,7 @@ def test_ids_and_offsets_are_those_of_the_cpu(
 @pytest.mark.parametrize("texts", [TEXTS, CLEAN], ids=["some for the CPU", "all for the device"])
 @pytest.mark.parametrize("is_pinned", [False, True])
 def test_memory_of_the_caller_takes_the_ids(
-    plain: Bench, ring: GpuTokenizer, texts: list[str], is_pinned: bool
+    plain: Bench, ring: DeviceTokenizer, texts: list[str], is_pinned: bool
 ) -> None:
     data, offsets = flat(texts)
     wanted = plain.tokenizer.encode_batch(texts)
@@ -69,11 +69,11 @@ def test_memory_of_the_caller_takes_the_ids(
 
 
 def test_memory_that_is_too_small_is_refused_and_the_ring_goes_on(
-    plain: Bench, ring: GpuTokenizer
+    plain: Bench, ring: DeviceTokenizer
 ) -> None:
     data, offsets = flat(CLEAN)
     wanted = plain.tokenizer.encode_batch(CLEAN)
-    with pytest.raises(OutputTooSmall, match="out: it holds"):
+    with pytest.raises(OutputTooSmall, match="out: expected room for all ids, got"):
         ring.encode_host(data, offsets, out=np.empty(len(wanted.ids) - 1, np.uint32))
     assert TokenBatch(*ring.encode_host(data, offsets)) == wanted
     with pytest.raises(DtypeError, match="out: expected a row of uint32"):
@@ -81,7 +81,7 @@ def test_memory_that_is_too_small_is_refused_and_the_ring_goes_on(
 
 
 def test_an_error_in_the_middle_is_that_of_the_cpu_and_the_ring_goes_on(
-    plain: Bench, ring: GpuTokenizer
+    plain: Bench, ring: DeviceTokenizer
 ) -> None:
     texts = [text.encode() for text in CLEAN]
     texts[150] = b"hello \xff"
@@ -97,7 +97,7 @@ def test_an_error_in_the_middle_is_that_of_the_cpu_and_the_ring_goes_on(
     assert repaired == plain.tokenizer.encode_batch(texts, errors="replace")
 
 
-def test_repaired_text_may_have_more_ids_than_bytes(plain: Bench, ring: GpuTokenizer) -> None:
+def test_repaired_text_may_have_more_ids_than_bytes(plain: Bench, ring: DeviceTokenizer) -> None:
     texts = [b"\xff" * 50, b"hello", b"\xfe" * 50]
     data, offsets = np.frombuffer(b"".join(texts), np.uint8), np.array([0, 50, 55, 105])
     found = TokenBatch(*ring.encode_host(data, offsets, errors="replace"))
@@ -111,11 +111,12 @@ def test_a_document_longer_than_a_chunk_gets_room(plain: Bench) -> None:
     assert TokenBatch(*gpu.encode_host(*flat(texts))) == plain.tokenizer.encode_batch(texts)
 
 
-def test_pinned_text_is_not_copied_on_the_host(ring: GpuTokenizer) -> None:
+def test_pinned_text_is_not_copied_on_the_host(ring: DeviceTokenizer) -> None:
     copies: list[int] = []
     data, offsets = flat(CLEAN)
     ring.encode_host(data, offsets)
-    copier = ring._ring_of()._copier
+    assert ring.encoder.ring is not None
+    copier = ring.encoder.ring._copier
     copy = copier.copy
 
     def counted(target: NDArray[Any], source: NDArray[Any]) -> None:
@@ -133,10 +134,12 @@ def test_pinned_text_is_not_copied_on_the_host(ring: GpuTokenizer) -> None:
         copier.copy = copy  # type: ignore[method-assign]
 
 
-def test_copies_in_run_ahead_of_the_work(ring: GpuTokenizer) -> None:
+def test_copies_in_run_ahead_of_the_work(ring: DeviceTokenizer) -> None:
     """A chunk is sent in before the one before it has been waited for."""
     order: list[str] = []
-    own = ring._ring_of()
+    ring.encode_host(*flat(CLEAN))
+    own = ring.encoder.ring
+    assert own is not None
     start, collect = own._start, own._collect
     own._start = lambda *a: (order.append("in"), start(*a))[1]  # type: ignore[method-assign, func-returns-value]
     own._collect = lambda *a: (order.append("out"), collect(*a))[1]  # type: ignore[method-assign, func-returns-value]
@@ -165,7 +168,7 @@ def test_own_memory_grows_and_keeps_what_is_in_it() -> None:
     assert sink.memory[: sink.used].tolist() == [1, 2, 3, 4, 5]
 
 
-def test_device_of_tests_does_nothing_before_it_is_wanted(ring: GpuTokenizer) -> None:
+def test_device_of_tests_does_nothing_before_it_is_wanted(ring: DeviceTokenizer) -> None:
     """Without this the tests above could not fail for a wait that is missing."""
     device = device_of(ring)
     target, array = device.pinned(4, np.uint32), device.zeros(4, np.uint32)

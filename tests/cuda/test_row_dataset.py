@@ -1,4 +1,4 @@
-"""Rows on a device, from files, against the mill: every token once, whoever reads which file."""
+"""Rows on a device, from files, against the mill: every token once, for any rank and worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tokenmill import (
 from tokenmill._dataset.columns import Columns
 from tokenmill._mill.device import rows as device_rows
 from tokenmill._mill.device.rows import DeviceRowStream
-from tokenmill._pack import gather
+from tokenmill._pack import RowLooks, gather
 from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def test_other_ways_pack_each_batch_of_text_by_itself(
     begins = (np.cumsum(lengths) - lengths)[pieces.documents] + pieces.begins
     out = np.empty(int(pieces.lengths.sum()), ids.dtype)
     gather([ids], np.zeros(len(begins), np.int32), begins, pieces.lengths, out)
-    wanted = Columns(COLUMNS, 32, EOS, False, -100, False).of(Rows(out, pieces))
+    wanted = Columns(RowLooks(COLUMNS), 32, EOS).of(Rows(out, pieces))
     assert_equal(tables(rows), wanted)
 
 
@@ -171,7 +171,7 @@ def test_a_rank_for_which_nothing_is_left_is_told(encoder: CpuEncoder, numbered:
         list(rows)
 
 
-def test_an_epoch_shuffles_spans_anew_and_the_seed_decides(
+def test_each_epoch_shuffles_spans_again_by_the_seed(
     encoder: CpuEncoder, numbered: list[str]
 ) -> None:
     options: dict[str, Any] = {"pack": "pad", "shuffle": True, "batch_size": 64}
@@ -231,8 +231,8 @@ def test_documents_without_a_token_are_counted(encoder: CpuEncoder, tmp_path: Pa
     class Silent(CpuEncoder):
         """Leaves nothing of any text."""
 
-        def encode_flat(self, text: Any, offsets: Any, **_: Any) -> tuple[Any, Any]:
-            del text
+        def encode(self, text: Any, offsets: Any, options: Any) -> tuple[Any, Any]:
+            del text, options
             return self.backend.zeros(0, np.int32), np.zeros_like(offsets)
 
     (tmp_path / "a.txt").write_text("hello\nworld\n")

@@ -13,9 +13,8 @@ from tests.cuda.fake_encoder import RowShim, build_rows
 
 from tokenmill import OptionError, Packer, Pieces
 from tokenmill._cuda.row_packer import DeviceRowPacker
-from tokenmill._cuda.rows import COLUMNS, DeviceRows
 from tokenmill._dataset.columns import Columns
-from tokenmill._pack import frame, gather
+from tokenmill._pack import COLUMNS, RowLooks, frame, gather
 from tokenmill._pack.rows import Rows
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._cuda.rows import DeviceRows
     from tokenmill._pack.packer import Long, Strategy, Tail
 
 BOS, EOS, PAD = 900_001, 900_002, 900_003
@@ -92,8 +92,7 @@ class Case:
 
 
 def columns_of(packer: Packer, **options: Any) -> Columns:
-    asked = {"shifted_labels": False, "ignore_index": -100, "continue_positions": False, **options}
-    return Columns(COLUMNS, packer.context_length, PAD, **asked)
+    return Columns(RowLooks(COLUMNS, **options), packer.context_length, PAD)
 
 
 def device_packer(
@@ -252,7 +251,7 @@ def test_options_that_there_are_not(
 
 
 def test_documents_as_they_are_and_ids_of_two_bytes_are_refused(backend: RowShim) -> None:
-    with pytest.raises(OptionError, match="expected rows of one length"):
+    with pytest.raises(OptionError, match="rows of one length"):
         DeviceRowPacker(backend, Packer("none"))
     packer = DeviceRowPacker(backend, Packer("concat", 4))
     with pytest.raises(OptionError, match="ids: expected int32 or uint32, got uint16"):

@@ -15,8 +15,9 @@ from tests.mill.corpus import LONGEST, Corpus, dirty_corpus
 from tests.mill.outputs import BOS, digests
 
 from tokenmill import PackedDataset, Tokenizer, pack
+from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 from tokenmill._cuda.encoder import GpuEncoder
-from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
+from tokenmill._cuda.options import DeviceOptions
 from tokenmill._mill.device import choose as device_module
 from tokenmill._mill.device.rows import DeviceRowStream
 
@@ -35,7 +36,7 @@ Engines = tuple[GpuEncoder, Tokenizer]
 
 
 class PoolDevice(HostDevice):
-    """A device whose memory, as in a pool, is not used anew before its stream has come there."""
+    """A device whose memory is not used again before its stream is done with it, like in a pool."""
 
     def __init__(self, library: Path) -> None:
         super().__init__(library, shuffle=11)
@@ -54,7 +55,9 @@ def engines(small_json: Path, tmp_path_factory: pytest.TempPathFactory) -> Engin
         return PoolDevice(build(folder, defines))
 
     tokenizer = Tokenizer.load(small_json)
-    return GpuEncoder(GpuTokenizer(tokenizer, batch_bytes=1 << 18, _connect=connect)), tokenizer
+    options = DeviceOptions(batch_bytes=1 << 18)
+    gpu = DeviceTokenizer(tokenizer.ready, 0, options, connect=connect)
+    return GpuEncoder(gpu), tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +86,7 @@ def test_shards_and_rows_are_those_of_the_cpu(
     rows = DeviceRowStream(
         dirty.paths, tokenizer, columns=COLUMNS, encoder=encoder, batch_bytes=40_000, **given
     )
-    batches = list(rows)  # late: nothing of it may be overwritten by what came behind it
+    batches = list(rows)  # late: later batches must not have overwritten it
     for name in COLUMNS:
         found = np.concatenate([encoder.backend.to_host(batch[name]) for batch in batches])
         assert np.array_equal(found, wanted[name]), name

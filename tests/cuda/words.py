@@ -9,10 +9,9 @@ import numpy as np
 from tests.cuda.shim import ShimBackend, build
 from tests.reference.split import onig_words
 
-from tokenmill._cuda.layout import BATCH, TABLES, fill
+from tokenmill._cuda.layout import BATCH, TABLES, BatchOption, fill
 from tokenmill._cuda.seeds import seed_words
 from tokenmill._cuda.steps import (
-    LEARN,
     MARGIN,
     Capacity,
     WordCapacity,
@@ -131,7 +130,9 @@ class WordKernels:
     def table(self, name: str) -> NDArray[Any]:
         return self._tables[name]
 
-    def run(self, marks: Marks, options: int = LEARN, bits: int = 32, **room: int) -> Result:
+    def run(
+        self, marks: Marks, options: int = BatchOption.LEARN, bits: int = 32, **room: int
+    ) -> Result:
         """Encode a batch."""
         capacity = Capacity(
             max(len(marks.text), 1), len(marks.begins) - 1, PROCESSORS, self.setting.tile, **room
@@ -157,7 +158,7 @@ class WordKernels:
                 self.backend.launch(step.name, step.blocks, step.threads, self.address, address)
         offsets = arrays["doc_ids"].astype(np.int64)
         assert (out[capacity.id_count :] == poison).all(), "written out of bounds"
-        assert (out[offsets[-1] :] == poison).all(), "written behind the last id"
+        assert (out[offsets[-1] :] == poison).all(), "written after the last id"
         ids = out[: offsets[-1]].astype(np.uint32)
         return Result(ids, offsets, arrays["doc_flags"], arrays["counters"])
 

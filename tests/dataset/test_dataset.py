@@ -1,4 +1,4 @@
-"""PackedDataset: rows come back as they were packed, with what is derived from their borders."""
+"""PackedDataset: rows come back as they were packed, with the columns derived from their pieces."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from tests.dataset.outputs import make_output
 
 from tokenmill import CorruptShard, MissingDependency, OptionError, PackedDataset, SourceNotFound
 from tokenmill._dataset import COLUMNS
 from tokenmill._write import FORMATS
+from tokenmill._write.arrow import _RowGroups
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill._pack.packer import Strategy
 
-MAPPED = sorted(set(FORMATS) - {"parquet"})
+ALL = sorted(FORMATS)
 LENGTHS = [5, 1, 9, 30, 2, 17, 8, 8, 3, 3, 3, 40]
 
 
@@ -128,10 +131,10 @@ def test_a_manifest_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
         plain(tmp_path)
 
 
-@pytest.mark.parametrize("form", MAPPED)
+@pytest.mark.parametrize("form", ALL)
 @pytest.mark.parametrize("padded", [False, True])
 @pytest.mark.parametrize("dtype", ["uint16", "uint32"])
-def test_rows_are_the_same_in_every_format_that_can_be_mapped(
+def test_rows_are_the_same_in_every_format(
     form: str, padded: bool, dtype: str, tmp_path: Path
 ) -> None:
     options: Any = {"strategy": "bestfit", "padded": padded, "dtype": dtype, "rows_per_shard": 5}
@@ -148,27 +151,87 @@ def test_rows_are_the_same_in_every_format_that_can_be_mapped(
     assert again[2]["input_ids"].tolist() == wanted[2]["input_ids"].tolist()
 
 
-@pytest.mark.parametrize("form", sorted(set(MAPPED) - {"npy", "litdata", "torch"}))
+@pytest.mark.parametrize("form", [name for name in ALL if not FORMATS[name].fixed_rows])
 def test_documents_are_rows_in_every_format_that_holds_them(form: str, tmp_path: Path) -> None:
     rows = make_output(tmp_path, [3, 300, 7, 1], None, strategy="none", form=form)
     assert [row["input_ids"].tolist() for row in plain(tmp_path)] == rows
 
 
-def test_tables_are_mapped_in_groups_of_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("form", ["arrow", "parquet"])
+def test_tables_are_read_in_groups_of_rows(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tokenmill._write.arrow.GROUP_TOKENS", 20)
-    rows = make_output(tmp_path, LENGTHS, form="arrow", rows_per_shard=9)
+    rows = make_output(tmp_path, LENGTHS, form=form, rows_per_shard=9)
     dataset = plain(tmp_path)
-    assert dataset.batch(range(len(rows)))["input_ids"].tolist() == [
-        row + [0] * (8 - len(row)) for row in rows
+    backwards = range(len(rows) - 1, -1, -1)
+    assert dataset.batch(backwards)["input_ids"].tolist() == [
+        row + [0] * (8 - len(row)) for row in reversed(rows)
     ]
 
 
-def test_an_output_that_is_compressed_is_refused_with_the_way_out(tmp_path: Path) -> None:
-    make_output(tmp_path, [64], form="parquet")
-    with pytest.raises(OptionError, match=r"parquet is compressed.*tokenmill convert"):
+@pytest.mark.parametrize("kept_groups", [1, 3, 100])
+def test_the_groups_used_last_are_kept(
+    kept_groups: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tokenmill._write.arrow.GROUP_TOKENS", 16)  # two rows, 32 bytes
+    monkeypatch.setattr("tokenmill._dataset.shards._DECODED_BYTES", 32 * kept_groups)
+    rows = make_output(tmp_path, [8 * 40], form="parquet", rows_per_shard=10)
+    read: list[tuple[Path, int]] = []
+    decode = _RowGroups.__getitem__
+
+    def counted(self: Any, number: int) -> Any:
+        read.append((self._path, number))
+        return decode(self, number)
+
+    monkeypatch.setattr(_RowGroups, "__getitem__", counted)
+    dataset = plain(tmp_path)
+    every_other = [*range(0, 40, 2), *range(1, 40, 2)]
+    assert dataset.batch(every_other)["input_ids"].tolist() == [rows[i] for i in every_other]
+    assert len(read) == len(set(read)) == 20  # a batch decodes no group twice
+    read.clear()
+    assert [dataset[i]["input_ids"].tolist() for i in range(40)] == rows
+    assert len(read) == (0 if kept_groups >= 20 else 20)
+    assert sum(run.nbytes for run in dataset._shards._decoded._kept.values()) <= 32 * kept_groups
+
+
+def test_a_format_that_can_be_mapped_is_preferred(tmp_path: Path) -> None:
+    rows = make_output(tmp_path, [64], form="parquet")
+    parquet = json.loads((tmp_path / "manifest.json").read_text())
+    make_output(tmp_path, [64], form="torch")
+    torch = json.loads((tmp_path / "manifest.json").read_text())
+    torch["shards"] = parquet["shards"] + torch["shards"]
+    (tmp_path / "manifest.json").write_text(json.dumps(torch))
+    (tmp_path / "parquet" / "shard-00000.parquet").unlink()
+    assert plain(tmp_path).batch(range(8))["input_ids"].tolist() == rows
+
+
+def test_an_unknown_format_is_refused(tmp_path: Path) -> None:
+    make_output(tmp_path, [64])
+    path = tmp_path / "manifest.json"
+    path.write_text(path.read_text().replace('"format": "bin"', '"format": "later"'))
+    with pytest.raises(CorruptShard, match="no known format, got later; hint: update tokenmill"):
         plain(tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["cut", "other rows", "other lengths", "no table"])
+def test_a_parquet_shard_that_does_not_fit_its_index_is_corrupt(
+    damage: str, tmp_path: Path
+) -> None:
+    make_output(tmp_path, [64], form="parquet")
+    path = tmp_path / "parquet" / "shard-00000.parquet"
+    data = path.read_bytes()
+    if damage == "cut":
+        path.write_bytes(data[:-10])
+    elif damage == "no table":
+        path.write_bytes(b"PAR1" + bytes(40))
+    else:
+        rows = [[1] * 8] * 9 if damage == "other rows" else [[1] * 8] * 7 + [[1] * 9]
+        lists = pa.array(rows, pa.list_(pa.int32()))
+        pq.write_table(pa.table({"input_ids": lists}), path)
+    with pytest.raises(CorruptShard) as caught:
+        plain(tmp_path)[0]
+    assert caught.value.path == path
 
 
 @pytest.mark.parametrize("change", [1, 2, 16, -2, -16])

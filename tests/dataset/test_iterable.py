@@ -1,4 +1,4 @@
-"""PackedIterable: every row once over all ranks, and any place of an epoch can be resumed at."""
+"""PackedIterable: every row once over all ranks, and an epoch can be resumed from any place."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 ROWS = 53
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> PackedDataset:
-    """Return a dataset in which the first id of row i is 8 * i + 1."""
-    make_output(tmp_path, [8 * ROWS])
+@pytest.fixture(params=["bin", "parquet"])
+def dataset(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> PackedDataset:
+    """Return a dataset in which the first id of row i is 8 * i + 1; tables have many groups."""
+    monkeypatch.setattr("tokenmill._write.arrow.GROUP_TOKENS", 40)
+    make_output(tmp_path, [8 * ROWS], form=request.param)
     return PackedDataset(tmp_path, torch=False)
 
 

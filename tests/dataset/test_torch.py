@@ -22,17 +22,20 @@ from torch.utils.data import DataLoader, IterableDataset  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 37
-# Python warns of forks where threads may run, and the loader of more workers than there are cores.
+# Python warns of forks with threads, and the loader of more workers than cores.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),
 ]
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> PackedDataset:
-    """Return a dataset in which the first id of row i is 8 * i + 1."""
-    make_output(tmp_path, [8 * ROWS])
+@pytest.fixture(params=["bin", "arrow", "parquet"])
+def dataset(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> PackedDataset:
+    """Return a dataset in which the first id of row i is 8 * i + 1; tables have many groups."""
+    monkeypatch.setattr("tokenmill._write.arrow.GROUP_TOKENS", 40)
+    make_output(tmp_path, [8 * ROWS], form=request.param)
     return PackedDataset(tmp_path)
 
 

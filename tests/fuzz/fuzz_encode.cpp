@@ -20,7 +20,7 @@
 
 #include "decode/decode.h"
 #include "families.h"
-#include "unicode/utf8.h"
+#include "unicode/repair.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 extern "C" void __sanitizer_set_death_callback(void (*callback)());

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.mill.children import Order, Outcome, run_child
 from tests.mill.outputs import quarantined
 from tests.mill.tuned import Sizes
+from tests.vocabularies import json_file
 
+from tokenmill import OptionError, Tokenizer
 from tokenmill._mill.output.manifest import Manifest
+from tokenmill._mill.plan.memory import affordable_workers, model_memory
+from tokenmill._tokenizer import compile_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 MB = 10**6
-# Large enough to be worth something, small enough that a few megabytes are many of each.
+# Small enough that a few megabytes are many of each.
 SIZES = Sizes(256_000, 4 * MB, 2 * MB, 400_000, MB, 30_000, MB, 2 * MB)
 WAYS: list[dict[str, Any]] = [
     {},
@@ -54,8 +59,7 @@ def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: 
 def least(name: str, bound: float, path: Path, *arguments: Any, **options: Any) -> float:
     """Run up to five times, until it is below the bound.
 
-    Noise of the allocator, or a worker that the system let wait, adds to a peak and never takes
-    from it.
+    Noise of the allocator, or a worker that has to wait, only adds to a peak.
     """
     found: list[float] = []
     while len(found) < 5 and min(found, default=bound) >= bound:
@@ -92,6 +96,60 @@ def write_long(path: Path, size: int) -> None:
         for begin in range(0, size, MB):
             file.write(b"ha ha " * (min(MB, size - begin) // 6))
         file.write(b'"}\n' + SHORT)
+
+
+@pytest.fixture(scope="module")
+def large_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a compiled model of 128,256 ids, so that loading it takes no memory for compiling."""
+    path = tmp_path_factory.mktemp("llama3") / "llama3.mill"
+    compile_file(json_file("llama3"), path)
+    return path
+
+
+def test_the_model_and_the_tables_of_workers_count(large_vocabulary: Path) -> None:
+    tokenizer = Tokenizer.load(large_vocabulary)
+    model, tables = model_memory(tokenizer)
+    assert abs(model - large_vocabulary.stat().st_size) < MB
+    assert tables == tokenizer.memory()["tables"] // tokenizer.memory()["workers"]
+    limits = range(300 * MB, 3_000 * MB, 10 * MB)
+    counts = [affordable_workers(16, limit, tokenizer) for limit in limits]
+    assert sorted(counts) == counts
+    assert set(counts) == set(range(1, 17))
+    assert affordable_workers(3, "3GB", tokenizer) == 3
+    with pytest.raises(OptionError, match=r"one worker needs about \d+ MB, got 200 MB"):
+        affordable_workers(16, "200MB", tokenizer)
+
+
+@pytest.mark.parametrize(("mapped", "tables"), [(400 * MB, 0), (0, 400 * MB)])
+def test_a_larger_model_or_larger_tables_leave_fewer_workers(mapped: int, tables: int) -> None:
+    small = _Memory({"mapped": MB, "tables": 38 * MB, "workers": 1})
+    large = _Memory({"mapped": MB + mapped, "tables": 38 * MB + tables, "workers": 1})
+    assert affordable_workers(16, "1GB", small) == 6
+    assert affordable_workers(16, "1GB", large) == (3 if mapped else 1)
+    assert affordable_workers(16, "1GB", _Memory({})) == 6  # on the reference path
+
+
+class _Memory:
+    """The method of a tokenizer that the memory limit needs."""
+
+    def __init__(self, use: dict[str, int]) -> None:
+        self._use = use
+
+    def memory(self) -> dict[str, int]:
+        return self._use
+
+
+def test_a_limit_is_kept_with_a_large_vocabulary(large_vocabulary: Path, tmp_path: Path) -> None:
+    # Words that are all different fill the tables.
+    rng, path = random.Random(1), tmp_path / "a.jsonl"  # noqa: S311
+    with path.open("w") as file:
+        for _ in range(16_000):
+            words = ("".join(rng.choices("etaoinshrdlucm", k=6)) for _ in range(250))
+            file.write(json.dumps({"text": " ".join(words)}) + "\n")
+    options: dict[str, Any] = {"eos": False, "workers": 8}
+    for limit in (350, 500):
+        own = {**options, "memory_limit": f"{limit}MB"}
+        assert least("peak_mb", limit, path, large_vocabulary, **own) < limit
 
 
 @pytest.mark.slow

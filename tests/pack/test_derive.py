@@ -55,6 +55,62 @@ def test_all_that_is_derived_is_that_of_the_reference(
     check(labels(ids, pieces, width), hf, -100)
     shifted = [reference.shifted_labels(row, i, -1) for row, i in zip(rows, row_ids, strict=True)]
     check(labels(ids, pieces, width, shifted=True, ignore_index=-1), shifted, -1)
+    check(labels(ids, pieces, width, across_documents=True), row_ids, -100)
+    after = [[*i[1:], -100][: len(i)] for i in row_ids]
+    check(labels(ids, pieces, width, across_documents=True, shifted=True), after, -100)
+
+
+@given(lengths=DOCUMENTS, strategy=PACKERS, size=st.integers(1, 7), extra=st.integers(0, 2))
+def test_a_table_with_padding_has_the_labels_of_its_tokens(
+    lengths: list[int], strategy: Strategy, size: int, extra: int
+) -> None:
+    pieces = Packer(strategy, size).pack(lengths)
+    ids = np.arange(int(pieces.lengths.sum()), dtype=np.int32)
+    width = size + extra
+    table = pad_rows(ids, pieces, width, 77, "int32")
+    before = table.copy()
+    repeats = np.minimum(pieces.row_lengths, np.arange(pieces.rows) % 3)
+    for across in (False, True):
+        for shifted in (False, True):
+            for repeated in (None, repeats):
+                found = [
+                    labels(
+                        given_ids,
+                        pieces,
+                        width,
+                        across_documents=across,
+                        shifted=shifted,
+                        repeats=repeated,
+                        dtype="int32",
+                    )
+                    for given_ids in (ids, table)
+                ]
+                assert found[0].tolist() == found[1].tolist()
+    assert table.tolist() == before.tolist()
+    assert ids.tolist() == list(range(len(ids)))
+
+
+def test_repeated_tokens_are_no_labels() -> None:
+    pieces = Packer("concat", 3, overlap=2).pack([3, 2])
+    ids = np.array([5, 6, 7, 6, 7, 8, 7, 8, 9], np.int32)
+    repeats = np.array([0, 2, 2])
+
+    def found(**options: Any) -> list[list[int]]:
+        table: list[list[int]] = labels(ids, pieces, 3, repeats=repeats, **options).tolist()
+        return table
+
+    assert found(across_documents=True) == [[5, 6, 7], [-100, -100, 8], [-100, -100, 9]]
+    # Each label is the token after its column: 6 -> 7 is in the first row, so not in the second.
+    wanted = [[6, 7, -100], [-100, 8, -100], [-100, 9, -100]]
+    assert found(across_documents=True, shifted=True) == wanted
+
+
+def test_labels_across_documents_of_full_rows_are_the_ids() -> None:
+    pieces = Packer("concat", 2).pack([3, 1])
+    ids = np.array([5, 6, 7, 8], np.int32)
+    found = labels(ids, pieces, 2, across_documents=True, dtype="int32")
+    assert found.tolist() == [[5, 6], [7, 8]]
+    assert np.shares_memory(found, ids)
 
 
 @given(lengths=DOCUMENTS, strategy=PACKERS, size=st.integers(1, 7), extra=st.integers(0, 2))

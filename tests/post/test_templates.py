@@ -75,7 +75,7 @@ def test_passes_that_trim_offsets_are_kept(
 
 def test_the_compiled_model_carries_the_parts(tmp_path: Path) -> None:
     path = write_json(tmp_path, tokenizer_json(post_processor=BERT))
-    meta = Tokenizer.load(path)._ready.meta
+    meta = Tokenizer.load(path).ready.meta
     spec = load_source(path)
     assert spec.single is not None
     assert spec.pair is not None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import struct
+import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
@@ -177,3 +179,30 @@ def test_npy(tmp_path: Path) -> None:
         "shard-00000.npy": begin + head.ljust(117) + b"\n" + U16_PADDED,
         "shard-00000.lens.npy": begin + lens.ljust(117) + b"\n" + struct.pack("<2i", 3, 2),
     }
+
+
+CHUNK_PICKLE = (
+    b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n"
+    b"((X\x07\x00\x00\x00storagectorch\nLongStorage\nX\x01\x00\x00\x000X\x03\x00\x00\x00cpu"
+    b"\x8a\x01\x06tQ"  # six numbers
+    b"\x8a\x01\x00(\x8a\x01\x02\x8a\x01\x03t(\x8a\x01\x03\x8a\x01\x01t"  # offset, shape, strides
+    b"\x89ccollections\nOrderedDict\n)RtR."
+)
+CHUNK_SHA256 = "19aeeb69731939fdec80733d3feaa46d35dc667c1344af19af8980def9ef4645"
+
+
+def test_torch_chunks(tmp_path: Path) -> None:
+    write("torch-chunks", tmp_path, shard_of(DOCUMENTS, context=3, pad_id=9))
+    write("torch-chunks", tmp_path, shard_of(DOCUMENTS, context=3), number=7, split="val")
+    found = files(tmp_path)
+    assert set(found) == {"chunk_000000.pt", "val/chunk_000007.pt"}
+    data = found["chunk_000000.pt"]
+    with zipfile.ZipFile(tmp_path / "chunk_000000.pt") as container:
+        assert {name: container.read(name) for name in container.namelist()} == {
+            "shard/data/0": struct.pack("<6q", 1, 258, 3, 4, 5, 9),
+            "shard/data.pkl": CHUNK_PICKLE,
+            "shard/byteorder": b"little",
+            "shard/version": b"3\n",
+        }
+        assert data.index(struct.pack("<6q", 1, 258, 3, 4, 5, 9)) == 64  # aligned for a map
+    assert hashlib.sha256(data).hexdigest() == CHUNK_SHA256

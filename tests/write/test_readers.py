@@ -1,4 +1,4 @@
-"""Shards in the hands of the libraries they are for: those that are light enough for every run."""
+"""Shards read by the libraries they are for, those that are light enough for every run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.write.shards import shard_of, write
+
+from tokenmill._write import Extras
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +73,27 @@ def test_torch_loads_its_container(tmp_path: Path, mmap: bool) -> None:
     assert tensors["row_pieces"].tolist() == [0, 2, 3, 5]
     assert [str(t.dtype) for t in tensors.values()] == ["torch.int32", "torch.int32", "torch.int64"]
     assert tensors["input_ids"].data_ptr() % 64 == 0 or not mmap
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+def test_torch_loads_a_chunk_as_a_bare_tensor(tmp_path: Path, mmap: bool) -> None:
+    torch = pytest.importorskip("torch")
+    chunk = torch.load(written("torch-chunks", tmp_path), weights_only=True, mmap=mmap)
+    assert torch.equal(chunk, torch.tensor(PADDED))
+    assert (chunk.dtype, chunk.is_contiguous(), chunk.requires_grad) == (torch.int64, True, False)
+
+
+@pytest.mark.parametrize("single_rows", [False, True])
+def test_a_chunk_of_one_row_is_a_vector_where_all_are(tmp_path: Path, single_rows: bool) -> None:
+    torch = pytest.importorskip("torch")
+    extras = Extras(single_rows=single_rows)
+    for number, rows in enumerate(([[[1, 2, 3]]], [])):
+        shard = shard_of(rows, context=CONTEXT, pad_id=9)
+        write("torch-chunks", tmp_path, shard, number=number, extras=extras)
+    chunk = torch.load(tmp_path / "chunk_000000.pt", weights_only=True)
+    assert chunk.tolist() == ([1, 2, 3, 9] if single_rows else [[1, 2, 3, 9]])
+    empty = torch.load(tmp_path / "chunk_000001.pt", weights_only=True)
+    assert empty.shape == (0, CONTEXT)
 
 
 def test_torch_loads_an_empty_shard(tmp_path: Path) -> None:

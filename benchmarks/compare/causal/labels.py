@@ -22,8 +22,8 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "encode"))
 import numpy as np
 from _driver import RESULTS, median_range, print_table, progress, write_results
 
-from tokenmill._causal.labels import labels
 from tokenmill._causal.windows import Table
+from tokenmill._pack import labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +103,15 @@ def from_lists(ids: list[list[int]], lengths: list[int], repeats: list[int]) -> 
 
 def from_table(table: Table) -> np.ndarray[Any, np.dtype[np.int32]]:
     """Return labels as tokenmill makes them."""
-    return labels(table, ignore_index=IGNORED, mask_overlap=True)
+    return labels(
+        table.ids,
+        table.pieces,
+        table.ids.shape[1],
+        across_documents=True,
+        repeats=table.repeats,
+        ignore_index=IGNORED,
+        dtype="int32",
+    )
 
 
 def measure(steps: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:

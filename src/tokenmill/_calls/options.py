@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,19 +13,16 @@ from tokenmill._checks import one_of, whole_number
 from tokenmill._core import TextBuffer
 from tokenmill._errors import (
     DtypeError,
+    Hint,
+    Option,
     TextTypeError,
     UnknownId,
-    UnsupportedTokenizer,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
-
-# The core's `encode_batch` takes: threads, bits, add_special_tokens, special_mode, errors.
-# A plain tuple, because names cost a small batch a tenth of its time.
-BatchCall: TypeAlias = tuple[int, int, bool, int, int]
 
 SPECIAL_MODES = {"encode": 0, "text": 1, "raise": 2}
 ERROR_MODES = {"strict": 0, "replace": 1}
@@ -53,19 +50,9 @@ def core_options(
     return options if threads is None else options | {"threads": threads}
 
 
-def span_unit(offsets: object, reasons: Sequence[str]) -> bool | None:
-    """Tell whether offsets are in characters; None if they were not asked for."""
-    if offsets is None:
-        return None
-    unit = bool(SPAN_UNITS[one_of("offsets", offsets, SPAN_UNITS)])
-    if reasons:
-        raise UnsupportedTokenizer(
-            f"the native engine has no offsets for it: {'; '.join(reasons)}",
-            where="offsets",
-            reasons=tuple(reasons),
-            hint="the library 'tokenizers' gives them",
-        )
-    return unit
+def span_unit(offsets: object) -> bool | None:
+    """Return whether offsets are in characters; None if they were not asked for."""
+    return None if offsets is None else bool(SPAN_UNITS[one_of("offsets", offsets, SPAN_UNITS)])
 
 
 MAX_THREADS = 4096
@@ -95,7 +82,7 @@ def bits_of(dtype: Any, max_id: int) -> int:  # whatever numpy takes
     if bits == 16 and max_id > MAX_U16:  # noqa: PLR2004
         raise DtypeError(
             f"dtype: uint16 holds ids up to {MAX_U16}, this tokenizer has {max_id}",
-            hint="use dtype='uint32'",
+            hint=Hint("use {}", Option("dtype", "uint32")),
         )
     return bits
 

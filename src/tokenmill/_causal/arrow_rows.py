@@ -1,4 +1,4 @@
-"""Rows -> record batches: what is the same twice is in memory once."""
+"""Rows -> record batches; labels that equal the ids share their memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from tokenmill._causal.labels import attention_mask, labels
+from tokenmill._pack import attention_mask, labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tokenmill._causal.rows import CausalRows
     from tokenmill._causal.windows import Table
 
-_MOST_VALUES = 1 << 28  # of a list array: its offsets have 32 bits
+_MOST_VALUES = 1 << 28  # of a list array, whose offsets have 32 bits
 
 
 class ArrowRows:
-    """Makes Arrow columns of rows; ids are not copied, nor labels that equal them."""
+    """Makes Arrow columns of rows. It copies neither ids nor labels that equal them."""
 
     def __init__(self, job: Job, schema: pa.Schema) -> None:
         self._job = job
@@ -31,7 +31,7 @@ class ArrowRows:
 
     def record_batches(self, rows: CausalRows) -> Iterator[pa.RecordBatch]:
         """Return the record batches of rows: one, unless there are too many tokens."""
-        step = max(1, _MOST_VALUES // self._job.config.context_length)
+        step = max(1, _MOST_VALUES // self._job.shape.context_length)
         for begin in range(0, len(rows), step):
             some = rows.some(begin, min(begin + step, len(rows)))
             columns = self._columns(some.table)
@@ -44,18 +44,25 @@ class ArrowRows:
     def _columns(self, table: Table) -> list[Any]:
         """Return input_ids, attention_mask and labels, each a list array."""
         options = self._job.options
+        ids = np.ascontiguousarray(table.ids)  # rows that overlap may be a view
+        pieces, width = table.pieces, ids.shape[1]
         targets = labels(
-            table, ignore_index=options.ignore_index, mask_overlap=options.mask_overlap
+            ids,
+            pieces,
+            width,
+            across_documents=True,
+            repeats=table.repeats if options.mask_overlap else None,
+            ignore_index=options.ignore_index,
+            dtype="int32",
         )
-        mask = self._full_mask(table) if table.is_full else attention_mask(table)
-        flat = [values.reshape(-1) for values in (table.ids, mask, targets)]
-        if options.tail != "carry" or table.is_full:
-            rows, width = table.ids.shape
-            return [_lists(values, np.arange(1, rows + 1) * width) for values in flat]
+        mask = self._full_mask(table) if table.is_full else attention_mask(pieces, width, "int8")
+        flat = [values.reshape(-1) for values in (ids, mask, targets)]
+        if options.tail != "carry":
+            return [pa.FixedSizeListArray.from_arrays(pa.array(v), width) for v in flat]
         ends = np.cumsum(table.lengths)
-        if options.pack:  # the last row alone is short: what is behind it is cut off
+        if table.is_full or options.pack:  # only the last row of the stream can be short
             return [_lists(values[: ends[-1]], ends) for values in flat]
-        is_token = (np.arange(table.ids.shape[1]) < table.lengths[:, None]).reshape(-1)
+        is_token = mask.reshape(-1).view(np.bool_)
         return [_lists(values[is_token], ends) for values in flat]
 
     def _full_mask(self, table: Table) -> NDArray[np.int8]:

@@ -1,4 +1,4 @@
-"""Ids of documents -> rows of one length: the stream of all documents, or each by itself.
+"""Ids of documents -> rows of one length: the stream of all documents, or each one alone.
 
 No loop over tokens or rows: a table of rows is a view or one copy of the flat ids. A copy has a
 limit, since short documents and large overlaps make many more tokens of rows than of text.
@@ -6,29 +6,31 @@ limit, since short documents and large overlaps make many more tokens of rows th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tokenmill._errors import OptionError
-from tokenmill._pack import gather
+from tokenmill._pack import ConcatStream, Pieces, gather, pad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-_MOST_TOKENS = 1 << 22  # of a table that is a copy
+    from tokenmill._pack.packer import Tail
+
+_MOST_TOKENS = 1 << 22  # of a table
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of ids, one a line.
+    """Rows of ids, one per line.
 
     `lengths` are the tokens of each row without padding, `repeats` how many of its first tokens
-    stand at the end of the row before it, too. `documents`, where rows keep to their document,
-    is the number of each row's document in its batch.
+    are also at the end of the row before it. If rows keep to their document, `documents` is the
+    number of each row's document in its batch.
     """
 
     ids: NDArray[np.int32]
@@ -41,8 +43,13 @@ class Table:
 
     @property
     def is_full(self) -> bool:
-        """Say whether no row has padding."""
+        """Whether no row has padding."""
         return bool((self.lengths == self.ids.shape[1]).all())
+
+    @property
+    def pieces(self) -> Pieces:
+        """The borders of the rows: one piece each, since their labels reach across documents."""
+        return Pieces.one_a_row(self.lengths)
 
     def some_rows(self, begin: int, end: int) -> Table:
         """Return rows `begin` to `end`."""
@@ -57,85 +64,88 @@ class Shape:
 
     context_length: int
     overlap: int = 0
-    tail: str = "pad"
+    tail: Tail = "pad"
     pad_id: int | None = None
 
     @property
     def stride(self) -> int:
-        """How far a row begins behind the one before it."""
+        """How many tokens after the start of a row the next one starts."""
         return self.context_length - self.overlap
 
-    def steps(self, rows: int) -> Iterator[slice]:
-        """Yield the rows that are copied at a time."""
-        step = max(1, _MOST_TOKENS // self.context_length)
-        return (slice(begin, begin + step) for begin in range(0, rows, step))
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows a table has at most."""
+        return max(1, _MOST_TOKENS // self.context_length)
 
 
 class StreamCutter:
-    """Cuts the stream of all documents; what does not fill a row waits for the next batch."""
+    """Cuts the stream of all documents; tokens that fill no row wait for the next batch.
+
+    ConcatStream decides which ids are in which row; to it, a batch is a document. This holds the
+    ids that later rows need.
+    """
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
-        self._rest = np.empty(0, np.int32)
+        self._stream = ConcatStream(shape.context_length, shape.overlap, tail=shape.tail)
+        self._batches: list[NDArray[np.uint32]] = []
+        self._cut_off = 0  # ids at the start of the first batch that no row needs any more
         self._is_first = True
-        self.dropped = 0
+
+    @property
+    def dropped(self) -> int:
+        """The tokens of a last row that was too short."""
+        return self._stream.dropped
 
     def feed(self, ids: NDArray[np.uint32]) -> Iterator[Table]:
         """Take the next ids of the stream; yield the rows that are full now."""
-        size, stride = self._shape.context_length, self._shape.stride
-        rest, new = self._rest, ids.view(np.int32)
-        # Rows that begin in the rest need a copy of it and of what follows; the others do not.
-        begun = -(-len(rest) // stride)
-        reach = (begun - 1) * stride + size - len(rest)  # ids that the last of them needs
-        if begun and reach > len(new):
-            yield from self._cut(np.concatenate((rest, new)))
-            return
-        if begun:
-            yield from self._cut(np.concatenate((rest, new[:reach])))
-        yield from self._cut(new[begun * stride - len(rest) :])
-
-    def _cut(self, stream: NDArray[np.int32]) -> Iterator[Table]:
-        """Yield the full rows of a stream; what they leave is the rest."""
-        shape = self._shape
-        count = max(0, (len(stream) - shape.context_length) // shape.stride + 1)
-        self._rest = stream[count * shape.stride :].copy()  # not a view that keeps all of it
-        for rows in _full_rows(stream, count, shape):
-            yield self._table(rows, np.full(len(rows), shape.context_length, np.int64))
+        self._batches.append(ids)
+        self._stream.add([len(ids)])
+        newest = len(self._batches) - 1
+        while (pieces := self._stream.full_rows(most=self._shape.rows_at_once)).rows:
+            # Rows that start in the newest batch lie in it as a whole, and come last.
+            first_pieces = pieces.documents[pieces.row_pieces[:-1]]
+            older = int(np.searchsorted(first_pieces, newest))
+            if older:
+                yield self._table(self._copied(pieces.some_rows(0, older)))
+            if older < pieces.rows:
+                yield self._table(self._inside(ids, pieces.some_rows(older, pieces.rows)))
+        self._forget()
 
     def finish(self) -> Table:
-        """Return the last, short row, if the tail is kept; else count it."""
-        shape = self._shape
-        shared = 0 if self._is_first else shape.overlap
-        rest, self._rest = self._rest, np.empty(0, np.int32)
-        if len(rest) <= shared or shape.tail == "drop":
-            self.dropped += max(0, len(rest) - shared)
-            return self._table(np.empty((0, shape.context_length), np.int32), _NONE)
-        row = np.full((1, shape.context_length), _padding(shape), np.int32)
-        row[0, : len(rest)] = rest
-        return self._table(row, np.array([len(rest)], np.int64))
+        """Return the last, short row; no row if there is none or the tail is dropped."""
+        pieces = self._stream.finish()
+        return self._table(self._copied(pieces), pieces.row_lengths)
 
-    def _table(self, rows: NDArray[np.int32], lengths: NDArray[np.int64]) -> Table:
-        repeats = np.full(len(rows), self._shape.overlap, np.int64)
-        if self._is_first and len(rows):
+    def _forget(self) -> None:
+        """Give up ids that no later row needs."""
+        gone, rest = self._stream.forget()
+        del self._batches[:gone]
+        before, self._cut_off = (0 if gone else self._cut_off), int(rest.begins[:1].sum())
+        if self._cut_off > before:  # a copy, since a view would keep the whole batch in memory
+            self._batches[0] = self._batches[0][self._cut_off - before :].copy()
+
+    def _inside(self, ids: NDArray[np.uint32], pieces: Pieces) -> NDArray[np.int32]:
+        """Return full rows that lie in one batch: a view of it, also if they overlap."""
+        width = self._shape.context_length
+        run = ids[pieces.begins[0] : pieces.begins[-1] + width].view(np.int32)
+        return np.lib.stride_tricks.sliding_window_view(run, width)[:: self._shape.stride]
+
+    def _copied(self, pieces: Pieces) -> NDArray[np.int32]:
+        begins = pieces.begins - np.where(pieces.documents == 0, self._cut_off, 0)
+        return _gathered(self._batches, replace(pieces, begins=begins), self._shape)
+
+    def _table(self, ids: NDArray[np.int32], lengths: NDArray[np.int64] | None = None) -> Table:
+        rows, width = ids.shape
+        repeats = np.full(rows, self._shape.overlap, np.int64)
+        if self._is_first and rows:
             repeats[0] = 0
             self._is_first = False
-        return Table(rows, lengths, repeats)
-
-
-def _full_rows(stream: NDArray[np.int32], count: int, shape: Shape) -> Iterator[NDArray[np.int32]]:
-    size = shape.context_length
-    if count == 0:
-        return
-    if shape.overlap == 0:
-        yield stream[: count * size].reshape(count, size)
-        return
-    windows = np.lib.stride_tricks.sliding_window_view(stream, size)[:: shape.stride][:count]
-    for some in shape.steps(count):
-        yield np.ascontiguousarray(windows[some])
+        return Table(ids, np.full(rows, width, np.int64) if lengths is None else lengths, repeats)
 
 
 class DocumentCutter:
-    """Cuts every document by itself; all windows of a document but the last are full."""
+    """Cuts every document alone; all windows of a document but the last are full."""
 
     def __init__(self, shape: Shape) -> None:
         self._shape = shape
@@ -156,8 +166,11 @@ class DocumentCutter:
             self.dropped += int((row_lengths - repeats)[~kept].sum())
             documents, begins = documents[kept], begins[kept]
             row_lengths, repeats = row_lengths[kept], repeats[kept]
-        for some in shape.steps(len(begins)):
-            rows = _gathered(ids, begins[some], row_lengths[some], shape)
+        step = shape.rows_at_once
+        for some in (slice(begin, begin + step) for begin in range(0, len(begins), step)):
+            borders = np.arange(len(begins[some]) + 1)
+            pieces = Pieces(borders[:-1] * 0, begins[some], row_lengths[some], borders)
+            rows = _gathered([ids], pieces, shape)
             yield Table(rows, row_lengths[some], repeats[some], documents[some])
 
 
@@ -171,17 +184,14 @@ def window_counts(lengths: NDArray[np.int64], shape: Shape) -> NDArray[np.int64]
 
 
 def _gathered(
-    ids: NDArray[np.uint32], begins: NDArray[np.int64], lengths: NDArray[np.int64], shape: Shape
+    sources: Sequence[NDArray[np.uint32]], pieces: Pieces, shape: Shape
 ) -> NDArray[np.int32]:
-    """Lay windows out as a table, in one copy where all are full."""
-    flat = np.empty(int(lengths.sum()), np.uint32)
-    gather([ids], np.zeros(len(begins), np.int32), begins, lengths, flat)
-    size = shape.context_length
-    if len(flat) == len(begins) * size:
-        return flat.view(np.int32).reshape(len(begins), size)
-    table = np.full((len(begins), size), _padding(shape), np.int32)
-    table[np.arange(size) < lengths[:, None]] = flat.view(np.int32)
-    return table
+    """Copy rows out of sources into a table; a piece's document is the number of its source."""
+    flat = np.empty(int(pieces.lengths.sum()), np.uint32)
+    gather(sources, pieces.documents, pieces.begins, pieces.lengths, flat)
+    width = shape.context_length
+    fill = 0 if len(flat) == pieces.rows * width else _padding(shape)
+    return pad_rows(flat.view(np.int32), pieces, width, fill, "int32")
 
 
 def _padding(shape: Shape) -> int:
@@ -189,11 +199,8 @@ def _padding(shape: Shape) -> int:
         return 0  # cut off again before anybody sees it
     if shape.pad_id is None:
         raise OptionError(
-            "a row is short, and the tokenizer names neither a padding token nor EOS",
+            "a row is short, and the tokenizer has neither a padding token nor EOS",
             where="pad",
             hint='name a token with pad=, or choose tail="drop" or "carry"',
         )
     return shape.pad_id
-
-
-_NONE = np.empty(0, np.int64)

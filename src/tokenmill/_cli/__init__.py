@@ -1,16 +1,14 @@
 """The command line: `tokenmill pack|pretokenize|plan|status|verify|inspect|convert|encode|...`.
 
-Data goes to stdout, the rest to stderr. Exit status: 0 done, 1 the data is wrong, 2 the command is,
-3 there are more bad records than the command allows, 4 done without files that cannot be read.
-Nothing here imports numpy before a command runs: `--help` must answer at once.
+Data goes to stdout, everything else to stderr. Exit status: 0 done, 1 the data is wrong, 2 the
+command is wrong, 3 more bad records than the command allows, 4 done, but some files could not be
+read, 130 Ctrl-C. Nothing here imports numpy before a command runs: `--help` must answer at once.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
-import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -30,6 +28,8 @@ from tokenmill._cli import (
     verify,
 )
 from tokenmill._cli import compile as compile_command
+from tokenmill._cli._parser import CommandParser, with_hyphens
+from tokenmill._cli._spelling import message_of
 from tokenmill._errors import OptionError, TokenmillError, TooManyBadRecords
 
 if TYPE_CHECKING:
@@ -38,28 +38,23 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130  # 128 + SIGINT, what shells expect
 _USAGE = 2
 _TOO_MANY_BAD = 3
-# What hints for Python spell `errors="replace"` or `pattern=` is an option here.
-_ARGUMENT = re.compile(
-    r"""\b(bos|dtype|eos|errors|force|max_bad|pattern|special_in_text)="""
-    r"""(?:(["'])(\w+)\2|(True|False)\b|(?=\s))"""
-)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    options = _parser().parse_args(with_hyphens(sys.argv[1:] if arguments is None else arguments))
     found_wrong = None
     try:
         with _warnings_on_one_line():
-            options = _parser().parse_args(arguments)
             found_wrong = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has seen enough, as `head` does. Python would complain once more at exit.
+        # The reader has seen enough, e.g. `head`. Python would complain again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         return _INTERRUPTED
     except (TokenmillError, OSError) as error:
-        print(f"tokenmill: {_for_a_shell(str(error))}", file=sys.stderr)  # noqa: T201
+        print(f"tokenmill: {message_of(error, options.parser)}", file=sys.stderr)  # noqa: T201
         return _status(error)
     return found_wrong or 0
 
@@ -70,34 +65,21 @@ def _status(error: Exception) -> int:
     return _USAGE if isinstance(error, OptionError) else 1
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> CommandParser:
+    parser = CommandParser(
         prog="tokenmill",
+        usage="%(prog)s COMMAND [OPTIONS]",
         description="Text to token ids and back, exactly as the tokenizer's own library does it.",
-        epilog="`tokenmill COMMAND --help` says more. Without -t, the package's own tokenizer.",
+        epilog="See `tokenmill COMMAND --help`. Without -t, commands use the built-in tokenizer.",
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", metavar="COMMAND", prog=parser.prog, required=True
+    )
     on_outputs = (pack, pretokenize, plan, status, verify, inspect, rewrite)
     for command in (*on_outputs, encode, decode, count, info, compile_command, bench):
         command.register(commands)
     return parser
-
-
-def _for_a_shell(message: str) -> str:
-    """Name options instead of arguments in the hint.
-
-    errors="replace" -> --errors replace; force=True -> --force; eos=False -> --no-eos
-    """
-    problem, separator, hint = message.rpartition("; hint: ")
-    if not separator:
-        return message
-    return problem + separator + _ARGUMENT.sub(_option, hint)
-
-
-def _option(argument: re.Match[str]) -> str:
-    name = ("--no-" if argument[4] == "False" else "--") + argument[1].replace("_", "-")
-    return f"{name} {argument[3]}" if argument[3] else name
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ _CLEAR = "\r\x1b[K"
 
 
 def lines(result: Result, documents: SampleTexts, against: str | None) -> list[str]:
-    """Return what was measured, on what, and what was not."""
+    """Return the table, what was measured and what was not."""
     found = [*_about(result, documents)]
     if result.rows:
         base = result.baseline(against)
@@ -42,16 +42,16 @@ def title(result: Result, documents: SampleTexts) -> str:
 
 @contextlib.contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Yield what tells on stderr what is being done: one line that changes, or none in a log."""
+    """Yield a function that shows on stderr what runs now: one line that changes, none in a log."""
     is_terminal = sys.stderr.isatty()
 
-    def tell(text: str) -> None:
+    def show(text: str) -> None:
         if is_terminal:
             sys.stderr.write(f"{_CLEAR}{text}")
             sys.stderr.flush()
 
     try:
-        yield tell
+        yield show
     finally:
         if is_terminal:
             sys.stderr.write(_CLEAR)
@@ -66,22 +66,22 @@ def _about(result: Result, documents: SampleTexts) -> Iterator[str]:
             f"{count:,} {reason.replace('_', ' ')}"
             for reason, count in sorted(documents.skipped.items())
         )
-        yield from _labelled("", f"left out, being no documents: {reasons}")
+        yield from _labelled("", f"skipped, not documents: {reasons}")
     versions = {row.library: row.version for row in result.rows}
     for name, version in versions.items():
         yield from _labelled(name, version)
-    yield from _labelled("threads", f"{result.threads}, for those that have any")
+    yield from _labelled("threads", f"{result.threads}, for libraries that use threads")
     if result.rows:
-        yield from _labelled("answers", f"all rows give the same {result.rows[0].tokens:,} ids")
+        yield from _labelled("answers", f"all rows return the same {result.rows[0].tokens:,} ids")
 
 
 def _meanings(result: Result, base: Row) -> Iterator[str]:
     rounds = len(base.cold_seconds)
     yield from textwrap.wrap(
-        f"cold: first sight of these texts, the tokenizer being loaded; warm: the same texts again "
-        f"in the same process. docs/s, tokens/s and speedup (against {base.name}) are of the cold "
-        f"pass. peak: the whole process, with texts and results. Medians of {rounds} fresh "
-        f"process{'es' if rounds > 1 else ''} a row.",
+        f"cold: the first pass over these texts, with the tokenizer loaded; warm: the same texts "
+        f"again in the same process. docs/s, tokens/s and speedup (against {base.name}) are those "
+        f"of the cold pass. peak: the whole process, with texts and results. Medians of {rounds} "
+        f"fresh process{'es' if rounds > 1 else ''} per row.",
         _WIDTH,
     )
     loads: dict[str, list[float]] = {}
@@ -103,7 +103,7 @@ def _doubts(result: Result) -> list[str]:
     if result.load_average > (os.cpu_count() or 1):
         notes[
             f"The load average was {result.load_average:.1f} at the start: other work was running, "
-            "and these times are worth little."
+            "so do not trust these times."
         ] = None
     return [line for note in notes for line in textwrap.wrap(note, _WIDTH)]
 

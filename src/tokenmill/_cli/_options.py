@@ -9,18 +9,20 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from tokenmill._errors import EncodeError, InputError
+from tokenmill._errors import EncodeError, InputError, TokenmillError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tokenmill._cli._parser import CommandParser
     from tokenmill._tokenizer import Tokenizer
 
     # The class is public in all but name; argparse offers no other.
-    Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"  # noqa: SLF001
+    Commands: TypeAlias = "argparse._SubParsersAction[CommandParser]"  # noqa: SLF001
     Input: TypeAlias = bytes | mmap.mmap
 
 STDIN = "-"
+_THREADS = "threads (default: all CPUs that this process may use)"
 
 
 def add_tokenizer(parser: argparse._ActionsContainer) -> None:
@@ -29,14 +31,14 @@ def add_tokenizer(parser: argparse._ActionsContainer) -> None:
         "-t",
         "--tokenizer",
         metavar="SOURCE",
-        help="tokenizer.json, a directory with one, .tiktoken, tekken.json, .mill or a hub id "
-        "(default: the tokenizer in the package)",
+        help="tokenizer.json or a folder with one, .tiktoken, tekken.json, .model, .mill, or a hub "
+        "id (default: the built-in tokenizer)",
     )
     add_pattern(parser)
 
 
 def add_tokenizer_source(parser: argparse.ArgumentParser) -> None:
-    """Add -t for commands on outputs, whose manifest knows the tokenizer."""
+    """Add -t for commands on outputs, whose manifest names the tokenizer."""
     parser.add_argument(
         "-t",
         "--tokenizer",
@@ -48,43 +50,67 @@ def add_tokenizer_source(parser: argparse.ArgumentParser) -> None:
 def add_pattern(parser: argparse._ActionsContainer) -> None:
     """Add --pattern."""
     parser.add_argument(
-        "--pattern", metavar="NAME|REGEX", help="how a .tiktoken file splits text into words"
+        "--pattern",
+        metavar="NAME|REGEX",
+        help="how a .tiktoken file splits text into words, e.g. cl100k_base",
     )
 
 
 def add_files(parser: argparse.ArgumentParser, what: str) -> None:
     """Add the input files."""
     parser.add_argument(
-        "files", nargs="*", default=[STDIN], metavar="FILE", help=f"{what} (default: -, the stdin)"
+        "files", nargs="*", default=[STDIN], metavar="FILE", help=f"{what} (default: -, stdin)"
     )
 
 
 def add_text_options(parser: argparse.ArgumentParser) -> None:
-    """Add what `encode` and `count` may be told about the text."""
+    """Add how `encode` and `count` read texts."""
     parser.add_argument(
         "--documents",
         choices=["file", "line"],
         default="file",
-        help="what is one text: a whole file (default), or each line without its newline",
+        help="what one text is: a whole file, or each line without its newline (default: file)",
     )
     parser.add_argument(
-        "--add-special-tokens", action="store_true", help="add what the tokenizer puts around texts"
+        "--add-special-tokens",
+        action="store_true",
+        help="add the tokens that the tokenizer puts around a text, e.g. BOS",
     )
     parser.add_argument(
         "--special-in-text",
         choices=["encode", "text", "raise"],
         default="encode",
-        help="a special token's text becomes its id (default), stays text, or is an error",
+        help="the text of a special token becomes its id, stays text, or is an error "
+        "(default: encode)",
     )
     parser.add_argument(
         "--errors",
         choices=["strict", "replace"],
         default="strict",
-        help="bytes that are not UTF-8 are an error (default) or become U+FFFD",
+        help="bytes that are not UTF-8 are an error, or become U+FFFD (default: strict)",
     )
-    parser.add_argument(
-        "--threads", type=positive, metavar="N", help="default: what this process may use"
-    )
+    add_threads(parser)
+
+
+def add_threads(container: argparse._ActionsContainer) -> None:
+    """Add --threads."""
+    container.add_argument("--threads", type=positive, metavar="N", help=_THREADS)
+
+
+def add_workers(container: argparse._ActionsContainer, *names: str) -> None:
+    """Add the threads of the mill; other tools call them by other names."""
+    names = names or ("--workers", "--num-workers", "--num-proc")
+    container.add_argument(*names, dest="workers", type=positive, metavar="N", help=_THREADS)
+
+
+def add_quiet(container: argparse._ActionsContainer) -> None:
+    """Add --quiet."""
+    container.add_argument("--quiet", action="store_true", help="print errors only")
+
+
+def add_json(container: argparse._ActionsContainer) -> None:
+    """Add --json."""
+    container.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
 
 
 def load(options: argparse.Namespace) -> Tokenizer:
@@ -95,14 +121,14 @@ def load(options: argparse.Namespace) -> Tokenizer:
 
 
 def read(name: str) -> Input:
-    """Return the bytes of a file, mapped where that is possible, or of stdin."""
+    """Return the bytes of a file, mapped if possible, or of stdin."""
     if name == STDIN:
         return sys.stdin.buffer.read()
     try:
         file = Path(name).open("rb")  # noqa: SIM115 -- closed below
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
-        hint = "text is read from files, or from stdin if none is named"
+        hint = "name files, or none to read stdin"
         raise InputError(problem, path=name, hint=hint) from error
     with file:
         try:
@@ -112,15 +138,16 @@ def read(name: str) -> Input:
 
 
 @contextlib.contextmanager
-def blaming(name: str, kind: str) -> Iterator[None]:
-    """Let errors say the file, and its line where each is a text, not the number of the text."""
+def placed(name: str, kind: str) -> Iterator[None]:
+    """Let errors name the file, and the line if each is a text, instead of the text's number."""
     try:
         yield
     except EncodeError as error:
-        if error.document is not None:
-            place = f"{name}:{error.document + 1}" if kind == "line" else name
-            error.args = (place + str(error).removeprefix(f"document {error.document}"),)
-        raise
+        if error.document is None:
+            raise
+        place = f"{name}:{error.document + 1}" if kind == "line" else name
+        place += "" if error.offset is None else f", byte {error.offset}"
+        raise TokenmillError(error.problem, where=place, hint=error.hint) from error
 
 
 def documents(data: Input, kind: str) -> list[Input]:
@@ -129,7 +156,7 @@ def documents(data: Input, kind: str) -> list[Input]:
 
 
 def lines(data: Input) -> Iterator[bytes]:
-    r"""Yield the lines without their `\n`; a last line needs none."""
+    r"""Yield the lines without their `\n`; the last line may lack one."""
     parts = data[:].split(b"\n")
     if not parts[-1]:
         parts.pop()

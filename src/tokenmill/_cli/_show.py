@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokenmill._mill.inspect import DocumentView, RowView, SourceView
+    from tokenmill._mill.views import DocumentView, RowView, SourceView
 
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _NAMES = {"\t": "\\t", "\r": "\\r", "\n": "\\n"}
@@ -22,7 +22,7 @@ _IGNORED = -100
 
 
 class Page:
-    """How views are written."""
+    """Writes views as lines, as wide as the terminal."""
 
     def __init__(self, *, ids: bool, mask: bool, whole: bool) -> None:
         self._ids, self._mask, self._whole = ids, mask, whole
@@ -50,8 +50,8 @@ class Page:
         for piece in view.pieces:
             yield ""
             whole = piece.begins_document and piece.ends_document
-            ends = "" if piece.begins_document else ", begun before"
-            ends += "" if piece.ends_document else ", goes on elsewhere"
+            ends = "" if piece.begins_document else ", started earlier"
+            ends += "" if piece.ends_document else ", continues elsewhere"
             yield from self._title(
                 f"document {piece.place.number:,}, {_range(piece.begin, piece.end)} of "
                 f"{piece.place.tokens:,} tokens{', whole' if whole else ends}"
@@ -73,7 +73,7 @@ class Page:
                 f"{spot.split}, from column {spot.column:,}"
             )
         if view.missing:
-            yield from self._wrap(f"{view.missing:,} tokens stand in no row")
+            yield from self._wrap(f"{view.missing:,} tokens are in no row")
         yield ""
         yield from self._content(view, 0, None)
 
@@ -91,8 +91,8 @@ class Page:
             yield from self._shorten(list(self._wrap(record["raw"])))
         if not view.documents and not view.quarantine:
             yield from self._wrap(
-                f"{place}: no document begins here, and nothing was put aside: the line is blank, "
-                "was skipped, or there are fewer",
+                f"{place}: no document starts here, and nothing was put aside: the line is blank, "
+                "was skipped, or does not exist",
                 "",
             )
 
@@ -125,7 +125,7 @@ class Page:
             yield from lines
             return
         yield from lines[:_HEAD_LINES]
-        yield from self._title(f"{_INDENT}... {left_out:,} more lines, which --all shows")
+        yield from self._title(f"{_INDENT}... {left_out:,} more lines; --all shows them")
         yield from lines[-_TAIL_LINES:]
 
     def _title(self, text: str) -> Iterator[str]:
@@ -139,7 +139,7 @@ class Page:
 
 
 def _fold(text: str, width: int, indent: str) -> Iterator[str]:
-    """Cut a paragraph into lines, behind a space where there is one in the second half."""
+    """Cut a paragraph into lines, after a space if the second half has one."""
     line: list[str] = []  # characters, as they are shown
     used = 0
     for character in text:
@@ -168,7 +168,7 @@ def _range(begin: int, end: int) -> str:
 
 
 def _escape(text: str) -> str:
-    r"""Write what a terminal would act on, or not show, as escapes: "a\x1b" -> "a\\x1b"."""
+    r"""Escape what a terminal would act on, or not show: "a\x1b" -> "a\\x1b"."""
     return "".join(
         _NAMES.get(c) or c.encode("unicode_escape").decode()
         if unicodedata.category(c) in _UNPRINTABLE

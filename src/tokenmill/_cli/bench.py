@@ -1,4 +1,4 @@
-"""`tokenmill bench tokenize`: how long tokenizer libraries take, on this machine and this text."""
+"""`tokenmill bench tokenize`: how long tokenizer libraries take on this machine and this text."""
 
 from __future__ import annotations
 
@@ -27,16 +27,22 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     bench = commands.add_parser(
         "bench",
-        help="measure on this machine",
-        description="Measure on this machine and your own text.",
+        usage="%(prog)s [tokenize] [OPTIONS]",
+        help="compare tokenizer libraries on this machine",
+        description="Measure on this machine, with your own text if you like. Without a command, "
+        "`tokenize` runs.",
+        default_command="tokenize",
     )
-    kinds = bench.add_subparsers(title="what to measure", metavar="WHAT", required=True)
+    kinds = bench.add_subparsers(
+        title="what to measure", metavar="WHAT", prog=bench.prog, required=True
+    )
     parser = kinds.add_parser(
         "tokenize",
+        usage="%(prog)s [OPTIONS]",
         help="slow, fast and native tokenizers, one document at a time and in batches",
         description="Encode the same documents with the slow Python tokenizer of transformers "
-        "(where there is one), with Hugging Face's fast one and with tokenmill's own. Every row "
-        "runs in a fresh process; ids are compared before a time is shown.",
+        "(if there is one), with Hugging Face's fast one and with tokenmill's own. Every row runs "
+        "in a fresh process, and no time is shown unless all ids are equal.",
     )
     _add_input(parser)
     _add_measuring(parser)
@@ -48,44 +54,41 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     _options.add_tokenizer(parser)
     parser.add_argument(
         "-i", "--input", action="append", metavar="PATH",
-        help="file, folder or glob, as of `pack`; may be given several times (default: text made "
-        "of the package's vocabulary)",
+        help="file, folder or glob that `pack` can read; repeatable (default: text made of the "
+        "package's vocabulary)",
     )  # fmt: skip
-    parser.add_argument(
-        "--field", metavar="NAME", help="the text field (default: as `pack` finds it)"
-    )
+    parser.add_argument("--field", metavar="NAME", help="the text field (default: detected)")
     parser.add_argument(
         "--text-mode", default="file", metavar="file|line|SEPARATOR",
-        help="plain text: one document a file (default), a line, or between separators",
+        help="a document of plain text is a file, a line, or what is between separators "
+        "(default: file)",
     )  # fmt: skip
     parser.add_argument(
         "--num-docs",
         type=_options.positive,
         default=1000,
         metavar="N",
-        help="documents (default: 1000)",
+        help="how many documents (default: 1000)",
     )
 
 
 def _add_measuring(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--batch-sizes", type=_sizes, default=_BATCH_SIZES, metavar="N[,N]",
-        help="documents a call; 1 is a call for each (default: 1,32,64,100,1000)",
+        help="documents per call (default: 1,32,64,100,1000)",
     )  # fmt: skip
     parser.add_argument(
         "--only", type=_libraries, default=_LIBRARIES, metavar="NAME[,NAME]",
-        help="some of slow, fast, native (default: all)",
+        help="any of slow, fast, native (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--repeat", type=_options.positive, default=3, metavar="N",
-        help="fresh processes for each row, in turn; the median is shown (default: 3)",
+        help="fresh processes for each row; the median is shown (default: 3)",
     )  # fmt: skip
-    parser.add_argument(
-        "--threads", type=_options.positive, metavar="N", help="default: what this process may use"
-    )
+    _options.add_threads(parser)
     parser.add_argument(
         "--against", metavar="NAME/N",
-        help="the row that speedup is reckoned from, as fast/1 (default: the slowest)",
+        help="the row that speedups compare with, e.g. fast/1 (default: the slowest)",
     )  # fmt: skip
 
 
@@ -93,9 +96,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json",
         metavar="FILE",
-        help="write all that was measured; for - to stdout, the table to stderr",
+        help="write everything measured to FILE; - writes it to stdout, and the table to stderr",
     )
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw it (needs matplotlib)")
+    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw a chart (needs matplotlib)")
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -112,8 +115,8 @@ def _run(options: argparse.Namespace) -> None:
         thread_count(options.threads), options.only,
     )  # fmt: skip
     documents = _documents(options)
-    with _bench_table.progress() as tell:
-        result = measure(request, documents.texts, tell)
+    with _bench_table.progress() as show:
+        result = measure(request, documents.texts, show)
     table = _bench_table.lines(result, documents, options.against)
     shown = sys.stderr if options.json == _STDOUT else sys.stdout
     shown.write("\n".join(table) + "\n")
@@ -124,7 +127,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _check_against(options: argparse.Namespace) -> None:
-    """Refuse before minutes of measuring what would be refused after them."""
+    """Refuse a wrong row now, not after minutes of measuring."""
     names = [f"{name}/{size}" for name in options.only for size in options.batch_sizes]
     if options.against is not None and options.against not in names:
         raise OptionError(
@@ -186,5 +189,5 @@ def _libraries(text: str) -> tuple[str, ...]:
     for name in names:
         if name not in _LIBRARIES:
             known = ", ".join(_LIBRARIES)
-            raise argparse.ArgumentTypeError(f"expected some of {known}, got {name!r}")
+            raise argparse.ArgumentTypeError(f"expected any of {known}, got {name!r}")
     return tuple(name for name in _LIBRARIES if name in names)

@@ -16,14 +16,17 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "compile",
-        help="a tokenizer to one .mill file",
-        description="Write the ready tables of a tokenizer to a file that loads by mapping it.",
+        usage="%(prog)s [OPTIONS] SOURCE OUT",
+        help="compile a tokenizer to one .mill file",
+        description="Write a tokenizer, compiled, to one file that loads without compiling again.",
     )
     parser.add_argument("source", metavar="SOURCE", help="the tokenizer")
-    parser.add_argument("out", metavar="OUT", type=Path, help="the file to write, name.mill")
+    parser.add_argument("out", metavar="OUT", type=Path, help="the file to write, e.g. name.mill")
     _options.add_pattern(parser)
     parser.add_argument(
-        "--compress", action="store_true", help="a small file for shipping, built again on loading"
+        "--compress",
+        action="store_true",
+        help="write a small file for shipping; it is compiled again when loaded",
     )
     parser.set_defaults(run=_run)
 

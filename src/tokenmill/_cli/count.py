@@ -15,8 +15,9 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "count",
-        help="how many ids",
-        description="Print the number of ids and the name of each file, and a total of several.",
+        usage="%(prog)s [OPTIONS] [FILE ...]",
+        help="count ids",
+        description="Print the number of ids and the name of each file, and a total for several.",
     )
     _options.add_files(parser, "text files")
     _options.add_tokenizer(parser)
@@ -28,7 +29,7 @@ def _run(options: argparse.Namespace) -> None:
     tokenizer = _options.load(options)
     total = 0
     for name in options.files:
-        with _options.blaming(name, options.documents):
+        with _options.placed(name, options.documents):
             counts = tokenizer.count_batch(
                 _options.documents(_options.read(name), options.documents),
                 threads=options.threads,

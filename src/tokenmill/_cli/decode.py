@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _options
-from tokenmill._errors import LoadError
+from tokenmill._errors import Hint, LoadError, Option
 
 if TYPE_CHECKING:
     import argparse
@@ -19,8 +19,10 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "decode",
-        help="ids to text",
-        description="Write the text of ids: decimal numbers between blanks, or raw with --binary.",
+        usage="%(prog)s [OPTIONS] [FILE ...]",
+        help="turn ids into text",
+        description="Write the text of ids: decimal numbers with spaces between them, or raw ids "
+        "with --binary.",
     )
     _options.add_files(parser, "files of ids")
     _options.add_tokenizer(parser)
@@ -28,18 +30,22 @@ def register(commands: _options.Commands) -> None:
         "--documents",
         choices=["file", "line"],
         default="file",
-        help="one text a file, byte for byte (default), or one a line, each ended by a newline",
+        help="write one text per file, byte for byte, or one per line with a newline after each "
+        "(default: file)",
     )
     parser.add_argument("--binary", action="store_true", help="the input is raw little-endian ids")
     parser.add_argument(
-        "--dtype", choices=["uint16", "uint32"], default="uint32", help="number type of --binary"
+        "--dtype",
+        choices=["uint16", "uint32"],
+        default="uint32",
+        help="number type of --binary (default: uint32)",
     )
-    parser.set_defaults(run=lambda options: _run(parser, options))
+    parser.set_defaults(run=_run)
 
 
-def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     if options.binary and options.documents == "line":
-        parser.error("--documents line needs ids as text; hint: leave out --binary")
+        options.parser.error("--documents line needs ids as text; hint: omit --binary")
     tokenizer = _options.load(options)
     out = sys.stdout.buffer
     for name in options.files:
@@ -76,8 +82,8 @@ def _parse_binary(name: str, data: _options.Input, dtype: str) -> NDArray[np.uin
     kind = np.dtype(dtype).newbyteorder("<")
     if len(data) % kind.itemsize:
         raise LoadError(
-            f"{len(data)} bytes are no whole number of {dtype} ids",
+            f"{len(data)} bytes are not a whole number of {dtype} ids",
             path=name,
-            hint="give the --dtype that the file was written with",
+            hint=Hint("pass the {} that the file was written with", Option("dtype")),
         )
     return np.frombuffer(data, dtype=kind).astype(np.uint32)

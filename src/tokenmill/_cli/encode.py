@@ -17,27 +17,35 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "encode",
-        help="text to ids",
-        description="Print the ids of each text, one line a text; or raw ids with --binary.",
+        usage="%(prog)s [OPTIONS] [FILE ...]",
+        help="turn text into ids",
+        description="Print the ids of each text, one line per text, or raw ids with --binary.",
     )
     _options.add_files(parser, "text files")
     _options.add_tokenizer(parser)
     _options.add_text_options(parser)
     parser.add_argument(
-        "--binary", action="store_true", help="raw little-endian ids, all texts one after another"
+        "--binary",
+        action="store_true",
+        help="write raw little-endian ids, all texts one after another",
     )
     parser.add_argument(
-        "--dtype", choices=["uint16", "uint32"], default="uint32", help="number type of --binary"
+        "--dtype",
+        choices=["uint16", "uint32"],
+        default="uint32",
+        help="number type of --binary (default: uint32)",
     )
-    parser.set_defaults(run=lambda options: _run(parser, options))
+    parser.set_defaults(run=_run)
 
 
-def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     if options.binary and sys.stdout.isatty():
-        parser.error("--binary would fill the terminal with raw bytes; hint: redirect stdout")
+        options.parser.error(
+            "--binary would fill the terminal with raw bytes; hint: redirect stdout"
+        )
     tokenizer = _options.load(options)
     for name in options.files:
-        with _options.blaming(name, options.documents):
+        with _options.placed(name, options.documents):
             batch = tokenizer.encode_batch(
                 _options.documents(_options.read(name), options.documents),
                 threads=options.threads,

@@ -15,14 +15,15 @@ def register(commands: _options.Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "info",
-        help="what a tokenizer is",
-        description="Print which split, normalizer and path a tokenizer uses, and why.",
+        usage="%(prog)s [OPTIONS] [SOURCE]",
+        help="describe a tokenizer",
+        description="Print which normalizer, split and code path a tokenizer uses, and why.",
     )
     parser.add_argument(
-        "tokenizer", nargs="?", metavar="SOURCE", help="default: the tokenizer in the package"
+        "tokenizer", nargs="?", metavar="SOURCE", help="(default: the built-in tokenizer)"
     )
     _options.add_pattern(parser)
-    parser.add_argument("--json", action="store_true", help="as one JSON object")
+    _options.add_json(parser)
     parser.set_defaults(run=_run)
 
 

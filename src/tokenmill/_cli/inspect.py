@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._cli import _show
-from tokenmill._cli._options import add_tokenizer_source
+from tokenmill._cli._options import add_json, add_tokenizer_source
 
 if TYPE_CHECKING:
     import argparse
@@ -20,24 +20,36 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "inspect",
         help="show a row, a document or a line of an input, decoded",
-        description="Show what stands in a finished output, with the borders of documents and "
-        "where they came from. Without a choice, the first row.",
+        usage="%(prog)s [OPTIONS] OUTPUT [FILE:LINE]",
+        description="Show what is in a finished output, where documents start and end, and where "
+        "they came from. Shows the first row unless you choose something else.",
     )
-    parser.add_argument("output", metavar="OUTPUT", help="the folder given to `pack`")
+    parser.add_argument("output", metavar="OUTPUT", help="the folder you passed to `pack`")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
-        "source", nargs="?", metavar="FILE:LINE", help="a line of an input, as data.jsonl:991"
+        "source", nargs="?", metavar="FILE:LINE", help="a line of an input, e.g. data.jsonl:991"
     )
-    choice.add_argument("--row", type=int, metavar="N", help="of all shards of the split, from 0")
-    choice.add_argument("--document", type=int, metavar="N", help="in the order of inputs, from 0")
-    parser.add_argument("--split", help="of --row (default: the first)")
-    parser.add_argument("--ids", action="store_true", help="a line for each token, with its id")
+    choice.add_argument(
+        "--row", type=int, metavar="N", help="a row, counted from 0 over all shards of the split"
+    )
+    choice.add_argument(
+        "--document",
+        type=int,
+        metavar="N",
+        help="a document, counted from 0 in the order of the inputs",
+    )
+    parser.add_argument("--split", metavar="NAME", help="the split of --row (default: the first)")
     parser.add_argument(
-        "--mask", action="store_true", help="with position and label, - where it is ignored"
+        "--ids", action="store_true", help="show a line for each token, with its id"
     )
-    parser.add_argument("--all", action="store_true", help="long texts in full")
+    parser.add_argument(
+        "--mask",
+        action="store_true",
+        help="also show its position and label; - where the label is ignored",
+    )
+    parser.add_argument("--all", action="store_true", help="show long texts in full")
     add_tokenizer_source(parser)
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -62,7 +74,7 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _lean(value: Any, *, ids: bool, mask: bool) -> Any:
-    """Leave out the long lists that were not asked for."""
+    """Drop the long lists that were not asked for."""
     if isinstance(value, (list, tuple)):
         return [_lean(item, ids=ids, mask=mask) for item in value]
     if not isinstance(value, dict):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
-from tokenmill._cli._milling import run_task, say
+from tokenmill._cli._milling import print_note, run_call
+from tokenmill._cli._pack_call import read_call
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
+    import argparse
+
     from tokenmill._cli._options import Commands
 
 _EPILOG = """\
@@ -23,8 +24,9 @@ examples:
   tokenmill pack --source web.jsonl:0.7 --source code.jsonl:0.3 -o mix/ --context-length 4096 \\
       --shuffle docs --seed 7
 
-The same command again goes on where it was stopped. exit status: 0 done, 1 the data or the machine
-failed, 2 the command is wrong, 3 more bad records than --max-bad allows, 130 stopped by Ctrl-C.
+Run the same command again to resume a run that was stopped.
+exit status: 0 done, 1 the data or the machine failed, 2 the command is wrong, 3 more bad records
+than --max-bad allows, 130 stopped by Ctrl-C.
 """
 
 
@@ -32,49 +34,29 @@ def register(commands: Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "pack",
-        help="files to packed, checksummed shards for a trainer; resumes",
-        description="Tokenize files and pack the tokens into shards, exactly once each document. "
-        "Bad records are put aside with their place and counted, and the books must balance.",
+        usage="%(prog)s [OPTIONS] -o FOLDER INPUT ...",
+        help="turn files into packed shards for a trainer; resumes",
+        description="Tokenize files and pack the tokens into shards, each document exactly once. "
+        "Bad records go to a quarantine with their place and reason.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="where the shards go (or `output` of the recipe)"
+        "-o", "--output", metavar="FOLDER", help="where the shards go (or `output` in the recipe)"
     )
     _pack_options.add_options(parser)
     _pack_options.add_run_options(parser)
-    parser.set_defaults(run=lambda options: _run(parser, options))
+    parser.set_defaults(run=_run)
 
 
-def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     prepare_process()
-    from tokenmill._mill.plan.task import prepare_task  # imports numpy
-
-    inputs, keywords = _pack_options.read(parser, options)
-    if options.output is None:
-        parser.error("the following arguments are required: -o/--output")
-    began = time.perf_counter()
-    task = prepare_task(
-        inputs,
-        tokenizer=_pack_options.tokenizer_of(options),
-        memory_limit=options.memory_limit,
-        output=options.output,
-        **keywords,
-    )
+    call = read_call(options)
+    if call.run.output is None:
+        options.parser.error("-o/--output is required")
     quiet = options.quiet or options.json
-    result = run_task(
-        task,
-        options,
-        quiet=quiet,
-        workers=options.workers,
-        progress="none" if options.quiet else options.progress or "auto",
-        device=options.device or "cpu",
-    )
-    seconds = time.perf_counter() - began
+    result, seconds = run_call(call, quiet=quiet)
     if options.json:
-        device = {"device": result.device.name, "device_note": result.device.note}
-        facts = {**_summary.facts(result.manifest, seconds), **device}
-        sys.stdout.write(json.dumps(facts) + "\n")
+        sys.stdout.write(json.dumps(_summary.run_facts(result, seconds)) + "\n")
     elif not quiet:
-        say(_summary.closing(result, seconds))
+        print_note(_summary.closing(result, seconds))

@@ -9,80 +9,91 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _summary
+from tokenmill._cli._options import add_json, add_quiet, add_workers
 
 if TYPE_CHECKING:
     import argparse
 
     from tokenmill._cli._options import Commands
 
-_SAME = "The same command again goes on where it was stopped."
+_SAME = "Run the same command again to resume a run that was stopped."
 
 
 def register(commands: Commands) -> None:
     """Add the three commands to the command line."""
     convert = commands.add_parser(
         "convert",
-        help="a finished output in other formats",
+        usage="%(prog)s OUTPUT -o FOLDER --format NAME[,NAME] [OPTIONS]",
+        help="write a finished output in other formats",
         description="Write the rows of a finished output in other formats, without tokenizing "
-        f"again; shards stay as they are. {_SAME}",
+        f"again. The shards keep their rows. {_SAME}",
     )
     _add_outputs(convert)
     convert.add_argument(
-        "--format", required=True, metavar="NAME[,NAME]", help="the formats, as of `pack`"
+        "--format",
+        required=True,
+        metavar="NAME[,NAME]",
+        help="the formats; see `tokenmill pack --help`",
     )
     _add_run_options(convert)
     reshard = commands.add_parser(
         "reshard",
-        help="a finished output in shards of another size",
+        usage="%(prog)s OUTPUT -o FOLDER --shard-tokens N [OPTIONS]",
+        help="write a finished output in shards of another size",
         description=f"Put the rows of a finished output into larger or smaller shards. {_SAME}",
     )
     _add_outputs(reshard)
     reshard.add_argument(
-        "--shard-tokens", required=True, type=int, metavar="N", help="tokens of a shard"
+        "--shard-tokens", required=True, type=int, metavar="N", help="tokens per shard"
     )
     _add_format(reshard)
     _add_run_options(reshard)
     merge = commands.add_parser(
         "merge",
-        help="several finished outputs as one",
-        description="Put finished outputs of one tokenizer and context length one behind the "
-        f"other. Documents are numbered on, and the books are added up. {_SAME}",
+        usage="%(prog)s OUTPUT ... -o FOLDER [OPTIONS]",
+        help="join several finished outputs into one",
+        description="Join finished outputs of the same tokenizer and context length, one after the "
+        f"other. Document numbers continue, and the books are added up. {_SAME}",
     )
-    merge.add_argument("outputs", nargs="+", metavar="OUTPUT", help="folders given to `pack`")
+    merge.add_argument("outputs", nargs="+", metavar="OUTPUT", help="folders you passed to `pack`")
     merge.add_argument(
-        "--shard-tokens", type=int, metavar="N", help="tokens of a shard (default: as they are)"
+        "--shard-tokens", type=int, metavar="N", help="tokens per shard (default: as they are)"
     )
     _add_format(merge)
     _add_run_options(merge)
 
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("outputs", nargs=1, metavar="OUTPUT", help="the folder given to `pack`")
+    parser.add_argument(
+        "outputs", nargs=1, metavar="OUTPUT", help="the folder you passed to `pack`"
+    )
 
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", metavar="NAME[,NAME]", help="default: those of the output")
+    parser.add_argument(
+        "--format", metavar="NAME[,NAME]", help="(default: the formats of the output)"
+    )
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, metavar="FOLDER", help="where the new output goes"
     )
+    add_workers(parser)
     parser.add_argument(
-        "--workers", type=int, metavar="N", help="threads (default: what this process may use)"
+        "--force",
+        action="store_true",
+        help="start over: remove what an earlier run wrote to the output",
     )
-    parser.add_argument(
-        "--force", action="store_true", help="start over where another run has written"
-    )
-    parser.add_argument("--quiet", action="store_true", help="say nothing but errors")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON on stdout")
+    add_quiet(parser)
+    add_json(parser)
     parser.set_defaults(run=_run, shard_tokens=None)
 
 
 def _run(options: argparse.Namespace) -> None:
     from tokenmill._mill.rewrite.rewrite import rewrite  # imports numpy
 
-    began = time.perf_counter()
+    start = time.perf_counter()
     manifest = rewrite(
         [Path(output) for output in options.outputs],
         output=options.output,
@@ -91,7 +102,7 @@ def _run(options: argparse.Namespace) -> None:
         workers=options.workers,
         force=options.force,
     )
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - start
     if options.json:
         sys.stdout.write(json.dumps(_summary.facts(manifest, seconds)) + "\n")
     elif not options.quiet:

@@ -6,8 +6,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from tokenmill._cli._options import add_tokenizer_source
-from tokenmill._cli._summary import counted
+from tokenmill._cli._lines import counted
+from tokenmill._cli._options import add_json, add_tokenizer_source, add_workers
 
 if TYPE_CHECKING:
     import argparse
@@ -20,19 +20,20 @@ def register(commands: Commands) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser(
         "verify",
+        usage="%(prog)s [OPTIONS] OUTPUT",
         help="check a finished output: files, ids, documents and books",
-        description="Check that every file of an output is there and whole, that indexes, ids and "
-        "documents agree, and that the books balance. Exit status 1 if anything is wrong.",
+        description="Check that every file of an output exists and is complete, that indexes, ids "
+        "and documents agree, and that the books balance. Exit status 1 if anything is wrong.",
     )
-    parser.add_argument("output", metavar="OUTPUT", help="the folder given to `pack`")
+    parser.add_argument("output", metavar="OUTPUT", help="the folder you passed to `pack`")
     parser.add_argument(
         "--full",
         action="store_true",
-        help="tokenize and pack the inputs again, beside the output, and compare every file",
+        help="tokenize and pack the inputs again, next to the output, and compare every file",
     )
     add_tokenizer_source(parser)
-    parser.add_argument("--workers", type=int, metavar="N", help="threads")
-    parser.add_argument("--json", action="store_true", help="as JSON")
+    add_workers(parser)
+    add_json(parser)
     parser.set_defaults(run=_run)
 
 
@@ -55,11 +56,10 @@ def _text(report: VerifyReport) -> str:
         *(f"warning     {warning}" for warning in report.warnings),
         *(f"WRONG       {problem}" for problem in report.problems),
     ]
-    again = ", and tokenizing again gives the same bytes" if report.full else ""
-    count = len(report.problems)
+    again = ", and tokenizing again writes the same bytes" if report.full else ""
     lines.append(
-        f"whole       {report.output}: everything is as the manifest says{again}"
+        f"whole       {report.output}: everything matches the manifest{again}"
         if report.ok
-        else f"damaged     {report.output}: {count} problem{'s' if count > 1 else ''}"
+        else f"damaged     {report.output}: {counted(len(report.problems), 'problem')}"
     )
     return "\n".join(lines)

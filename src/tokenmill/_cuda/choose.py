@@ -1,4 +1,4 @@
-"""Which device encodes a call, and why another one does it where the wish cannot be met."""
+"""Chooses the device that encodes a call, and reports why the CPU does it instead."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
+from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 from tokenmill._cuda.names import device_number
+from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.reasons import device_error
 from tokenmill._errors import DeviceError
 
@@ -16,42 +17,50 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokenmill._calls.batch import TokenBatch
+    from tokenmill._model.resolve import Ready
 
-    # Texts, bits of an id, add_special_tokens, special_in_text, errors.
-    Asked = tuple[Any, int, bool, Any, Any]
+__all__ = ["CallOptions", "encode_on", "opened"]
 
-WORTH_IT = 4 << 20  # bytes: "auto" leaves less to the CPU
+WORTH_IT = 4 << 20  # bytes: "auto" leaves smaller batches to the CPU
 _LOG = logging.getLogger("tokenmill")
 _LOCK = threading.Lock()
-# What a tokenizer became on each device, or why it did not; kept as long as the tokenizer.
-_OPENED: WeakKeyDictionary[object, dict[int, GpuTokenizer | DeviceError]] = WeakKeyDictionary()
-_SAID: set[str] = set()
+# A tokenizer on each device, or why it is not there; kept as long as the tokenizer.
+_OPENED: WeakKeyDictionary[Ready, dict[int, DeviceTokenizer | DeviceError]] = WeakKeyDictionary()
+_LOGGED: set[str] = set()
 
 
-def encode_on(device: str, tokenizer: object, asked: Asked, *, ids_alone: bool) -> TokenBatch | str:
-    """Encode on a device. With "auto", return why not if it cannot be; otherwise DeviceError."""
+def encode_on(
+    device: str,
+    ready: Ready,
+    texts: Any,
+    options: CallOptions,
+    *,
+    only_ids: bool,
+) -> TokenBatch | str:
+    """Encode on a device. If it cannot be used, "auto" returns why; others raise DeviceError."""
     number = device_number(device)
     try:
-        if not ids_alone:
+        if not only_ids:
             raise device_error("unsupported_option", where="device")
-        if number is None and not _is_worth_it(asked[0]):
+        if number is None and not _is_worth_it(texts):
             raise device_error("batch_too_small", where="device")
-        return _encode(opened(tokenizer, number or 0, retry=number is not None), asked)
+        tokenizer = opened(ready, number or 0, retry=number is not None)
+        return tokenizer.encode_parts(tokenizer.parts(texts), options).to_host()
     except DeviceError as error:
         if number is not None:
             raise
-        _say(error)
+        _log_once(error)
         return f"{error.reason}: {error}"
 
 
-def opened(tokenizer: object, number: int, *, retry: bool = True) -> GpuTokenizer:
+def opened(ready: Ready, number: int, *, retry: bool = True) -> DeviceTokenizer:
     """Return the tokenizer on a device, the same one each time; `retry` after a failure."""
     with _LOCK:
-        known = _OPENED.setdefault(tokenizer, {})
+        known = _OPENED.setdefault(ready, {})
         entry = known.get(number)
         if entry is None or (retry and isinstance(entry, DeviceError)):
             try:
-                entry = GpuTokenizer(tokenizer, number)
+                entry = DeviceTokenizer(ready, number)
             except DeviceError as error:
                 entry = error.with_traceback(None)
             known[number] = entry
@@ -60,20 +69,8 @@ def opened(tokenizer: object, number: int, *, retry: bool = True) -> GpuTokenize
     return entry
 
 
-def _encode(gpu: GpuTokenizer, asked: Asked) -> TokenBatch:
-    texts, bits, add_special_tokens, special_in_text, errors = asked
-    return gpu.encode_batch(
-        texts,
-        dtype="uint16" if bits == 16 else "uint32",  # noqa: PLR2004
-        add_special_tokens=add_special_tokens,
-        special_in_text=special_in_text,
-        errors=errors,
-        output="host",
-    ).to_host()
-
-
 def _is_worth_it(texts: Any) -> bool:
-    """Say whether texts have enough bytes, or characters, which are never more."""
+    """Check whether texts have enough bytes, or characters, which are never more than bytes."""
     size = getattr(texts, "nbytes", None)
     if size is not None:
         return int(size) >= WORTH_IT
@@ -88,11 +85,11 @@ def _reaches(texts: Iterable[Any], size: int) -> bool:
     return False
 
 
-def _say(error: DeviceError) -> None:
+def _log_once(error: DeviceError) -> None:
     """Log why a device is not used, once for each reason."""
     with _LOCK:
-        if error.reason in _SAID:
+        if error.reason in _LOGGED:
             return
-        _SAID.add(error.reason)
+        _LOGGED.add(error.reason)
     level = logging.DEBUG if error.reason == "batch_too_small" else logging.WARNING
-    _LOG.log(level, "device='auto' takes the CPU: %s", error)
+    _LOG.log(level, "device='auto' uses the CPU: %s", error)

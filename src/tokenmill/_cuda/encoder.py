@@ -1,4 +1,4 @@
-"""What the mill and the row dataset ask of a device that tokenizes, and how one is opened."""
+"""The encoder that the mill and the row dataset use on a device, and how to open one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
-    from tokenmill._cuda.rows import RowBackend
+    from tokenmill._cuda.device_tokenizer import DeviceTokenizer
+    from tokenmill._cuda.options import CallOptions
+    from tokenmill._cuda.protocols import RowBackend
+    from tokenmill._model.resolve import Ready
 
 
 class DeviceEncoder(Protocol):
@@ -24,32 +26,22 @@ class DeviceEncoder(Protocol):
 
     @property
     def name(self) -> str:
-        """The device, for people."""
+        """The name of the device."""
 
     @property
     def fallbacks(self) -> Counter[str]:
-        """Documents that the CPU engine encoded in the device's place, so far, by reason."""
+        """Documents that the CPU engine encoded so far, by reason."""
 
-    def encode_flat(
-        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], *, special_in_text: str
+    def encode(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], options: CallOptions
     ) -> tuple[Any, Any]:
-        """Return ids (of four bytes) and offsets; the ids stay on the device."""
-
-    def encode_host(
-        self,
-        text: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        *,
-        dtype: str,
-        special_in_text: str,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return ids ("uint16" or "uint32") and offsets on the host."""
+        """Return ids and offsets, on the device or on the host as `options.output` asks."""
 
 
 class GpuEncoder:
-    """A GpuTokenizer as a DeviceEncoder, with an account of its own."""
+    """A DeviceTokenizer as a DeviceEncoder, which counts its own fallbacks."""
 
-    def __init__(self, tokenizer: GpuTokenizer) -> None:
+    def __init__(self, tokenizer: DeviceTokenizer) -> None:
         self._tokenizer = tokenizer
         self.fallbacks: Counter[str] = Counter()
 
@@ -60,41 +52,21 @@ class GpuEncoder:
 
     @property
     def name(self) -> str:
-        """The device, for people."""
+        """The name of the device."""
         return self._tokenizer.device
 
-    def encode_flat(
-        self,
-        text: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        *,
-        special_in_text: Any,
+    def encode(
+        self, text: NDArray[np.uint8], offsets: NDArray[np.int64], options: CallOptions
     ) -> tuple[Any, Any]:
-        """Return ids and offsets on the device."""
-        batch = self._tokenizer.encode_batch(
-            FlatTexts(text, offsets), special_in_text=special_in_text
-        )
-        self.fallbacks.update(batch.fallbacks)
-        return batch.ids, batch.offsets
-
-    def encode_host(
-        self,
-        text: NDArray[np.uint8],
-        offsets: NDArray[np.int64],
-        *,
-        dtype: Any,
-        special_in_text: Any,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return ids and offsets on the host."""
-        batch = self._tokenizer.encode_batch(
-            FlatTexts(text, offsets), dtype=dtype, special_in_text=special_in_text, output="host"
-        )
+        """Return ids and offsets."""
+        parts = self._tokenizer.parts(FlatTexts(text, offsets))
+        batch = self._tokenizer.encode_parts(parts, options)
         self.fallbacks.update(batch.fallbacks)
         return batch.ids, batch.offsets
 
 
-def open_encoder(tokenizer: object, device: int = 0) -> DeviceEncoder:
-    """Open a device for a tokenizer; DeviceError says why where that cannot be."""
+def open_encoder(ready: Ready, device: int = 0) -> DeviceEncoder:
+    """Open a device for a tokenizer; DeviceError if that cannot be done."""
     from tokenmill._cuda.choose import opened  # takes a moment
 
-    return GpuEncoder(opened(tokenizer, device))
+    return GpuEncoder(opened(ready, device))

@@ -1,14 +1,16 @@
-"""What the kernels are given: structs of pointers and numbers, each field eight bytes wide.
+"""What Python and the kernels share: structs of pointers and numbers, and enums.
 
-Every kernel has the same two arguments, `const Tables*` and `const Batch*`, which lie in device
+Every kernel has the same two arguments, `const Tables*` and `const Batch*`, which point to device
 memory. So a captured graph of launches serves every batch: only the structs change. The kernel that
-lays out rows has `const Rows*` in place of the batch. The C text of the structs is made from the
-lists below, so there is nothing to keep in step.
+writes rows takes `const Rows*` in place of the batch, the kernels that splice `const Splice*`. The
+fields of all structs are eight bytes wide. The C text of structs and enums is made from the lists
+below, so they cannot differ from Python's.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum, IntFlag
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,17 +22,57 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Field:
+class StructField:
     """A field of a struct: a pointer, or a number (`u64`)."""
 
     name: str
     ctype: str
 
 
-def _fields(text: str) -> tuple[Field, ...]:
+def _fields(text: str) -> tuple[StructField, ...]:
     pairs = (line.split(":", 1) for line in text.split("\n") if line.strip())
-    return tuple(Field(name.strip(), ctype.split("//")[0].strip()) for name, ctype in pairs)
+    return tuple(StructField(name.strip(), ctype.split("//")[0].strip()) for name, ctype in pairs)
 
+
+class DocumentFlag(IntFlag):
+    """Bits of Batch::doc_flags: why the CPU must encode a document."""
+
+    INVALID_UTF8 = 1
+    NOT_NORMALIZED = 2  # the normalizer may change it
+    ADDED_TOKEN = 4  # it may hold one
+    LONG_WORD = 8
+    NO_SYNC = 16  # a long stretch without a safe word boundary
+    OVERFLOW = 32  # a list of the batch was too short
+
+
+class BatchOption(IntFlag):
+    """Bits of Batch::options."""
+
+    FIND_ADDED = 1  # look for added tokens
+    KEEP_REPEATS = 4  # no dedupe: merge every miss on its own (for measurements)
+    LEARN = 8  # insert new words into the tables
+
+
+class BatchCounter(IntEnum):
+    """Places in Batch::counters."""
+
+    MISS_COUNT = 0
+    BIN_COUNT = 2  # six of them, by length: up to 16, 32, 64, 128, 512 bytes, and longer
+    FLAGGED = 8  # documents with flags
+    ARRIVAL = 9  # scans that did not end where the next one began: must stay 0
+    LEARNT_COUNT = 10
+    WORD_COUNT = 11
+    ID_COUNT = 12
+
+
+class RowOption(IntFlag):
+    """Bits of Rows::options."""
+
+    WIDE = 1  # columns of 64 bits; segment ids always have 32
+    SHIFTED_LABELS = 2  # a label is the next token, not the token itself
+
+
+ENUMS: tuple[type[IntEnum | IntFlag], ...] = (DocumentFlag, BatchOption, BatchCounter, RowOption)
 
 # Of a tokenizer: made once for a device. The names up to `external` are those of
 # `Model.device_tables`.
@@ -50,11 +92,11 @@ TABLES = _fields("""
     junction_parts: const u64*
     external: const u32*        // internal id -> id
     unsafe_basic: const u32*    // a bit for every code point that a normalizer may touch
-    added_first: const u32*     // a bit for every byte that an added token may begin with
+    added_first: const u32*     // a bit for every first byte of an added token
     added_prefixes: const u64*  // up to eight bytes each, little-endian
     added_masks: const u64*     // which bytes of the prefix count
     added_count: u64
-    exact_slots: const u32*     // words that are a token though merging does not make it: id + 1
+    exact_slots: const u32*     // words that are a token that merging does not make: id + 1
     exact_mask: u64
     exact_longest: u64          // bytes
     token_bytes: const u8*
@@ -64,12 +106,12 @@ TABLES = _fields("""
     words_limit: u64            // entries that learning may fill
     long_slots: uint4*          // words of more bytes or ids than an entry holds
     long_mask: u64
-    long_bytes: u8*             // their bytes, back to back
-    long_ids: u32*              // and ids
+    long_bytes: u8*             // bytes of those words, back to back
+    long_ids: u32*              // ids of those words, back to back
     long_capacity: u64          // of both
-    learnt: u32*                // [0] words, [1] long_slots, [2] long_bytes, [3] long_ids: how full
-    early_parts: const u32*     // a bit for each internal id that takes part in an earlier merge
-    added_bytes: u64            // those of added_first: up to seven; the highest byte: how many
+    learnt: u32*                // how full: [0] words, [1] long_slots, [2] long_bytes, [3] long_ids
+    early_parts: const u32*     // a bit for each internal id that is part of an earlier merge
+    added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.
@@ -77,17 +119,17 @@ BATCH = _fields("""
     size: u64                   // bytes of text
     documents: u64
     tiles: u64                  // of TM_TILE bytes
-    text: const u8*             // 256 readable bytes behind the end, and 64 before the begin
+    text: const u8*             // readable: 64 bytes before the start, 256 after the end
     doc_begin: const u32*       // documents + 1
-    doc_bits: u32*              // a bit where a document begins; a word of zeros on both sides
-    doc_flags: u32*             // per document: why the CPU must encode it, bits of Reason
+    doc_bits: u32*              // a bit where a document begins; a word of zeros on either side
+    doc_flags: u32*             // per document: bits of DocumentFlag
     start_bits: u32*            // a bit where a word, or a piece of a cut word, begins
-    cut_bits: u32*              // those that begin a piece, not a word
+    cut_bits: u32*              // the bits of start_bits where a piece begins, not a word
     tile_words: u32*            // starts of each tile
-    word_base: u32*             // and of all tiles before; tiles + 1
-    codes: u32*                 // what became of every word
+    word_base: u32*             // starts of all tiles before; tiles + 1
+    codes: u32*                 // per word: where its ids are (words.h)
     tile_ids: u32*              // ids of each tile
-    id_base: u32*               // and of all tiles before; tiles + 1
+    id_base: u32*               // ids of all tiles before; tiles + 1
     misses: uint4*              // words that the tables do not know
     miss_capacity: u64
     miss_lists: u32*            // misses to merge, by class of length
@@ -97,56 +139,56 @@ BATCH = _fields("""
     dedupe_mask: u64
     scratch: u32*               // of the long merges
     scratch_blocks: u64
-    counters: u32*              // 64 of them, see batch.h
+    counters: u32*              // 64 of them, see BatchCounter
     ids: u32*                   // the result
-    ids16: u16*                 // or this one, where it is not null
+    ids16: u16*                 // the result instead of `ids`, unless null
     id_capacity: u64
     doc_ids: u32*               // where the ids of each document begin; documents + 1
-    options: u64                // bits of Option in batch.h
+    options: u64                // bits of BatchOption
     text_capacity: u64          // the most that `size` can be
     tile_misses: u32*           // per tile: its first miss, and how many
 """)
 
-# Of one batch whose ids go to the caller. A document lies in its place as the batch has it, or,
-# where the CPU encoded it, among `cpu_ids`.
+# Of one batch whose ids go to the caller. The ids of a document are those of the batch or, if the
+# CPU encoded it, those in `cpu_ids`.
 SPLICE = _fields("""
     documents: u64
     total: u64                  // ids of the result
     base: u64                   // ids of the batches before
-    before: const u32*          // ids that stand before each document
+    before: const u32*          // ids that go before each document
     before_count: u64
-    behind: const u32*          // and behind it
-    behind_count: u64
+    after: const u32*           // ids that go after each document
+    after_count: u64
     ids: const u32*             // of the batch
-    ids16: const u16*           // or this one, where it is not null
+    ids16: const u16*           // the ids instead of `ids`, unless null
     doc_ids: const u32*
     out_begin: const i64*       // where each document begins; null: all come from the batch
     origin: const i64*          // its first id in the batch, or -1 - that in cpu_ids
     cpu_ids: const u32*
     out: u32*
-    out16: u16*                 // or this one, where it is not null
+    out16: u16*                 // the result instead of `out`, unless null
     out_offsets: i64*           // documents + 1
 """)
 
 # Of one table of rows. A piece is a run of tokens of one document in one row; pieces are in the
-# order of their places. What is known of a piece is a column of eight-byte numbers.
+# order of their places. Each fact about pieces is a column of eight-byte numbers.
 ROWS = _fields("""
     places: u64                 // rows times columns
     pieces: u64
-    piece_place: const u64*     // where in the table it begins
+    piece_place: const u64*     // its first place in the table
     piece_length: const u64*
     piece_frame: const u64*     // its first token's place in the document, BOS and EOS included
     piece_text: const u64*      // tokens of the document, without BOS and EOS
-    piece_ids: const u64*       // address of the first of those
+    piece_ids: const u64*       // address of the first token of the document
     piece_position: const u64*  // position of its first token
     piece_segment: const u64*   // its number in the row, from 1
     bos: u64
     bos_count: u64              // 0 or 1: tokens before the text of each document
     eos: u64
     pad: u64
-    ignore: u64                 // the label of what is not to be predicted
-    options: u64                // bits of RowOption in rows.h
-    input_ids: void*            // a column that is null is not made
+    ignore: u64                 // the label of tokens that are not predicted
+    options: u64                // bits of RowOption
+    input_ids: void*            // a column that is null is not written
     labels: void*
     position_ids: void*
     segment_ids: void*
@@ -154,24 +196,35 @@ ROWS = _fields("""
 """)
 
 
-def struct_text() -> str:
-    """Return the C text of all structs."""
+def shared_text() -> str:
+    """Return the C text of all enums and structs."""
     structs = {"Tables": TABLES, "Batch": BATCH, "Splice": SPLICE, "Rows": ROWS}
-    return "".join(_struct(name, fields) for name, fields in structs.items())
+    texts = [_enum(enum) for enum in ENUMS]
+    texts += [_struct(name, fields) for name, fields in structs.items()]
+    return "".join(texts)
 
 
-def _struct(name: str, fields: tuple[Field, ...]) -> str:
+def _enum(enum: type[IntEnum | IntFlag]) -> str:
+    """Write an enum: `NO_SYNC = 16` becomes `kNoSync = 16`."""
+    lines = "".join(
+        f"    k{name.title().replace('_', '')} = {int(member)},\n"
+        for name, member in enum.__members__.items()
+    )
+    return f"enum {enum.__name__} : u32 {{\n{lines}}};\n"
+
+
+def _struct(name: str, fields: tuple[StructField, ...]) -> str:
     lines = "".join(f"    {field.ctype} {field.name};\n" for field in fields)
     return f"struct {name} {{\n{lines}}};\n"
 
 
-def places(fields: tuple[Field, ...]) -> dict[str, int]:
+def places(fields: tuple[StructField, ...]) -> dict[str, int]:
     """Return the number of each field."""
     return {field.name: number for number, field in enumerate(fields)}
 
 
-def fill(fields: tuple[Field, ...], values: Mapping[str, int]) -> NDArray[np.uint64]:
-    """Return the bytes of a struct; a pointer that is not given is null."""
+def fill(fields: tuple[StructField, ...], values: Mapping[str, int]) -> NDArray[np.uint64]:
+    """Return a struct; fields without a value are 0."""
     unknown = values.keys() - {field.name for field in fields}
     if unknown:
         raise KeyError(f"no such field: {sorted(unknown)}")

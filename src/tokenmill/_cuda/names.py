@@ -1,4 +1,4 @@
-"""The names of devices, as people write them."""
+"""Names of devices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _DEVICE = re.compile(r"cuda(?::([0-9]+))?")
 
 
 def device_number(device: object) -> int | None:
-    """Return which device is asked for by name, None for "auto"; OptionError for another name.
+    """Return the number of a device by its name, None for "auto"; OptionError for another name.
 
     "cuda" -> 0; "cuda:1" -> 1
     """

@@ -1,100 +1,98 @@
-"""Why a device did not do the work, in words, and the way out.
+"""Why a device did not do the work, in words, with a hint.
 
-A whole call falls back, or raises DeviceError, for one of `WHOLE`. One document among many is
-encoded by the CPU engine and put in its place for one of `DOCUMENT`; the ids are the same.
+For one of `WHOLE`, a whole call falls back to the CPU or raises DeviceError. For one of `DOCUMENT`,
+the CPU engine encodes a single document of a batch and its ids are spliced in; they are the same.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from tokenmill._cuda.layout import DocumentFlag
 from tokenmill._errors import DeviceError
 
 
-class Words(NamedTuple):
-    """What is the matter, and what can be done about it."""
+class ReasonText(NamedTuple):
+    """What is wrong, and what to do about it."""
 
     what: str
-    way_out: str
+    hint: str
 
 
 _OTHER_TOKENIZER = "use device='cpu': the native engine runs this tokenizer at full speed"
 
 WHOLE = {
-    "no_cupy": Words(
+    "no_cupy": ReasonText(
         "the package cupy is not installed",
         "pip install 'tokenmill[cuda13]', or [cuda12] for a CUDA 12 driver",
     ),
-    "no_driver": Words(
-        "no CUDA driver can be used",
-        "install the NVIDIA driver, one that is as new as the CUDA version of the cupy package",
+    "no_driver": ReasonText(
+        "no usable CUDA driver",
+        "install an NVIDIA driver at least as new as the CUDA version of the cupy package",
     ),
-    "no_device": Words(
-        "no CUDA device of that number", "look at nvidia-smi and CUDA_VISIBLE_DEVICES"
+    "no_device": ReasonText(
+        "no CUDA device with that number", "check nvidia-smi and CUDA_VISIBLE_DEVICES"
     ),
-    "no_compiler": Words(
+    "no_compiler": ReasonText(
         "the device compiler NVRTC is not installed",
-        "pip install 'tokenmill[cuda13]', or [cuda12] for a CUDA 12 driver, brings it",
+        "pip install 'tokenmill[cuda13]', or [cuda12] for a CUDA 12 driver; both include it",
     ),
-    "cc_too_old": Words(
+    "cc_too_old": ReasonText(
         "the device is older than compute capability 7.0, or 7.5 with CUDA 13",
-        "use a device from 2018 or later; one of 2017 with tokenmill[cuda12]",
+        "use a device from 2018 or later, or one from 2017 with tokenmill[cuda12]",
     ),
-    "compile_failed": Words(
-        "the device compiler refused the kernels", "report it with the text of the error"
+    "compile_failed": ReasonText(
+        "the device compiler rejected the kernels", "report it with the text of the error"
     ),
-    "unsupported_model": Words("the kernels run BPE over bytes alone", _OTHER_TOKENIZER),
-    "unsupported_split": Words("the kernels do not know how it finds words", _OTHER_TOKENIZER),
-    "unsupported_normalizer": Words(
-        "the kernels run tokenizers that leave the text as it is, or compose it (NFC)",
+    "unsupported_model": ReasonText("the kernels only run byte-level BPE", _OTHER_TOKENIZER),
+    "unsupported_split": ReasonText("the kernels cannot run its word split", _OTHER_TOKENIZER),
+    "unsupported_normalizer": ReasonText(
+        "the kernels only run tokenizers that leave text unchanged or compose it (NFC)",
         _OTHER_TOKENIZER,
     ),
-    "unsupported_option": Words(
-        "a device gives ids alone, no offsets and no rows", "leave the option out"
+    "unsupported_option": ReasonText(
+        "a device returns only ids, not offsets or rows", "omit the option"
     ),
-    "batch_too_small": Words(
-        "the texts are so short that a device would take longer", "device='cuda' uses it anyway"
+    "batch_too_small": ReasonText(
+        "the texts are so short that the CPU is faster", "device='cuda' uses the device anyway"
     ),
-    "out_of_memory": Words(
-        "the device has too little free memory", "give a smaller batch_bytes, or free some"
+    "out_of_memory": ReasonText(
+        "the device has too little free memory", "use a smaller batch_bytes, or free some memory"
     ),
-    "selftest_failed": Words(
-        "the device gives other ids than the CPU engine for a text that both encoded at the start",
+    "selftest_failed": ReasonText(
+        "the device and the CPU engine return different ids for the test text",
         "report it with the name of the device; until then use device='cpu'",
     ),
 }
 
 DOCUMENT = {
-    "invalid_utf8": Words("it is not UTF-8", "errors='replace' repairs it"),
-    "not_normalized": Words("the normalizer may change it", "normalize the text beforehand"),
-    "added_token": Words(
+    "invalid_utf8": ReasonText("it is not UTF-8", "errors='replace' repairs it"),
+    "not_normalized": ReasonText("the normalizer may change it", "normalize the text first"),
+    "added_token": ReasonText(
         "it may hold an added token, or a byte that the vocabulary does not have",
         "special_in_text='text' looks for fewer of them",
     ),
-    "long_word": Words("a word in it is too long for the device", "split such documents"),
-    "no_sync": Words(
-        "a stretch of it is too long in which no word surely begins", "split such documents"
+    "long_word": ReasonText("it has a word that is too long for the device", "split the document"),
+    "no_sync": ReasonText(
+        "it has a long stretch without a safe word boundary", "split the document"
     ),
-    "overflow": Words(
-        "a list on the device was too short for the batch", "give a smaller batch_bytes"
+    "overflow": ReasonText(
+        "a list on the device was too short for the batch", "use a smaller batch_bytes"
     ),
-    "long_document": Words("it is longer than a batch can be", "split such documents"),
+    "long_document": ReasonText("it is longer than the largest batch", "split the document"),
 }
-
-# The bits of Batch::doc_flags, from the lowest (enum Reason in batch.h).
-FLAGS = ("invalid_utf8", "not_normalized", "added_token", "long_word", "no_sync", "overflow")
 
 
 def device_error(reason: str, detail: str = "", where: str = "") -> DeviceError:
-    """Make the error for one of `WHOLE`; `detail` says more about this case."""
-    words = WHOLE[reason]
-    problem = f"{words.what} ({detail})" if detail else words.what
-    return DeviceError(problem, reason=reason, where=where, hint=words.way_out)
+    """Make the error for one of `WHOLE`; `detail` describes this case."""
+    text = WHOLE[reason]
+    problem = f"{text.what} ({detail})" if detail else text.what
+    return DeviceError(problem, reason=reason, where=where, hint=text.hint)
 
 
 def reason_of(flags: int) -> str:
-    """Name the first reason in a document's flags."""
-    for bit, name in enumerate(FLAGS):
-        if flags >> bit & 1:
-            return name
+    """Return the first reason in a document's flags, a key of `DOCUMENT`."""
+    for flag in DocumentFlag:
+        if flags & flag:
+            return str(flag.name).lower()
     raise ValueError(f"flags: no reason has the bits {flags:#x}")

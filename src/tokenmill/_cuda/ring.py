@@ -1,8 +1,8 @@
 """From host memory to host memory: copies in, work and copies out, each on a stream of its own.
 
-A few slots go round. While one is filled, the one before is encoded and the one before that is
-copied out. Memory of the caller that is pinned is copied from and to directly, other memory goes
-through a pinned buffer of the slot.
+A few slots are used in turn. While one is filled, the previous one is encoded and the one before
+that is copied out. Pinned memory of the caller is copied directly; other memory goes through a
+pinned buffer of the slot.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._cuda.splice import NO_FRAME, lengths_of, splice_on_host
+from tokenmill._cuda.splice import NO_SPECIAL_IDS, lengths_of, splice_on_host
 from tokenmill._errors import OutputTooSmall
 
 if TYPE_CHECKING:
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.backend import Mark
-    from tokenmill._cuda.engine import Engine, Job, Outcome, Slot
-    from tokenmill._cuda.splice import CpuEngine, Replaced
-    from tokenmill._cuda.texts import Part
+    from tokenmill._cuda.engine import DeviceEngine
+    from tokenmill._cuda.fallback import CpuFallback, Replaced
+    from tokenmill._cuda.protocols import Mark
+    from tokenmill._cuda.slot import BatchJob, BatchOutcome, Slot
+    from tokenmill._cuda.texts import TextPart
 
 SLOTS = 4
-_LAG = 2  # chunks that are on their way in or at work while an older one is copied out
+_LAG = 2  # chunks that are copied in or encoded while an older one is copied out
 _COPIERS = 4
 _COPY_BYTES = 4 << 20  # a smaller copy is not worth a second thread
 
 
 class Copier:
-    """Copies within the host, by several threads."""
+    """Copies within host memory, with several threads."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_COPIERS, thread_name_prefix="tokenmill-copy")
@@ -55,7 +56,7 @@ class Copier:
 
 
 class Sink:
-    """Where ids go: memory of the caller, or our own, which grows."""
+    """Receives ids: memory of the caller, or our own, which grows."""
 
     def __init__(self, out: NDArray[Any] | None, size: int, dtype: Any) -> None:
         self.is_own = out is None
@@ -68,7 +69,7 @@ class Sink:
         if end > self.memory.size:
             if not self.is_own:
                 raise OutputTooSmall(
-                    f"out: it holds {self.memory.size} ids, and there are more",
+                    f"out: expected room for all ids, got {self.memory.size}, and there are more",
                     hint="one id for each byte of text is always enough",
                 )
             grown = np.empty(max(end, 2 * self.memory.size), self.memory.dtype)
@@ -81,7 +82,7 @@ class Sink:
 class Lane:
     """A slot and its pinned memory."""
 
-    def __init__(self, engine: Engine, size: int, documents: int) -> None:
+    def __init__(self, engine: DeviceEngine, size: int, documents: int) -> None:
         backend = engine.backend
         self.slot: Slot = engine.slot(size, documents)
         self.text_in = backend.pinned(self.slot.size, np.uint8)
@@ -90,15 +91,15 @@ class Lane:
         self.leaving: Leaving | None = None
 
     def holds(self, size: int, documents: int) -> bool:
-        """Say whether a chunk has room."""
+        """Check whether a chunk fits."""
         return size <= self.slot.size and documents <= self.slot.documents
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Documents that are encoded together; `lane` is None for one that the CPU encodes."""
+    """Documents that are encoded together; `lane` is None if the CPU encodes them."""
 
-    part: Part
+    part: TextPart
     begin: int
     end: int
     lane: Lane | None
@@ -106,7 +107,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Leaving:
-    """Ids on their way out: from where to which range of the sink, and whose."""
+    """Ids that are being copied out: their staging buffer, range in the sink, and offsets."""
 
     mark: Mark
     staged: NDArray[Any] | None
@@ -117,7 +118,7 @@ class Leaving:
 class Ring:
     """Encodes text of the host into memory of the host."""
 
-    def __init__(self, engine: Engine, chunk_bytes: int, longest: int) -> None:
+    def __init__(self, engine: DeviceEngine, chunk_bytes: int, longest: int) -> None:
         self._engine = engine
         self._backend = engine.backend
         self._chunk = chunk_bytes
@@ -128,9 +129,9 @@ class Ring:
         self._copier = Copier()
 
     def encode(
-        self, parts: Sequence[Part], job: Job, cpu: CpuEngine, out: NDArray[Any] | None
+        self, parts: Sequence[TextPart], job: BatchJob, cpu: CpuFallback, out: NDArray[Any] | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return the ids of all parts and where each document begins."""
+        """Return the ids of all parts and the offsets of documents."""
         run = _Run(parts, job, cpu, out)
         begun = self._backend.mark()
         for stream in self._streams.values():
@@ -149,8 +150,8 @@ class Ring:
             self._finish(run, waiting)
         return run.sink.memory[: run.sink.used], run.offsets
 
-    def _start(self, run: _Run, part: Part, begin: int, end: int) -> Chunk:
-        """Send documents on their way in, and have them encoded once they are there."""
+    def _start(self, run: _Run, part: TextPart, begin: int, end: int) -> Chunk:
+        """Start the copy of documents to the device, and their encoding after it."""
         size = int(part.offsets[end] - part.offsets[begin])
         if size > self._longest:
             return Chunk(part, begin, end, None)
@@ -171,7 +172,7 @@ class Ring:
         return Chunk(part, begin, end, lane)
 
     def _lane(self, run: _Run, size: int, documents: int) -> Lane:
-        """Return the next lane, when nothing in it is needed any more."""
+        """Return the next lane once its previous ids are out."""
         number = self._next
         self._next = (number + 1) % SLOTS
         lane = self._lanes[number]
@@ -180,19 +181,19 @@ class Ring:
         if lane is None or not lane.holds(size, documents):
             size = max(size, 0 if lane is None else lane.slot.size)
             self._settle()
-            lane = self._lanes[number] = None  # gives its memory back
+            lane = self._lanes[number] = None  # frees its memory
             lane = self._lanes[number] = Lane(self._engine, size, documents)
-            self._backend.mark().synchronize()  # its memory is cleared on the stream of the call
+            self._backend.mark().synchronize()  # the stream of the call clears its memory
         return lane
 
     def _settle(self) -> None:
-        """Wait for the work in hand: buffers that it uses may be made anew."""
+        """Wait for all streams: buffers in use may be replaced next."""
         for stream in self._streams.values():
             with self._backend.using(stream):
                 self._backend.mark().synchronize()
 
     def _collect(self, run: _Run, chunk: Chunk) -> None:
-        """Wait until a chunk is encoded, and send its ids on their way out."""
+        """Wait until a chunk is encoded, and start the copy of its ids to the host."""
         with self._backend.using(self._streams["out"]):
             if chunk.lane is None:
                 run.put_long(self._engine, chunk)
@@ -204,11 +205,11 @@ class Ring:
             else:
                 self._leave(run, chunk, chunk.lane, outcome)
 
-    def _leave(self, run: _Run, chunk: Chunk, lane: Lane, outcome: Outcome) -> None:
-        source = run.ids_of(lane.slot)[: outcome.count]
-        place = run.sink.take(outcome.count)
+    def _leave(self, run: _Run, chunk: Chunk, lane: Lane, outcome: BatchOutcome) -> None:
+        source = lane.slot.ids_of(run.job)[: outcome.id_count]
+        place = run.sink.take(outcome.id_count)
         direct = not run.sink.is_own and self._backend.is_pinned(run.sink.memory)
-        staged = None if direct else lane.ids_out.view(source.dtype)[: outcome.count]
+        staged = None if direct else lane.ids_out.view(source.dtype)[: outcome.id_count]
         target = run.sink.memory[slice(*place)] if staged is None else staged
         self._backend.download(target, source)
         self._backend.download(lane.doc_ids, lane.slot.doc_ids[: outcome.documents + 1])
@@ -226,16 +227,16 @@ class Ring:
         np.add(lane.doc_ids[:count], leaving.place[0], out=leaving.offsets, casting="unsafe")
 
     def _put_replaced(
-        self, run: _Run, chunk: Chunk, slot: Slot, outcome: Outcome, replaced: Replaced
+        self, run: _Run, chunk: Chunk, slot: Slot, outcome: BatchOutcome, replaced: Replaced
     ) -> None:
-        """Bring the ids of a chunk out at once, with those of the CPU among them."""
+        """Copy the ids of a chunk out at once, with those of the CPU in their places."""
         doc_ids = self._backend.to_host(slot.doc_ids[: outcome.documents + 1])
-        ids = self._backend.to_host(run.ids_of(slot)[: outcome.count])
-        lengths = lengths_of(doc_ids, replaced, NO_FRAME)
+        ids = self._backend.to_host(slot.ids_of(run.job)[: outcome.id_count])
+        lengths = lengths_of(doc_ids, replaced, NO_SPECIAL_IDS)
         run.put(chunk, splice_on_host(ids, doc_ids, replaced), lengths)
 
     def _finish(self, run: _Run, waiting: Iterable[Chunk]) -> None:
-        """Let nothing be under way any more: not even where an error ends the call."""
+        """Wait for all copies and launches, also after an error."""
         for chunk in waiting:
             if chunk.lane is not None and chunk.lane.slot.done is not None:
                 chunk.lane.slot.done.synchronize()
@@ -248,29 +249,24 @@ class _Run:
     """One call: its options and its results so far."""
 
     def __init__(
-        self, parts: Sequence[Part], job: Job, cpu: CpuEngine, out: NDArray[Any] | None
+        self, parts: Sequence[TextPart], job: BatchJob, cpu: CpuFallback, out: NDArray[Any] | None
     ) -> None:
         self.job, self.cpu = job, cpu
-        dtype = np.uint16 if job.bits == 16 else np.uint32  # noqa: PLR2004
-        self.sink = Sink(out, sum(part.size for part in parts), dtype)
+        self.sink = Sink(out, sum(part.size for part in parts), job.dtype)
         self.offsets = np.zeros(sum(map(len, parts)) + 1, np.int64)
 
-    def ids_of(self, slot: Slot) -> Any:
-        """Return the ids of a slot, as wide as the job makes them."""
-        return slot.ids16() if self.job.bits == 16 else slot.ids  # noqa: PLR2004
-
     def offsets_of(self, chunk: Chunk) -> NDArray[np.int64]:
-        """Return the offsets of a chunk's documents, and the one behind."""
+        """Return the offsets of a chunk's documents, and the end of the last one."""
         first = chunk.part.first + chunk.begin
         return self.offsets[first : first + chunk.end - chunk.begin + 1]
 
     def put(self, chunk: Chunk, pieces: Sequence[NDArray[Any]], lengths: NDArray[np.int64]) -> None:
-        """Write the ids of a chunk, which are on the host."""
+        """Write ids that are on the host."""
         begin, end = self.sink.take(int(lengths.sum()))
         np.concatenate(pieces, out=self.sink.memory[begin:end])
         self.offsets_of(chunk)[:] = begin + np.concatenate([[0], np.cumsum(lengths)])
 
-    def put_long(self, engine: Engine, chunk: Chunk) -> None:
+    def put_long(self, engine: DeviceEngine, chunk: Chunk) -> None:
         """Encode a document that is too long for the device."""
         replaced = self.cpu.replace_long(engine.backend, chunk.part, chunk.begin)
         ids = replaced.ids.astype(self.sink.memory.dtype)

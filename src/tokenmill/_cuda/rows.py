@@ -1,84 +1,57 @@
-"""Tables of rows on a device: where tokens lie, which piece goes where, and the kernel's call.
+"""Tables of rows on a device: where tokens are, which piece goes where, and the kernel's call.
 
-Which tokens stand in which row is decided here, on the host, from lengths alone, by the packer that
-every other way of packing uses too. Ids are read and written by the device only.
+The host decides which tokens go into which row, from lengths alone, with the packer that all other
+packing uses too. Only the device reads and writes ids.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._cuda.layout import ROWS, fill
+from tokenmill._cuda.layout import ROWS, RowOption, fill
 from tokenmill._errors import OptionError
-from tokenmill._pack import cu_seqlens
+from tokenmill._pack import RowLooks, cu_seqlens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
+    from tokenmill._cuda.protocols import RowBackend
     from tokenmill._pack.rows import Pieces
 
-COLUMNS = (
-    "input_ids", "labels", "position_ids", "segment_ids", "attention_mask", "cu_seqlens",
-)  # fmt: skip
-DTYPES = ("int32", "int64")
 _ID_BYTES = 4
 _TILE = 2048  # kRowTile of rows.h
 _THREADS = 256
-_WIDE, _SHIFTED = 1, 2  # RowOption
 _ENDLESS = 1 << 62  # more tokens than any document has
 
 
-class RowBackend(Protocol):
-    """What rows ask of a device. Arrays are one-dimensional and belong to the device."""
-
-    def empty(self, count: int, dtype: Any) -> Any:
-        """Return an array without a content."""
-
-    def asarray(self, values: NDArray[Any]) -> Any:
-        """Copy an array to the device."""
-
-    def to_host(self, array: Any) -> NDArray[Any]:
-        """Copy an array from the device."""
-
-    def address(self, array: Any) -> int:
-        """Return where an array begins."""
-
-    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
-        """Run a kernel with two addresses of structs."""
-
-    def using(self, stream: Any) -> AbstractContextManager[Any]:
-        """Make the device the current one; with None its stream stays the current one."""
-
-
 @dataclass(frozen=True)
-class Frame:
-    """What stands around each document: at most one token before it and one behind it."""
+class RowFrame:
+    """The BOS before each document and the EOS after it, if any."""
 
     bos_id: int | None = None
     eos_id: int | None = None
 
     @property
     def before(self) -> int:
-        """How many tokens stand before the text."""
+        """How many tokens come before the text: 0 or 1."""
         return int(self.bos_id is not None)
 
     def lengths(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the lengths of documents with what stands around them."""
+        """Return the lengths of documents with BOS and EOS."""
         return texts + (self.before + int(self.eos_id is not None))
 
 
 @dataclass(frozen=True)
-class Documents:
-    """Where the tokens of documents lie on a device; framed ones have BOS and EOS among them.
+class DeviceDocuments:
+    """Addresses of the tokens of documents on a device.
 
-    Token `b` of document `d` with its frame is the BOS, the id at `ids[d] + 4 * (b - before)`, or
-    the EOS, by `text[d]`, the tokens between; where `framed[d]`, it is the id at `ids[d] + 4 * b`.
+    If `framed[d]`, BOS and EOS are in memory with the text: token `b` of document `d` is the id at
+    `ids[d] + 4 * b`. If not, the kernel adds them around the `text[d]` ids at `ids[d]`.
     """
 
     ids: NDArray[np.uint64]  # addresses
@@ -86,70 +59,64 @@ class Documents:
     framed: NDArray[np.bool_]
 
     @staticmethod
-    def of_batch(address: int, offsets: NDArray[np.int64]) -> Documents:
-        """Return the documents of a batch whose ids begin at an address."""
+    def of_batch(address: int, offsets: NDArray[np.int64]) -> DeviceDocuments:
+        """Return the documents of a batch whose first id is at an address."""
         begins = np.asarray(offsets[:-1], np.uint64) * np.uint64(_ID_BYTES)
         count = len(begins)
-        return Documents(begins + np.uint64(address), np.diff(offsets), np.zeros(count, np.bool_))
+        return DeviceDocuments(
+            begins + np.uint64(address), np.diff(offsets), np.zeros(count, np.bool_)
+        )
 
     @staticmethod
-    def of_kept(address: int, pieces: Pieces) -> Documents:
-        """Return the documents of pieces that were laid down, framed, back to back."""
+    def of_kept(address: int, pieces: Pieces) -> DeviceDocuments:
+        """Return pieces that were copied back to back, BOS and EOS included, as documents."""
         starts = np.cumsum(pieces.lengths) - pieces.lengths
         first = (starts - pieces.begins) * _ID_BYTES + address
         count = len(starts)
-        return Documents(
+        return DeviceDocuments(
             first.astype(np.uint64), np.full(count, _ENDLESS), np.ones(count, np.bool_)
         )
 
-    def and_then(self, others: Documents) -> Documents:
-        """Return these and, behind them, others."""
-        return Documents(
+    def and_then(self, others: DeviceDocuments) -> DeviceDocuments:
+        """Return these documents and then others."""
+        return DeviceDocuments(
             np.concatenate((self.ids, others.ids)),
             np.concatenate((self.text, others.text)),
             np.concatenate((self.framed, others.framed)),
         )
 
-    def __getitem__(self, part: slice) -> Documents:
-        return Documents(self.ids[part], self.text[part], self.framed[part])
+    def __getitem__(self, part: slice) -> DeviceDocuments:
+        return DeviceDocuments(self.ids[part], self.text[part], self.framed[part])
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-NO_DOCUMENTS = Documents(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
+NO_DOCUMENTS = DeviceDocuments(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
 
 @dataclass(frozen=True)
-class RowOptions:
-    """Which columns to make of rows of `width` tokens, and how: as PackedDataset has it."""
+class DeviceRowOptions:
+    """The columns of rows of `width` tokens; the options are those of PackedDataset."""
 
     width: int
-    columns: tuple[str, ...] = ("input_ids", "labels")
-    dtype: str = "int64"
+    looks: RowLooks = field(default_factory=RowLooks)
     pad_id: int = 0
-    shifted_labels: bool = False
-    ignore_index: int = -100
-    continue_positions: bool = False
 
-    def __post_init__(self) -> None:
-        wrong = [name for name in self.columns if name not in COLUMNS]
-        if wrong or not self.columns:
-            expected = ", ".join(map(repr, COLUMNS))
-            problem = f"expected a list of {expected}, got {list(self.columns)!r}"
-            raise OptionError(problem, where="columns")
-        if self.dtype not in DTYPES:
-            problem = f"expected one of {', '.join(map(repr, DTYPES))}, got {self.dtype!r}"
-            raise OptionError(problem, where="dtype")
+    @property
+    def flags(self) -> RowOption:
+        """The bits of Rows::options."""
+        wide = RowOption.WIDE if self.looks.dtype == "int64" else RowOption(0)
+        return wide | (RowOption.SHIFTED_LABELS if self.looks.shifted_labels else RowOption(0))
 
 
 @dataclass(frozen=True)
 class DeviceRows:
     """Rows as tables on a device, each of `len(rows)` lines; `rows["input_ids"]` is a column.
 
-    Columns are arrays of the device with `__dlpack__`: `torch.from_dlpack` takes them without a
-    copy. "cu_seqlens" are those of all rows, back to back; the padding of a row is a piece by
-    itself. `pieces`, on the host, says which documents the tokens are of.
+    Columns are arrays on the device with `__dlpack__`: `torch.from_dlpack` uses them without a
+    copy. "cu_seqlens" holds those of all rows, back to back; the padding of a row is a piece of its
+    own. `pieces`, on the host, names the documents that the tokens come from.
     """
 
     columns: Mapping[str, Any]
@@ -165,7 +132,7 @@ class DeviceRows:
 
     @property
     def max_seqlen(self) -> int:
-        """The longest piece, as variable-length attention wants to know it; padding counts."""
+        """The longest piece, for variable-length attention; padding counts as a piece."""
         padding = self.width - self.pieces.row_lengths
         return int(max(self.pieces.lengths.max(initial=0), padding.max(initial=0)))
 
@@ -178,59 +145,63 @@ class DeviceRows:
         return DeviceRows(columns, pieces, self.width, self.backend)
 
     def batches(self, rows: int) -> Iterator[DeviceRows]:
-        """Yield `rows` rows at a time; the last batch has what is left."""
+        """Yield `rows` rows at a time; the last batch has the rest."""
         for begin in range(0, len(self), rows):
             yield self.some_rows(begin, min(begin + rows, len(self)))
 
 
 def make_rows(
-    backend: RowBackend, documents: Documents, pieces: Pieces, frame: Frame, options: RowOptions
+    backend: RowBackend,
+    documents: DeviceDocuments,
+    pieces: Pieces,
+    frame: RowFrame,
+    options: DeviceRowOptions,
 ) -> DeviceRows:
     """Make the columns of rows that a packer has planned."""
     shape = (pieces.rows, options.width)
     columns: dict[str, Any] = {}
-    for name in options.columns:
-        dtype = "int32" if name == "segment_ids" else options.dtype
+    for name in options.looks.columns:
+        dtype = "int32" if name == "segment_ids" else options.looks.dtype
         if name != "cu_seqlens":
             columns[name] = backend.empty(shape[0] * shape[1], np.dtype(dtype))
     numbers = _piece_numbers(documents, pieces, frame, options)
     settings = {
         "places": shape[0] * shape[1],
         "pad": options.pad_id,
-        "ignore": options.ignore_index % 2**64,
-        "options": _WIDE * (options.dtype == "int64") + _SHIFTED * options.shifted_labels,
+        "ignore": options.looks.ignore_index % 2**64,
+        "options": options.flags,
     }
     _launch(backend, numbers, columns, frame, settings)
     tables = {name: column.reshape(shape) for name, column in columns.items()}
-    if "cu_seqlens" in options.columns:
+    if "cu_seqlens" in options.looks.columns:
         tables["cu_seqlens"] = backend.asarray(cu_seqlens(pieces, options.width))
-    ordered = {name: tables[name] for name in options.columns}
+    ordered = {name: tables[name] for name in options.looks.columns}
     return DeviceRows(ordered, pieces, options.width, backend)
 
 
 def keep(
-    backend: RowBackend, documents: Documents, pieces: Pieces, frame: Frame
-) -> tuple[Documents, Any]:
-    """Copy the tokens of pieces, each of which becomes a document, out of memory of others.
+    backend: RowBackend, documents: DeviceDocuments, pieces: Pieces, frame: RowFrame
+) -> tuple[DeviceDocuments, Any]:
+    """Copy the tokens of pieces to memory of our own; each piece becomes a document.
 
-    The array that is returned holds them: it must live as long as the documents.
+    The returned array holds them: it must live as long as the documents.
     """
     tokens = int(pieces.lengths.sum())
     array = backend.empty(tokens, np.dtype(np.int32))
     if tokens:
-        options = RowOptions(tokens, ("input_ids",), "int32")
+        options = DeviceRowOptions(tokens, RowLooks(("input_ids",), "int32"))
         flat = type(pieces)(
             pieces.documents, pieces.begins, pieces.lengths, np.array([0, len(pieces.lengths)])
         )
         numbers = _piece_numbers(documents, flat, frame, options)
         _launch(backend, numbers, {"input_ids": array}, frame, {"places": tokens})
-    return Documents.of_kept(backend.address(array), pieces), array
+    return DeviceDocuments.of_kept(backend.address(array), pieces), array
 
 
 def _piece_numbers(
-    documents: Documents, pieces: Pieces, frame: Frame, options: RowOptions
+    documents: DeviceDocuments, pieces: Pieces, frame: RowFrame, options: DeviceRowOptions
 ) -> dict[str, NDArray[Any]]:
-    """Return what the kernel is told of every piece."""
+    """Return the columns of the struct Rows, a number for each piece."""
     starts = np.cumsum(pieces.lengths) - pieces.lengths
     counts = np.diff(pieces.row_pieces)
     firsts = np.repeat(pieces.row_pieces[:-1], counts)  # per piece: the first one of its row
@@ -243,7 +214,7 @@ def _piece_numbers(
         "piece_frame": begins + np.where(documents.framed[owners], frame.before, 0),
         "piece_text": documents.text[owners],
         "piece_ids": documents.ids[owners],
-        "piece_position": begins if options.continue_positions else np.zeros_like(begins),
+        "piece_position": begins if options.looks.continue_positions else np.zeros_like(begins),
         "piece_segment": np.arange(len(firsts)) - firsts + 1,
     }
 
@@ -252,7 +223,7 @@ def _launch(
     backend: RowBackend,
     numbers: Mapping[str, NDArray[Any]],
     columns: Mapping[str, Any],
-    frame: Frame,
+    frame: RowFrame,
     settings: Mapping[str, int],
 ) -> None:
     count = len(numbers["piece_place"])
@@ -279,12 +250,12 @@ def _launch(
 
 
 def host_offsets(backend: RowBackend, offsets: Any) -> NDArray[np.int64]:
-    """Return offsets of documents on the host, wherever they are: lengths decide about rows."""
-    is_here = type(offsets) in (np.ndarray, list)  # a device may have a kind of its own
+    """Return offsets of documents on the host: lengths decide which row a token goes to."""
+    is_here = type(offsets) in (np.ndarray, list)  # a device may have its own subclass
     return np.asarray(offsets if is_here else backend.to_host(offsets), np.int64)
 
 
 def check_ids(ids: Any) -> None:  # an array of the device
-    """Refuse ids that are not of four bytes."""
+    """Refuse ids that do not have four bytes."""
     if str(ids.dtype) not in ("int32", "uint32"):
         raise OptionError(f"expected int32 or uint32, got {ids.dtype}", where="ids")

@@ -1,7 +1,7 @@
-"""The words that the tables of a device begin with.
+"""The words that the tables of a device start with.
 
-They go through the merge kernels as a batch of misses: what a table answers is what merging gives,
-never an identity. A token that merging does not make has other ids.
+They go through the merge kernels as a batch of misses, because a table must hold what merging
+returns. That is not always the token itself: some tokens cannot be reached by merging.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._cuda.layout import BATCH, fill
+from tokenmill._cuda.layout import BATCH, BatchCounter, BatchOption, fill
+from tokenmill._cuda.slot import COUNTERS
 from tokenmill._cuda.steps import (
-    KEEP_REPEATS,
-    LEARN,
     LONGEST_LEARNT,
     MARGIN,
     PIECE,
@@ -30,17 +29,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.steps import Backend
+    from tokenmill._cuda.protocols import KernelBackend
 
     Seeds = tuple[NDArray[np.uint8], NDArray[np.uint32]]  # text, and a miss for each word
 
-ROOM_FOR_CHARACTERS = 1 << 18  # entries of a word table in which they take little of the room
-_THREE_BYTES = 0xE0  # the first byte of a character of three bytes or four
+ROOM_FOR_CHARACTERS = 1 << 18  # entries: characters fill only a small part of such a table
+_THREE_BYTES = 0xE0  # first bytes from here on start three or four bytes
 _FIRST, _SURROGATES, _BASIC_END = 0x800, (0xD800, 0xE000), 0x10000
 
 
 def seed_words(
-    backend: Backend,
+    backend: KernelBackend,
     device_tables: Mapping[str, Any],
     tables: int,
     processors: int = 132,
@@ -49,19 +48,19 @@ def seed_words(
 ) -> None:
     """Put words into the tables at `tables`, the address of the struct.
 
-    They are the vocabulary's own tokens, then, if there is room for them, the characters of three
-    bytes: scripts without blanks are cut into pieces, most of which are one character long.
+    They are the vocabulary's own tokens and, if there is room, the characters of three bytes:
+    scripts without blanks are cut into pieces, and most pieces are one character.
     """
     _seed(backend, tables, processors, token_seeds(device_tables))
     if with_characters:
         _seed(backend, tables, processors, character_seeds(device_tables))
 
 
-def _seed(backend: Backend, tables: int, processors: int, seeds: Seeds) -> None:
+def _seed(backend: KernelBackend, tables: int, processors: int, seeds: Seeds) -> None:
     text, records = seeds
     capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
-    counters = np.zeros(64, dtype=np.uint32)
-    counters[0] = len(records)
+    counters = np.zeros(COUNTERS, dtype=np.uint32)
+    counters[BatchCounter.MISS_COUNT] = len(records)
     arrays = {
         name: backend.zeros(*buffers(capacity)[name])
         for name in ("miss_lists", "miss_counts", "arena")
@@ -72,7 +71,7 @@ def _seed(backend: Backend, tables: int, processors: int, seeds: Seeds) -> None:
     values = {name: backend.address(array) for name, array in arrays.items()}
     values |= batch_numbers(capacity)
     values |= {"text": backend.address(padded) + MARGIN, "size": text.size}
-    values["options"] = KEEP_REPEATS | LEARN
+    values["options"] = BatchOption.KEEP_REPEATS | BatchOption.LEARN
     batch = backend.asarray(fill(BATCH, values))
     merges = [step for step in miss_steps(capacity) if step.name != "merge_long"]
     for step in [*merges, Step("insert_words", processors * 4, 256)]:
@@ -81,10 +80,10 @@ def _seed(backend: Backend, tables: int, processors: int, seeds: Seeds) -> None:
 
 
 def token_seeds(device_tables: Mapping[str, Any]) -> Seeds:
-    """Return the tokens that a table can hold, one after another, and a miss for each of them.
+    """Return the tokens that a table can hold, back to back, and a miss for each of them.
 
-    With ids that differ for a piece of a word, those that can be one are there a second time: the
-    ids of a miss are written where its text is.
+    If a word and an equal piece of a word may have different ids, tokens that can be a piece are
+    there twice, with text of their own: the ids of a miss are written to the place of its text.
     """
     text, offsets = device_tables["token_bytes"], device_tables["token_offsets"].astype(np.int64)
     sizes = np.diff(offsets)

@@ -1,4 +1,4 @@
-"""A text that a device must encode as the CPU engine does before anything else is left to it."""
+"""The text that a new device must encode like the CPU engine before it is used."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SIZE = 64 << 10  # bytes
-_DOCUMENTS = 600  # many, so that one with something for the CPU in it hides little of the rest
-# What the rules of words are about: ends of words, blanks, line ends, digits, cases, marks.
+_DOCUMENTS = 600  # many: the CPU encodes documents that hold e.g. an added token
+# What split rules look at: word ends, blanks, line ends, digits, cases, marks.
 _EDGES = (
     " ", "  ", "\n", "\r\n", "\n\n ", "\t", "'s", "'LL", " don't", "123", "1234567", " 42,", ".",
     "...", "!?/", "/\n", "camelCase", "HTTPServer", "\u00e9t\u00e9", "\u4e2d\u6587\u5b57", "\u0661",
@@ -20,12 +20,12 @@ _EDGES = (
 
 
 def sample_texts(facts: Mapping[str, Any]) -> list[str]:
-    """Return documents made of the vocabulary's tokens and of what lies between words."""
+    """Return documents made of the vocabulary's tokens and of `_EDGES`."""
     random = np.random.default_rng(6)
     data, offsets = facts["token_bytes"].tobytes(), facts["token_offsets"].astype(np.int64)
     size, pieces = 0, []
     while size < SIZE:
-        if random.random() < 0.5 or len(offsets) < 2:  # noqa: PLR2004
+        if random.random() < 0.5 or len(offsets) <= 1:  # noqa: PLR2004
             piece = _EDGES[random.integers(len(_EDGES))]
         else:
             token = random.integers(len(offsets) - 1)

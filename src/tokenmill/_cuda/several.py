@@ -1,4 +1,4 @@
-"""Several devices: an encoder of its own on each, documents dealt by their size, in order."""
+"""Several devices: a tokenizer on each, documents dealt by size, in order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._calls.batch import TokenBatch
-from tokenmill._cuda.gpu_tokenizer import GpuTokenizer
+from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.texts import slice_of
 from tokenmill._errors import OptionError
 
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Sequence
 
-    from tokenmill._cuda.gpu_tokenizer import GpuTokenBatch
-    from tokenmill._cuda.texts import Part
+    from tokenmill._cuda.device_tokenizer import DeviceTokenizer
+    from tokenmill._cuda.gpu_batch import GpuTokenBatch
+    from tokenmill._cuda.texts import TextPart
 
 
 class GpuTokenBatches:
-    """The results of several devices: the rows of `shards` one after the other."""
+    """The results of several devices: the rows of `shards`, in order."""
 
     __slots__ = ("shards",)
 
@@ -54,52 +55,50 @@ class GpuTokenBatches:
         return f"GpuTokenBatches({', '.join(map(repr, self.shards))})"
 
 
-class GpuTokenizers:
-    """A tokenizer on several devices. The options are those of GpuTokenizer, and go to each."""
+class DeviceTokenizers:
+    """One tokenizer on several devices."""
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        devices: Sequence[int] = (0,),
-        **options: Any,
-    ) -> None:
-        if not devices:
+    def __init__(self, encoders: Sequence[DeviceTokenizer]) -> None:
+        if not encoders:
             raise OptionError("devices: expected at least one, got none")
-        self.encoders = tuple(GpuTokenizer(tokenizer, device, **options) for device in devices)
+        self.encoders = tuple(encoders)
 
     def encode_batch(self, texts: Any, **options: Any) -> GpuTokenBatches:
         """Return the ids of many texts; the options are those of `GpuTokenizer.encode_batch`.
 
-        Texts lie on the host. Each device gets as many bytes of neighbouring documents as any
-        other, so the shards in their order have the documents in theirs.
+        Texts are on the host. Each device gets about the same number of bytes of neighbouring
+        documents, so the shards, in order, hold the documents in order.
         """
-        if options.get("stream") is not None:
-            raise OptionError("stream: several devices have one each")
+        call = CallOptions(**options)
+        if call.stream is not None:
+            raise OptionError("stream: expected None for several devices: each has its own")
         shares = deal(self.encoders[0].parts(texts), len(self.encoders))
         with ThreadPoolExecutor(len(self.encoders)) as pool:
             jobs = [
-                pool.submit(encoder.encode_parts, share, **options)
+                pool.submit(encoder.encode_parts, share, call)
                 for encoder, share in zip(self.encoders, shares, strict=True)
             ]
-        # In order: the error of the first document that has one is the one that counts.
+        # In order, so that the error of the first bad document is raised.
         return GpuTokenBatches([job.result() for job in jobs])
 
 
-def deal(parts: Sequence[Part], count: int) -> list[list[Part]]:
-    """Cut documents into so many shares of about equal bytes, in order."""
+def deal(parts: Sequence[TextPart], count: int) -> list[list[TextPart]]:
+    """Cut documents into `count` shares of about equal bytes, in order."""
     if any(part.on_device for part in parts):
-        raise OptionError("texts: several devices take text of the host, got some on a device")
+        raise OptionError(
+            "texts: expected text on the host for several devices, got some on a device"
+        )
     total = sum(part.size for part in parts)
-    shares: list[list[Part]] = []
+    shares: list[list[TextPart]] = []
     for share in range(count):
         low, high = total * share // count, total * (share + 1) // count
         shares.append(_between(parts, low, high, is_last=share == count - 1))
     return shares
 
 
-def _between(parts: Sequence[Part], low: int, high: int, *, is_last: bool) -> list[Part]:
-    """Return the documents that begin at bytes from `low` to before `high`, of all parts."""
-    found: list[Part] = []
+def _between(parts: Sequence[TextPart], low: int, high: int, *, is_last: bool) -> list[TextPart]:
+    """Return the documents that start in bytes `low` to `high`, counted over all parts."""
+    found: list[TextPart] = []
     base = documents = 0
     for part in parts:
         begins = part.offsets[:-1] - part.offsets[0] + base

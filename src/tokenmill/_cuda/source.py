@@ -1,7 +1,7 @@
-"""The kernels as one text, with every header that they include written into it.
+"""The kernels as one text, with every included header expanded.
 
-One text because the disk cache of the device compiler knows a program by its text: a header that
-changes behind an unchanged #include would not be noticed.
+One text, because the disk cache of the device compiler identifies a program by its text: it would
+not notice a header that changed under the same #include.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tokenmill._cuda.layout import struct_text
+from tokenmill._cuda.layout import shared_text
 
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"
@@ -18,7 +18,7 @@ _ONCE = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+once.*$", re.MULTILINE)
 
 
 def header_folder() -> Path:
-    """Return where the freestanding headers of the core are: in the package, or in the sources."""
+    """Return the folder of the core's freestanding headers: in the package, or in the sources."""
     installed = HERE / "include"
     return installed if installed.is_dir() else HERE.parents[2] / "core"
 
@@ -28,11 +28,11 @@ def kernel_text() -> str:
     folders = (KERNELS, header_folder())
     seen: set[Path] = set()
     head = _expand(KERNELS / "platform.h", folders, seen)
-    return head + struct_text() + _expand(KERNELS / "kernels.cu", folders, seen)
+    return head + shared_text() + _expand(KERNELS / "kernels.cu", folders, seen)
 
 
 def _expand(path: Path, folders: tuple[Path, ...], seen: set[Path]) -> str:
-    """Write out a file once; later includes of it are empty, as `#pragma once` has it."""
+    """Expand a file once; later includes of it are empty, like with `#pragma once`."""
     if path in seen:
         return ""
     seen.add(path)
@@ -42,6 +42,6 @@ def _expand(path: Path, folders: tuple[Path, ...], seen: set[Path]) -> str:
         for folder in (path.parent, *folders):
             if (folder / found[1]).is_file():
                 return _expand((folder / found[1]).resolve(), folders, seen)
-        return found[0]  # of another build of the same text; if not, the compiler says so
+        return found[0]  # of the host build; the compiler reports any other
 
     return _INCLUDE.sub(written_out, text)

@@ -1,37 +1,23 @@
 """The order of the kernels and the buffers of a batch.
 
 Everything here is a function of a capacity, so that launches can be captured once: the kernels
-read the size of the batch at hand from the structs.
+read the size of the current batch from the structs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-TILE = 8192  # bytes; what TM_TILE is unless a build says otherwise
-LONGEST_WORD = 8192  # bytes; a longer one is for the CPU
+TILE = 8192  # bytes; the default of TM_TILE
+LONGEST_WORD = 8192  # bytes; the CPU encodes longer ones
 LONGEST_LEARNT = 63  # bytes of a word in the second table
 MARGIN = 64  # readable bytes before the text
 PIECE = 1 << 31  # in the length of a miss
-KEEP_REPEATS, LEARN = 4, 8  # Option in batch.h
 
 Buffers = dict[str, tuple[int, Any]]
-
-
-class Backend(Protocol):
-    """What runs kernels: a device, or the host library of the tests."""
-
-    def zeros(self, count: int, dtype: Any) -> Any: ...
-    def asarray(self, values: NDArray[Any]) -> Any: ...
-    def address(self, array: Any) -> int: ...
-    def to_host(self, array: Any) -> NDArray[Any]: ...
-    def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +27,7 @@ class Step:
     name: str
     blocks: int
     threads: int
-    beside: bool = False  # it need not wait for the step before it
+    with_previous: bool = False  # it need not wait for the step before it
 
 
 @dataclass(frozen=True)
@@ -63,17 +49,17 @@ class Capacity:
 
     @property
     def miss_count(self) -> int:
-        """How many misses there is room for."""
+        """The most misses."""
         return self.misses or self.size // 3 + 1024
 
     @property
     def long_blocks(self) -> int:
-        """How many long words are merged side by side."""
+        """How many long words are merged at the same time."""
         return 4 * self.processors
 
     @property
     def id_count(self) -> int:
-        """How many ids there is room for."""
+        """The most ids."""
         return self.ids or self.size
 
 
@@ -86,7 +72,7 @@ class WordCapacity:
     long_capacity: int = 1 << 24  # bytes, and ids, of long words
 
     def __post_init__(self) -> None:
-        """Check what the kernels rely on: masks, and places in the bits that a code has."""
+        """Check what the kernels rely on: sizes are masks, and a place fits into a code."""
         for size, most in ((self.entries, 1 << 26), (self.long_slots, 1 << 29)):
             if size & (size - 1) or not 0 < size <= most:
                 raise ValueError(f"expected a power of two up to {most}, got {size}")
@@ -106,8 +92,8 @@ def steps(capacity: Capacity) -> list[Step]:
         Step("finish_misses", -(-tiles // 8), 256),
         Step("scan_ids", 1, 1024),
         Step("emit_ids", tiles, 256),
-        # It fills free entries alone, and emit_ids reads those that look_up has found.
-        Step("insert_words", capacity.processors * 4, 256, beside=True),
+        # It writes only free entries, and emit_ids reads only those that look_up found.
+        Step("insert_words", capacity.processors * 4, 256, with_previous=True),
         Step("document_ids", min(documents, wide), 256),
     ]
 
@@ -118,16 +104,16 @@ def miss_steps(capacity: Capacity) -> list[Step]:
     return [
         Step("dedupe_misses", processors * 8, 256),
         Step("merge_16", processors * 16, 128),
-        Step("merge_32", processors * 8, 128, beside=True),
-        Step("merge_64", processors * 8, 64, beside=True),
-        Step("merge_128", processors * 8, 32, beside=True),
-        Step("merge_512", processors * 24, 32, beside=True),
-        Step("merge_long", capacity.long_blocks, 256, beside=True),
+        Step("merge_32", processors * 8, 128, with_previous=True),
+        Step("merge_64", processors * 8, 64, with_previous=True),
+        Step("merge_128", processors * 8, 32, with_previous=True),
+        Step("merge_512", processors * 24, 32, with_previous=True),
+        Step("merge_long", capacity.long_blocks, 256, with_previous=True),
     ]
 
 
 def buffers(capacity: Capacity) -> Buffers:
-    """Return how many items of which type each array of a batch needs, but for text and results.
+    """Return the size and type of each array of a batch, except text and results.
 
     Not here, because callers choose them: `text`, `doc_begin`, `ids` or `ids16`, `doc_ids`.
     """
@@ -172,7 +158,7 @@ def batch_numbers(capacity: Capacity) -> dict[str, int]:
 
 
 def word_buffers(words: WordCapacity) -> Buffers:
-    """Return the arrays of the two word tables; all zeros is an empty table."""
+    """Return the size and type of each array of the word tables; zeros are an empty table."""
     return {
         "words": (8 * words.entries, np.uint32),
         "long_slots": (4 * words.long_slots, np.uint32),

@@ -1,4 +1,4 @@
-"""Can the kernels run a tokenizer? And what do they need to know of its texts beside its tables."""
+"""Checks that the kernels can run a tokenizer; arrays for its added tokens and normalizer."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-IDENTITY, NFC = b"", b"\x01"  # serialized normalizers that the kernels know
+IDENTITY, NFC = b"", b"\x01"  # serialized normalizers that the kernels support
 _BYTES = 0  # vocab::Kind
 _FAMILIES = (0, 1, 2, 3)  # split::Family: 0 has no rule, an automaton finds the words
 _PREFIX_BYTES = 8
-_FIRST_BYTES = 7  # that fit into a number beside their count
+_FIRST_BYTES = 7  # the most that fit into a number with their count
 _MOST_PREFIXES = 64
 _UNICODE = 0x110000
 _JAMO = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels and finals of Hangul, which compose
@@ -34,15 +34,15 @@ def check_support(facts: Mapping[str, Any], where: str) -> None:
     if facts["has_ends"] or facts["has_ties"]:
         detail = "its merges differ at the ends of words" if facts["has_ends"] else "ranks tie"
         raise device_error("unsupported_model", detail, where)
-    if not _knows_split(facts):
+    if not _supports_split(facts):
         raise device_error("unsupported_split", where=where)
     if not facts["plain_ranges"]:
-        raise device_error("unsupported_normalizer", "it puts a blank before texts", where)
+        raise device_error("unsupported_normalizer", "it adds a blank before texts", where)
     if facts["normalizer"] not in (IDENTITY, NFC):
         raise device_error("unsupported_normalizer", where=where)
 
 
-def _knows_split(facts: Mapping[str, Any]) -> bool:
+def _supports_split(facts: Mapping[str, Any]) -> bool:
     family = facts["rule"]["family"]
     if family not in _FAMILIES:
         return False
@@ -51,7 +51,7 @@ def _knows_split(facts: Mapping[str, Any]) -> bool:
 
 
 class AddedPrefixes(NamedTuple):
-    """How texts begin that the CPU must look at: fields of the struct Tables."""
+    """How the texts start that only the CPU can encode: fields of the struct Tables."""
 
     added_first: NDArray[np.uint32]
     added_prefixes: NDArray[np.uint64]
@@ -59,9 +59,9 @@ class AddedPrefixes(NamedTuple):
 
 
 def added_prefixes(texts: Iterable[bytes], facts: Mapping[str, Any]) -> AddedPrefixes:
-    """Return the beginnings of added tokens, and the bytes that the vocabulary does not have.
+    """Return the first bytes of added tokens, and the bytes that the vocabulary does not have.
 
-    Few enough to be compared one by one: where there are more, shorter ones stand for several.
+    Few enough to compare one by one: if there are too many, shorter prefixes cover several.
     """
     wanted = {text for text in texts if text} | _missing_bytes(facts)
     for size in range(_PREFIX_BYTES, 0, -1):
@@ -79,7 +79,7 @@ def added_prefixes(texts: Iterable[bytes], facts: Mapping[str, Any]) -> AddedPre
 
 
 def packed_first_bytes(first: NDArray[np.uint32]) -> int:
-    """Return the bytes of a map of 256 bits in a number: up to seven, how many in the highest.
+    """Pack the bytes of a map of 256 bits into a number: up to seven, and their count on top.
 
     [0, 2 ** 28, 0, 0, 0, 0, 0, 0] -> 0x010000000000003C
     """
@@ -89,7 +89,7 @@ def packed_first_bytes(first: NDArray[np.uint32]) -> int:
 
 
 def _missing_bytes(facts: Mapping[str, Any]) -> set[bytes]:
-    """Return the bytes that drop out of a word, so that its other bytes meet."""
+    """Return the bytes that are dropped from a word, which joins the bytes around them."""
     if not facts["drops_bytes"]:
         return set()
     return {bytes([byte]) for byte in np.flatnonzero(facts["external"][:256] == NOT_A_TOKEN)}
@@ -98,7 +98,7 @@ def _missing_bytes(facts: Mapping[str, Any]) -> set[bytes]:
 def added_texts(
     meta: Mapping[str, Any], facts: Mapping[str, Any], *, with_special: bool
 ) -> list[bytes]:
-    """Return what added tokens look like in a text, raw and normalized."""
+    """Return added tokens as they appear in a text, raw and normalized."""
     special = () if with_special else meta["special_tokens"]
     texts = [text for text in meta["added_tokens"] if text not in special]
     forms = set(texts)
@@ -109,10 +109,10 @@ def added_texts(
 
 @lru_cache(maxsize=1)
 def unsafe_bits() -> NDArray[np.uint32]:
-    """Return a bit for every code point that composing (NFC) may change, or move, or merge.
+    """Return a bit for every code point that composing (NFC) may change, move or merge.
 
-    All others stay as they are, whatever stands beside them. Code points that this Python does not
-    know are among the unsafe ones, so a newer Unicode in the core changes nothing.
+    All others stay unchanged next to any character. Code points that this Python does not know
+    count as unsafe, so a newer Unicode version in the core changes nothing.
     """
     unsafe = np.ones(_UNICODE, np.uint8)
     for code in range(_UNICODE):
@@ -128,7 +128,7 @@ def unsafe_bits() -> NDArray[np.uint32]:
 
 
 def _second_parts() -> set[int]:
-    """Return what may compose with the character before it."""
+    """Return the code points that may compose with the character before them."""
     found = set()
     for code in range(sys.maxunicode + 1):
         parts = unicodedata.decomposition(chr(code)).split()

@@ -1,7 +1,7 @@
 """A tokenizer for a device: the arrays and numbers of the struct Tables, and the macros of a build.
 
-All of it is made from `Model.device_tables`. The word tables are in steps.py, and what a normalizer
-or added tokens need is the engine's.
+All of it is made from `Model.device_tables`. steps.py has the word tables, and support.py the
+arrays for the normalizer and for added tokens.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# Arrays that a device gets as they are.
+# Arrays that a device gets unchanged.
 PLAIN = (
     "rule_basic", "rule_page_of", "rule_pages", "stage_basic", "stage_page_of", "stage_pages",
     "stage_next", "stage_sync", "pair_slots", "byte_pairs", "junction_words", "junction_flags",
@@ -25,17 +25,17 @@ RULE = (
     "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
     "fold_long_s",
 )  # fmt: skip
-CHARACTER = 3  # bytes of those between which words are cut
+CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
 NOT_A_TOKEN = 0xFFFF_FFFF  # in "external"
 
 
 def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the struct Tables by field, those of the word tables left out."""
+    """Return the arrays of the struct Tables by field, except those of the word tables."""
     tables = {name: device_tables[name] for name in PLAIN if name in device_tables}
     tables["token_bytes"] = np.pad(tables["token_bytes"], (0, 64))  # read in words
-    # A byte that is no token: the CPU has its documents, but what the kernels make of them must not
-    # be wider than an id, or it would spill into what stands beside it.
+    # A byte that is not a token: the CPU encodes its documents, but the kernels still write an id,
+    # which must not be wider than others or it would spill into the next field.
     external = tables["external"]
     tables["external"] = np.where(external == NOT_A_TOKEN, np.uint32(0), external)
     tables["exact_slots"] = _exact_slots(device_tables)
@@ -71,7 +71,7 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
 
 
 def exact_tokens(device_tables: Mapping[str, Any]) -> NDArray[np.int64]:
-    """Return the tokens that a whole word becomes although merging its bytes does not make them."""
+    """Return the tokens that a whole word becomes although merging does not make them."""
     if not device_tables["ignore_merges"]:
         return np.empty(0, dtype=np.int64)
     is_text = np.diff(device_tables["token_offsets"].astype(np.int64)) > 0
@@ -87,8 +87,8 @@ def has_pieces(device_tables: Mapping[str, Any]) -> bool:
 def early_parts(device_tables: Mapping[str, Any]) -> NDArray[np.uint32]:
     """Return a bit for each internal id that is a part of a merge whose rank is lower than its own.
 
-    Only those merges can make room for one that comes before them; all occurrences of any other
-    one in a word may be merged at once.
+    Only such a merge can enable one of a lower rank. All occurrences of any other merge in a word
+    can be merged at once.
     """
     slots = device_tables["pair_slots"]
     slots = slots[slots != 0].astype(np.int64)
@@ -101,7 +101,7 @@ def early_parts(device_tables: Mapping[str, Any]) -> NDArray[np.uint32]:
 
 
 def exact_hash(token: bytes) -> int:
-    """Return the hash of a token as the kernels compute it (exact.h).
+    """Return the hash of a token, the same as in exact.h.
 
     b"" -> 2166136261
     """

@@ -1,4 +1,4 @@
-"""Rows -> what a model is given: tables of one line a row."""
+"""Rows -> tables for a model, with one line per row."""
 
 from __future__ import annotations
 
@@ -19,24 +19,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._pack.rows import Rows
+    from tokenmill._pack import RowLooks, Rows
 
 
 @dataclass(frozen=True)
 class Columns:
     """Which tables to make, and how; `width` None makes them as wide as their longest row."""
 
-    names: tuple[str, ...]
+    looks: RowLooks
     width: int | None
     pad_id: int
-    shifted_labels: bool
-    ignore_index: int
-    continue_positions: bool
 
     def of(self, rows: Rows) -> dict[str, NDArray[Any]]:
         """Make the tables of some rows."""
         width = int(rows.pieces.row_lengths.max(initial=0)) if self.width is None else self.width
-        return {name: TABLES[name](self, rows, width) for name in self.names}
+        return {name: TABLES[name](self, rows, width) for name in self.looks.columns}
 
 
 def _input_ids(columns: Columns, rows: Rows, width: int) -> NDArray[Any]:
@@ -48,13 +45,13 @@ def _labels(columns: Columns, rows: Rows, width: int) -> NDArray[Any]:
         rows.ids,
         rows.pieces,
         width,
-        shifted=columns.shifted_labels,
-        ignore_index=columns.ignore_index,
+        shifted=columns.looks.shifted_labels,
+        ignore_index=columns.looks.ignore_index,
     )
 
 
 def _position_ids(columns: Columns, rows: Rows, width: int) -> NDArray[Any]:
-    return position_ids(rows.pieces, width, continue_documents=columns.continue_positions)
+    return position_ids(rows.pieces, width, continue_documents=columns.looks.continue_positions)
 
 
 TABLES: dict[str, Callable[[Columns, Rows, int], NDArray[Any]]] = {

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._dataset.columns import TABLES, Columns
+from tokenmill._dataset.columns import Columns
 from tokenmill._dataset.iterable import PackedIterable
 from tokenmill._dataset.shards import Shards, read_output
 from tokenmill._errors import MissingDependency, OptionError
+from tokenmill._pack import RowLooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,26 +23,29 @@ if TYPE_CHECKING:
 
     from tokenmill._dataset.order import Remainder
 
-COLUMNS = tuple(TABLES)
-
 
 class PackedDataset:
-    """The rows of one or several finished outputs of `tokenmill pack`, mapped into memory.
+    """The rows of one or several finished outputs of `tokenmill pack`, in any of its formats.
 
-    `dataset[i]` is row `i` as a dict of tensors (arrays where PyTorch is not installed, or with
-    `torch=False`), `dataset.batch([i, j])` several as tables, and `dataset.iterate()` an iterable
-    that shuffles, divides rows among ranks and workers, mixes outputs by weight and resumes.
-    A `torch.utils.data.DataLoader` takes both. It may be used after a fork and sent to other
-    processes, which map the files anew. Outputs may have any format but "parquet".
+    `dataset[i]` is row `i` as a dict of tensors (arrays if PyTorch is not installed, or with
+    `torch=False`), `dataset.batch([i, j])` returns several as tables, and `dataset.iterate()` an
+    iterable that shuffles, divides rows among ranks and workers, mixes outputs by weight and
+    resumes. A `torch.utils.data.DataLoader` takes both. You may use it after a fork and send it to
+    other processes, which open the files again.
+
+    Files are mapped into memory, apart from Parquet, which is compressed: there, reading a row
+    decodes the row group that holds it (about a million tokens), and each process keeps up to
+    256 MiB of the groups it used last. If you shuffle a larger dataset, `tokenmill convert` it to
+    "bin" or "arrow" first. An output with several formats is read in one that can be mapped.
 
     `split` chooses the shards of an output that has several splits. `columns` are of `COLUMNS`:
     "input_ids" and "labels" by default, "position_ids", "segment_ids" (from 1), "attention_mask"
-    and "cu_seqlens". Rows are padded to the context length: with `pad_id`, else with that of the
-    manifest, else with 0; padding has the label `ignore_index`, the segment 0 and the mask 0. No
-    label reaches over the border of a document: `labels` are those that `transformers` shifts by
-    itself, or with `shifted_labels` the next tokens. Positions begin anew with every piece, or go
-    on with `continue_positions` where a row continues a document. Rows of an output that was not
-    packed are as long as their documents.
+    and "cu_seqlens". Rows are padded to the context length with `pad_id`, by default that of the
+    manifest, else 0; padding has the label `ignore_index`, the segment 0 and the mask 0. No label
+    crosses from one document into the next: `labels` are those that `transformers` shifts itself,
+    or with `shifted_labels` the next tokens. Positions restart with every piece, or continue with
+    `continue_positions` where a row continues a document. Rows of an output that was not packed
+    are as long as their documents.
     """
 
     def __init__(
@@ -66,15 +70,14 @@ class PackedDataset:
             raise OptionError(problem, where="outputs")
         self.context_length = lengths.pop()
         self.output_rows = tuple(output.rows for output in found)
-        known_pad = next((o.pad_id for o in found if o.pad_id is not None), 0)
-        self._columns = Columns(
-            _checked(columns),
-            self.context_length,
-            known_pad if pad_id is None else pad_id,
-            shifted_labels,
-            ignore_index,
-            continue_positions,
+        looks = RowLooks(
+            columns,
+            shifted_labels=shifted_labels,
+            ignore_index=ignore_index,
+            continue_positions=continue_positions,
         )
+        known_pad = next((o.pad_id for o in found if o.pad_id is not None), 0)
+        self._columns = Columns(looks, self.context_length, known_pad if pad_id is None else pad_id)
         self._shards = Shards([shard for output in found for shard in output.shards])
         self._torch = _wants_torch(torch)
 
@@ -92,9 +95,9 @@ class PackedDataset:
         return (self[index] for index in range(len(self)))
 
     def batch(self, rows: ArrayLike) -> dict[str, Any]:
-        """Return several rows as tables of one line a row.
+        """Return several rows as tables with one line per row.
 
-        "cu_seqlens" are those of all rows, back to back; the padding of a row is a piece by itself.
+        "cu_seqlens" covers all rows, back to back; the padding of a row is a piece of its own.
         """
         numbers = np.asarray(rows, np.int64)
         wrong = numbers[(numbers < 0) | (numbers >= len(self))]
@@ -139,15 +142,6 @@ class PackedDataset:
         from torch import from_numpy
 
         return {name: from_numpy(table) for name, table in tables.items()}
-
-
-def _checked(columns: Sequence[str]) -> tuple[str, ...]:
-    wrong = [name for name in columns if name not in COLUMNS]
-    if wrong or isinstance(columns, str):
-        expected = ", ".join(map(repr, COLUMNS))
-        problem = f"expected a list of {expected}, got {columns!r}"
-        raise OptionError(problem, where="columns")
-    return tuple(columns)
 
 
 def _wants_torch(torch: bool | None) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokenmill._errors import LoadError, PatternError
+from tokenmill._errors import Hint, LoadError, Option, PatternError
 from tokenmill._load.byte_level import UTF8_BYTES
 from tokenmill._load.fields import shown
 from tokenmill._load.known import KNOWN
@@ -88,7 +88,8 @@ def spec_from_ranks(
 
 
 def _hint() -> str:
-    return f"pass pattern= one of {_names()}, or a regular expression"
+    template = f"pass {{}} one of {_names()}, or a regular expression"
+    return Hint(template, Option("pattern"))
 
 
 def _names() -> str:

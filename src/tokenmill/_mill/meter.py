@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 class Meter:
     """Counters of one run. `stages` holds the seconds that workers spent in each stage."""
 
-    total_bytes: int = 0  # of the inputs, as they lie on the disk
+    total_bytes: int = 0  # of the inputs, as stored
     phase: str = "tokenize"
     input_bytes: int = 0
-    resumed_bytes: int = 0  # of input_bytes: done by an earlier run
     documents: int = 0
     tokens: int = 0
+    resumed_bytes: int = 0  # of input_bytes: done by an earlier run; the next two likewise
+    resumed_documents: int = 0
+    resumed_tokens: int = 0
     bad: int = 0
     shards: int = 0
     total_shards: int = 0

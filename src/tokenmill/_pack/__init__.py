@@ -1,7 +1,7 @@
 """pack: lengths of documents -> rows, ids of documents -> ids of rows, rows -> masks and labels.
 
-Which tokens stand in which row is decided from lengths alone; ids are moved once, afterwards.
-Every token stands in a row or is counted as dropped.
+Lengths alone decide which tokens are in which row; ids are moved once, afterwards.
+Every token is in a row or is counted as dropped.
 """
 
 from __future__ import annotations
@@ -15,12 +15,21 @@ from tokenmill._pack.derive import (
     position_ids,
     segment_ids,
 )
+from tokenmill._pack.looks import COLUMNS, RowLooks
 from tokenmill._pack.packer import STRATEGIES, ConcatShape, Packer, concat_rows, concat_shape
+from tokenmill._pack.rows import Pieces, Rows, ShardShape
+from tokenmill._pack.stream import ConcatStream
 
 __all__ = [
+    "COLUMNS",
     "STRATEGIES",
     "ConcatShape",
+    "ConcatStream",
     "Packer",
+    "Pieces",
+    "RowLooks",
+    "Rows",
+    "ShardShape",
     "attention_mask",
     "concat_rows",
     "concat_shape",

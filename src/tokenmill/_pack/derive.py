@@ -1,7 +1,7 @@
-"""What a trainer wants to know of rows, derived from the borders of their pieces.
+"""Rows -> the tables that a trainer needs, derived from the borders of their pieces.
 
-Everything is a table with one line a row and `width` columns (the context length), except
-`cu_seqlens`. Columns behind the last token of a row are padding.
+Everything is a table with one line per row and `width` columns (the context length), except
+`cu_seqlens`. Columns after the last token of a row are padding.
 """
 
 from __future__ import annotations
@@ -25,13 +25,23 @@ def pad_rows(
 ) -> NDArray[Any]:
     """Lay one value for each token (all pieces, back to back) out as a table.
 
-    pad_rows([7, 8, 9], rows of 2 and 1 tokens, 2, 0) -> [[7, 8], [9, 0]]   (as arrays)
+    `values` may also be such a table already: its padding is overwritten, in a copy. If no row is
+    short and the type is the same, the result is a view of `values`.
+
+        pad_rows([7, 8, 9], rows of 2 and 1 tokens, 2, 0) -> [[7, 8], [9, 0]]   (as arrays)
     """
-    is_token = _is_token(pieces, width)
-    if is_token.size == len(values):  # the common case: no row is short
-        return np.asarray(values, dtype).reshape(is_token.shape)
-    table = np.full(is_token.shape, fill, dtype)
-    table[is_token] = values
+    lengths = _row_lengths(pieces, width)
+    short = np.flatnonzero(lengths < width)
+    if not len(short):  # the common case
+        return np.asarray(values, dtype).reshape(len(lengths), width)
+    if values.ndim == 1:
+        table = np.full((len(lengths), width), fill, dtype)
+        table[np.arange(width) < lengths[:, None]] = values
+        return table
+    table = np.array(values, dtype)
+    rows = table[short]
+    rows[np.arange(width) >= lengths[short, None]] = fill
+    table[short] = rows
     return table
 
 
@@ -52,13 +62,14 @@ def segment_ids(pieces: Pieces, width: int) -> NDArray[np.int32]:
     return pad_rows(np.repeat(numbers, pieces.lengths), pieces, width, 0, "int32")
 
 
-def attention_mask(pieces: Pieces, width: int) -> NDArray[np.int64]:
+def attention_mask(pieces: Pieces, width: int, dtype: str = "int64") -> NDArray[Any]:
     """Return 1 on tokens and 0 on padding."""
-    return _is_token(pieces, width).astype(np.int64)
+    mask = _is_token(pieces, width)
+    return mask.view(np.int8) if dtype == "int8" else mask.astype(dtype)
 
 
 def cu_seqlens(pieces: Pieces, width: int | None = None) -> NDArray[np.int32]:
-    """Return where each piece begins when all rows are laid back to back, and where the last ends.
+    """Return the start of each piece when all rows lie back to back, and the end of the last.
 
     With `width` the rows are padded to it, and the padding of a row is a piece of its own, so that
     the last number is the number of columns of all rows.
@@ -81,24 +92,48 @@ def labels(
     pieces: Pieces,
     width: int,
     *,
+    across_documents: bool = False,
     shifted: bool = False,
+    repeats: NDArray[np.int64] | None = None,
     ignore_index: int = IGNORE_INDEX,
-) -> NDArray[np.int64]:
-    """Return what a model shall predict; `ids` are the tokens of all pieces, back to back.
+    dtype: str = "int64",
+) -> NDArray[Any]:
+    """Return the tokens that a model learns to predict.
 
-    As `transformers` wants it, column `i` is the token at `i`, for the model shifts by itself; the
-    first token of each piece is ignored, since nothing before it in its document stands in the row.
-    With `shifted`, column `i` is the token behind `i`, and the last token of each piece has none.
-    Padding is ignored. No label ever reaches over the border of a document.
+    `ids` are those of all pieces, back to back, or a table of them with padding.
+    For models of `transformers`, which shift by themselves, column `i` is the token at `i`. With
+    `shifted`, column `i` is the token after `i`. Padding gets `ignore_index`.
+
+    `across_documents` decides about the borders inside a row. Without it no label reaches over
+    the border of a document: the first token of each piece is ignored, because the row holds
+    nothing of its document before it. This fits attention that stops at the border, and it is
+    what PackedDataset returns. With it a row is one text: the first token of a document is
+    predicted from the end of the document before it, so that unshifted labels are the ids. This
+    is what scripts that group texts do, and what CausalLMTokenizer returns.
+
+    `repeats` is how many tokens at the start of each row are also in the row before: they are
+    ignored. If nothing is ignored and the type is the same, the result is a view of `ids`.
     """
-    flat = np.array(ids, np.int64)
-    if shifted:
-        flat = np.concatenate((flat[1:], flat[:1]))
-        border = np.cumsum(pieces.lengths)[pieces.lengths > 0] - 1
-    else:
-        border = _starts(pieces)[pieces.lengths > 0]
-    flat[border] = ignore_index
-    return pad_rows(flat, pieces, width, ignore_index)
+    values = ids
+    if shifted or not across_documents:
+        tokens = ids[_is_token(pieces, width)] if ids.ndim > 1 else ids
+        values = np.array(np.concatenate((tokens[1:], tokens[:1])) if shifted else tokens, dtype)
+        borders = _borders(pieces, across_documents=across_documents, shifted=shifted)
+        values[borders] = ignore_index
+    table = pad_rows(values, pieces, width, ignore_index, dtype)
+    repeated = 0 if repeats is None else int(repeats.max(initial=0)) - shifted
+    if repeats is not None and repeated > 0:
+        table = table.copy() if np.may_share_memory(table, ids) else table
+        starts = table[:, :repeated]
+        starts[np.arange(repeated) < repeats[:, None] - shifted] = ignore_index
+    return table
+
+
+def _borders(pieces: Pieces, *, across_documents: bool, shifted: bool) -> NDArray[np.int64]:
+    """Return the tokens with no token to be predicted from or, if shifted, none to predict."""
+    lengths = pieces.row_lengths if across_documents else pieces.lengths
+    ends = np.cumsum(lengths)[lengths > 0]
+    return ends - 1 if shifted else ends - lengths[lengths > 0]
 
 
 def _starts(pieces: Pieces) -> NDArray[np.int64]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._calls.batch import EncodedBatch
-from tokenmill._errors import DtypeError, EncodeError
+from tokenmill._errors import DtypeError, EncodeError, Hint, Option
+from tokenmill._post.enough import encode_enough
 from tokenmill._post.layout import Encoded, arrange
 
 if TYPE_CHECKING:
@@ -15,23 +16,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from tokenmill._calls.options import BatchCall
     from tokenmill._post.layout import Layout
     from tokenmill._post.request import Wanted
     from tokenmill._post.templates import Templates
 
 
 def encode_side(
-    model: Any,  # the core's model or its look-alike
+    model: Any,  # the core's model, or that of a reference library
     texts: Any,  # anything the core takes
-    call: BatchCall,
     in_characters: bool | None,
+    need: int | None = None,
+    **options: int,
 ) -> Encoded:
-    """Encode the texts of one side, with spans unless `in_characters` is None."""
-    if in_characters is None:
-        return Encoded(*model.encode_batch(texts, *call))
-    ids, offsets, spans = model.encode_spans(texts, *call, in_characters=in_characters)
-    return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
+    """Encode the texts of one side, with spans unless `in_characters` is None.
+
+    `need`: so many tokens of a text are enough. `options` are those of the core's `encode_batch`.
+    """
+    if in_characters is not None:
+        ids, offsets, spans = model.encode_spans(texts, in_characters=in_characters, **options)
+        return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
+    if need is not None:
+        return encode_enough(model, texts, need, **options)
+    return Encoded(*model.encode_batch(texts, **options))
 
 
 def assemble(
@@ -75,7 +81,7 @@ def _check_range(ids: list[int], dtype: DTypeLike) -> None:
         raise DtypeError(
             f"dtype: {np.dtype(dtype)} holds ids up to {most}, got {max(ids)} for the special "
             "tokens or for pad_id",
-            hint="use dtype='uint32'",
+            hint=Hint("use {}", Option("dtype", "uint32")),
         )
 
 

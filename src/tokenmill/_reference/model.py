@@ -16,7 +16,9 @@ import numpy as np
 from tokenmill._errors import (
     DtypeError,
     EncodeError,
+    Hint,
     InvalidUtf8,
+    Option,
     OutputTooSmall,
     ReferencePathWarning,
     SpecialTokenInText,
@@ -218,7 +220,11 @@ class ReferenceModel:
                 token=token,
                 document=document,
                 offset=len(text[:position].encode()),
-                hint="special_in_text='text' keeps it as text, 'encode' makes it the token",
+                hint=Hint(
+                    "{} keeps it as text, {} makes it the token",
+                    Option("special_in_text", "text"),
+                    Option("special_in_text", "encode"),
+                ),
             )
 
 
@@ -232,10 +238,12 @@ def _succeeds(encode: Callable[..., object], *given: object) -> bool:
     return True
 
 
-def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:
-    """Warn once, when a tokenizer is loaded, that it runs through its library, and why."""
+def warn(
+    spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int, what: str = "runs through"
+) -> None:
+    """Warn that a tokenizer, or its offsets, come from a library; the caller does so once."""
     warnings.warn(
-        f"{spec.name}: runs through the library {spec.reference!r}, exact but at its speed: "
+        f"{spec.name}: {what} the library {spec.reference!r}, exact but at its speed: "
         + "; ".join(reasons),
         ReferencePathWarning,
         stacklevel=stacklevel + 1,
@@ -287,7 +295,7 @@ def _as_str(text: str | bytes, document: int | None, errors: int) -> str:
             f"not UTF-8, got byte {error.object[error.start]:#04x}",
             document=document,
             offset=error.start,
-            hint="errors='replace' puts U+FFFD there",
+            hint=Hint("{} puts U+FFFD there", Option("errors", "replace")),
         ) from error
 
 
@@ -302,7 +310,7 @@ def _checked_str(text: str, document: int | None, errors: int) -> str:
             "a lone surrogate, which UTF-8 cannot hold",
             document=document,
             offset=len(text[: error.start].encode()),
-            hint="errors='replace' puts U+FFFD there",
+            hint=Hint("{} puts U+FFFD there", Option("errors", "replace")),
         ) from error
     return text
 
@@ -312,7 +320,10 @@ def _flat(rows: Sequence[Sequence[int]], bits: int) -> tuple[NDArray[Any], NDArr
     flat = np.fromiter((i for row in rows for i in row), np.uint32, int(offsets[-1]))
     if bits == 16:  # noqa: PLR2004
         if len(flat) and int(flat.max()) > _MAX_U16:
-            raise DtypeError(f"id {flat.max()} does not fit uint16", hint="use dtype='uint32'")
+            raise DtypeError(
+                f"id {flat.max()} does not fit uint16",
+                hint=Hint("use {}", Option("dtype", "uint32")),
+            )
         return flat.astype(np.uint16), offsets
     return flat, offsets
 

@@ -1,7 +1,9 @@
-"""`parquet` and `arrow`: tables of rows, as Hugging Face datasets and TRL read them."""
+"""`parquet` and `arrow`: tables of rows, for Hugging Face datasets and TRL."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     from tokenmill._pack.rows import Pieces, Rows, ShardShape
 
-GROUP_TOKENS = 1 << 20  # a row group or batch is full when it has that many
+GROUP_TOKENS = 1 << 20  # a row group or batch is full with that many
 INT32 = np.dtype("<i4")
 
 
@@ -30,7 +32,7 @@ class _TableFormat(Format):
     pads = False
 
     def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
-        """Return the name of the table; a split at its beginning is found by its readers."""
+        """Return the name of the table; it starts with the split, which its readers detect."""
         return (f"{stem(shard, split)}.{self.name}",)
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
@@ -41,30 +43,26 @@ class _TableFormat(Format):
         check_size(self.name, "tokens in one row", longest, (1 << 31) - GROUP_TOKENS)
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         del shape
         return _TableWriter
 
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
-        """Give the ids back, a group of rows at a time."""
-        import pyarrow as pa  # heavy
-
+        """Yield the ids, a group of rows at a time."""
         path = folder / self.file_names(number, split)[0]
         file_size(path)
-        try:
+        with _reading(path):
             for column in self.columns(path):
                 yield from cast(_ids_of(column), np.dtype(dtype))
-        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            raise CorruptShard(f"no table of rows: {error}", path=path) from error
 
     def sink(self, file: Any, schema: Any) -> Any:  # pyarrow's
         """Return pyarrow's writer of this format."""
         raise NotImplementedError
 
     def columns(self, path: Path) -> Iterable[Any]:
-        """Give the arrays of `input_ids`."""
+        """Return the arrays of `input_ids`."""
         raise NotImplementedError
 
 
@@ -72,9 +70,10 @@ class Parquet(_TableFormat):
     """`shard-00000.parquet`, compressed by zstd."""
 
     name = "parquet"
+    is_mapped = False
 
     def sink(self, file: Any, schema: Any) -> Any:
-        """Return a writer with every option that shows in the bytes."""
+        """Return a writer with every option that affects the bytes."""
         from pyarrow import parquet
 
         return parquet.ParquetWriter(
@@ -90,12 +89,19 @@ class Parquet(_TableFormat):
         )
 
     def columns(self, path: Path) -> Iterable[Any]:
-        """Give the column of each batch."""
+        """Yield the column of each batch."""
         from pyarrow import parquet
 
         with parquet.ParquetFile(path) as file:
             for group in range(file.num_row_groups):
                 yield from file.read_row_group(group, columns=["input_ids"])["input_ids"].chunks
+
+    def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
+        """Return the row groups, each decoded when it is asked for."""
+        path = folder / self.file_names(number, split)[0]
+        file_size(path)
+        groups = _RowGroups(path, np.dtype(dtype))
+        return Runs(np.cumsum(groups.rows) - groups.rows, groups, decoded=True)
 
 
 class Arrow(_TableFormat):
@@ -115,7 +121,7 @@ class Arrow(_TableFormat):
         return pa.ipc.new_file(file, schema)
 
     def columns(self, path: Path) -> Iterable[Any]:
-        """Give the column of each batch."""
+        """Yield the column of each batch."""
         import pyarrow as pa
 
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
@@ -125,17 +131,56 @@ class Arrow(_TableFormat):
     def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
         """Map the ids of each batch."""
         del dtype
-        import pyarrow as pa
-
         path = folder / self.file_names(number, split)[0]
         file_size(path)
-        try:
+        with _reading(path):
             columns = list(self.columns(path))
             runs = [_ids_of(column) for column in columns]
-        except (pa.ArrowException, OSError, KeyError, ValueError) as error:
-            raise CorruptShard(f"no table of rows: {error}", path=path) from error
         rows = np.array([len(column) for column in columns], np.int64)
         return Runs(np.cumsum(rows) - rows, runs)
+
+
+class _RowGroups(Sequence["NDArray[Any]"]):
+    """The ids of each row group of a Parquet file, as `dtype`.
+
+    Only the metadata is kept: the file is opened for each group, so that a dataset of thousands of
+    shards holds no handles. One thread decodes, because pyarrow's pool does not survive a fork.
+    """
+
+    def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
+        from pyarrow import parquet
+
+        self._path, self._dtype = path, dtype
+        with _reading(path):
+            self._metadata = parquet.read_metadata(path)
+        groups = range(self._metadata.num_row_groups)
+        self.rows = np.array([self._metadata.row_group(i).num_rows for i in groups], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, number: Any) -> Any:  # an int: slices are never used
+        from pyarrow import parquet
+
+        with (
+            _reading(self._path),
+            parquet.ParquetFile(self._path, metadata=self._metadata) as file,
+        ):
+            table = file.read_row_group(number, columns=["input_ids"], use_threads=False)
+            columns = table["input_ids"].chunks
+            narrow = [part for column in columns for part in cast(_ids_of(column), self._dtype)]
+            return np.concatenate([np.empty(0, self._dtype), *narrow])
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn the errors of pyarrow into a CorruptShard with its path."""
+    import pyarrow as pa  # heavy
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, KeyError, ValueError) as error:
+        raise CorruptShard(f"not a table of rows: {error}", path=path) from error
 
 
 def _ids_of(column: Any) -> NDArray[Any]:  # pyarrow's
@@ -144,7 +189,7 @@ def _ids_of(column: Any) -> NDArray[Any]:  # pyarrow's
 
     if column.type != pa.list_(pa.int32()):
         raise ValueError(f"input_ids is {column.type}")
-    column.validate(full=True)  # pyarrow ends the process at offsets that are wrong
+    column.validate(full=True)  # wrong offsets would crash the process in pyarrow
     ids: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=True)
     return ids
 
@@ -181,7 +226,7 @@ class _TableWriter(ShardWriter):
                 self._write_group()
 
     def _groups(self, lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Cut rows where the group they are in becomes full."""
+        """Divide rows where their group becomes full."""
         ends = np.cumsum(lengths)
         begin, done = 0, 0
         while begin < len(lengths):

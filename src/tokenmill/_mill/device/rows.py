@@ -18,8 +18,8 @@ import numpy as np
 from tokenmill._calls.options import thread_count
 from tokenmill._checks import whole_number
 from tokenmill._cuda.encoder import open_encoder
+from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.row_packer import DeviceRowPacker
-from tokenmill._cuda.rows import RowOptions
 from tokenmill._dataset.ranks import place_of, worker_of_loader
 from tokenmill._errors import OptionError, SpecialTokenInText
 from tokenmill._mill.meter import Meter
@@ -27,6 +27,7 @@ from tokenmill._mill.output.parts import NO_TOKENS
 from tokenmill._mill.plan.options import TextOptions
 from tokenmill._mill.plan.task import prepare_task
 from tokenmill._mill.run.encode import BlockEncoder
+from tokenmill._pack import RowLooks
 from tokenmill._read import deal_streams, open_stream
 
 if TYPE_CHECKING:
@@ -101,17 +102,10 @@ class DeviceRowStream:
         for name, value in (("batch_size", batch_size), ("batch_bytes", batch_bytes)):
             whole_number(name, value)
         _refuse_options_of_files(options)
-        RowOptions(context_length, tuple(columns), dtype)  # refuses what there is not
+        self._looks = RowLooks(columns, dtype, shifted_labels, ignore_index, continue_positions)
         self._task = prepare_task(
             inputs, tokenizer=tokenizer, context_length=context_length, **options
         )
-        self._looks: dict[str, Any] = {
-            "columns": tuple(columns),
-            "dtype": dtype,
-            "shifted_labels": shifted_labels,
-            "ignore_index": ignore_index,
-            "continue_positions": continue_positions,
-        }
         self._rank, self._ranks = place_of(rank, ranks)
         self._device = int(os.environ.get("LOCAL_RANK", "0")) if device is None else device
         self._encoder = encoder
@@ -145,7 +139,7 @@ class DeviceRowStream:
 
     def _open(self) -> DeviceEncoder:
         if self._encoder is None:
-            self._encoder = open_encoder(self._task.tokenizer, self._device)
+            self._encoder = open_encoder(self._task.tokenizer.ready, self._device)
         return self._encoder
 
     def _packer(self, encoder: DeviceEncoder) -> DeviceRowPacker:
@@ -157,7 +151,7 @@ class DeviceRowStream:
             eos_id=settings.eos_id,
             pad_id=settings.pad_id or 0,
             batch_rows=self._batch_size,
-            **self._looks,
+            **dataclasses.asdict(self._looks),
         )
 
     def _begin_counts(self) -> None:
@@ -181,7 +175,7 @@ class DeviceRowStream:
                 continue
             self.rows += len(batch)
             self._count(packer)
-            yield {name: self._exported(batch[name]) for name in self._looks["columns"]}
+            yield {name: self._exported(batch[name]) for name in self._looks.columns}
 
     def _exported(self, array: Any) -> Any:
         """Return an array as the one who iterates wants it: of the device, as it is."""
@@ -195,7 +189,7 @@ class DeviceRowStream:
         text, offsets = _flat(blocks)
         special = self._task.plan.settings.special_in_text
         try:
-            return encoder.encode_flat(text, offsets, special_in_text=special)
+            return encoder.encode(text, offsets, CallOptions(special_in_text=special))
         except SpecialTokenInText as error:
             number = error.document or 0
             for block, stream in group:

@@ -14,19 +14,21 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?", re.IGNORECASE)
-# What a run needs whatever the input: the interpreter and its libraries, and per worker the word
-# tables and a few blocks in their stages (docs/develop/log.md has the measurement).
+# What a run needs with any tokenizer: the interpreter and its libraries, and per worker a few
+# blocks in their stages (docs/develop/log.md has the measurement).
 _BASE_BYTES = 150 << 20
-_WORKER_BYTES = 120 << 20
+_BLOCK_BYTES = 83 << 20
+# Used if it cannot be measured: on the reference path the tables belong to a library.
+_USUAL_TABLES = 37 << 20
 _LONGEST = 1 << 30
-_COPIES = 8  # of a document that are in memory at once: line, text, ids, and their growth
+_COPIES = 8  # of a document in memory at once: line, text, ids, and room for them to grow
 
 
 def parse_size(text: int | str, where: str) -> int:
     """Read a size in bytes: 2000000, "2GB", "512MiB"."""
     match = _SIZE.fullmatch(str(text).strip())
     if match is None:
-        raise OptionError(f"expected a size as 2GB, got {text!r}", where=where)
+        raise OptionError(f"expected a size such as 2GB, got {text!r}", where=where)
     unit = (match[2] or "").lower()
     return int(float(match[1]) * {**_UNITS, **_BINARY}[unit])
 
@@ -34,25 +36,39 @@ def parse_size(text: int | str, where: str) -> int:
 def affordable_workers(
     workers: int | None, memory_limit: int | str | None, tokenizer: Tokenizer
 ) -> int:
-    """Return the number of workers: what was asked for, or fewer where memory is limited."""
+    """Return the number of workers: as many as asked for, or fewer if memory is limited.
+
+    The model is counted once, because workers share it, and the word tables once per worker.
+    """
     count = thread_count(workers, "workers")
     if memory_limit is None:
         return count
     limit = parse_size(memory_limit, "memory_limit")
-    base = _BASE_BYTES + tokenizer.memory().get("model", 0)
-    fit = (limit - base) // _WORKER_BYTES
+    model, tables = model_memory(tokenizer)
+    base, worker = _BASE_BYTES + model, _BLOCK_BYTES + tables
+    fit = (limit - base) // worker
     if fit < 1:
-        need = (base + _WORKER_BYTES) / 1e6
         raise OptionError(
-            f"one worker needs about {need:.0f} MB, got {limit / 1e6:.0f} MB",
+            f"one worker needs about {(base + worker) / 1e6:.0f} MB, got {limit / 1e6:.0f} MB",
             where="memory_limit",
             hint="raise the limit",
         )
     return int(min(count, fit))
 
 
+def model_memory(tokenizer: Tokenizer) -> tuple[int, int]:
+    """Return the bytes of the model, and of the tables that one worker fills with words."""
+    use = tokenizer.memory()
+    if use and not use["workers"]:
+        tokenizer.encode("a")  # tables have one size from the start, and this worker stays
+        use = tokenizer.memory()
+    if not use:
+        return 0, _USUAL_TABLES
+    return use["mapped"], use["tables"] // use["workers"]
+
+
 def longest_document(given: int | None, memory_limit: int | str | None) -> int:
-    """Return how many bytes a document may have: what was given, or what fits the memory."""
+    """Return how many bytes a document may have: as given, or what fits the memory."""
     if given is not None:
         return given
     if memory_limit is None:

@@ -1,0 +1,209 @@
+"""DeviceTokenizer: a tokenizer that is ready to run -> the same tokenizer on one device."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from tokenmill._calls.batch import TokenBatch
+from tokenmill._calls.options import SPECIAL_MODES, bits_of, modes, texts_of
+from tokenmill._checks import whole_number
+from tokenmill._core import Model
+from tokenmill._cuda.cupy_backend import connect_cupy
+from tokenmill._cuda.engine import DeviceEngine
+from tokenmill._cuda.fallback import CpuFallback
+from tokenmill._cuda.gpu_batch import GpuTokenBatch
+from tokenmill._cuda.options import (
+    DTYPES,
+    CallOptions,
+    DeviceOptions,
+    check_out,
+    dtype_of,
+)
+from tokenmill._cuda.part_encoder import EncodeCall, PartEncoder
+from tokenmill._cuda.reasons import device_error
+from tokenmill._cuda.selftest import sample_texts
+from tokenmill._cuda.slot import BatchJob
+from tokenmill._cuda.splice import NO_SPECIAL_IDS, special_ids
+from tokenmill._cuda.steps import WordCapacity
+from tokenmill._cuda.support import check_support
+from tokenmill._cuda.tables import defines
+from tokenmill._cuda.texts import FlatTexts, parts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.protocols import Connect, DeviceBackend, Mark
+    from tokenmill._cuda.texts import TextPart
+    from tokenmill._model.resolve import Ready
+
+
+class DeviceTokenizer:
+    """A tokenizer on a device, with the ids of the CPU engine.
+
+    `connect` and `tile` are for tests: what compiles the kernels, and the bytes of a tile.
+    """
+
+    def __init__(
+        self,
+        ready: Ready,
+        device: int = 0,
+        options: DeviceOptions | None = None,
+        *,
+        connect: Connect | None = None,
+        tile: int = 8192,
+    ) -> None:
+        whole_number("device", device, least=0)
+        options = options or DeviceOptions()
+        model, name = ready.model, ready.meta["name"]
+        if not isinstance(model, Model):
+            raise device_error("unsupported_model", "its own library runs it", name)
+        facts = model.device_tables()
+        check_support(facts, name)
+        self._model = model
+        self._backend = (connect or connect_cupy(device))(defines(facts, tile))
+        self._special = special_ids(facts)
+        self._lock = threading.Lock()
+        self._last: Mark | None = None
+        words = WordCapacity(entries=1 << options.table_bits)
+        with self._backend.using(None):
+            engine = DeviceEngine(
+                self._backend, facts, ready.meta, words=words, learn=options.learn, tile=tile
+            )
+            self._encoder = PartEncoder(engine, options.batch_bytes, options.max_memory)
+            self._self_test(sample_texts(facts))
+
+    @property
+    def device(self) -> str:
+        """The name of the device, e.g. "cuda:0"."""
+        return self._backend.name
+
+    name = device
+
+    @property
+    def backend(self) -> DeviceBackend:
+        """What runs kernels on the device."""
+        return self._backend
+
+    @property
+    def encoder(self) -> PartEncoder:
+        """What encodes batches: for tests and measurements."""
+        return self._encoder
+
+    @property
+    def batch_bytes(self) -> int:
+        """How much text is encoded at a time."""
+        return self._encoder.batch_bytes
+
+    def encode_batch(
+        self,
+        texts: Any,
+        *,
+        dtype: Literal["int32", "uint32", "uint16"] = "int32",
+        add_special_tokens: bool = False,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
+        errors: Literal["strict", "replace"] = "strict",
+        output: Literal["device", "host"] = "device",
+        stream: Any = None,
+    ) -> GpuTokenBatch:
+        """Return the ids of many texts: a list, an Arrow array, or FlatTexts on host or device.
+
+        With `output="host"` the arrays are on the host. `stream` is a CuPy stream to use in place
+        of the current one. The other options are those of `Tokenizer.encode_batch`.
+        """
+        options = CallOptions(dtype, add_special_tokens, special_in_text, errors, output, stream)
+        return self.encode_parts(self.parts(texts), options)
+
+    def encode_parts(self, parts: Sequence[TextPart], options: CallOptions) -> GpuTokenBatch:
+        """Return the ids of texts that `parts` returned."""
+        call = self._call(options)
+        backend, encoder = self._backend, self._encoder
+        with self._lock, backend.using(options.stream):
+            self._take_turn()
+            encode = encoder.to_host if options.output == "host" else encoder.to_device
+            ids, offsets = encode(parts, call)
+            made = self._last = backend.mark()
+        if options.stream is not None:
+            with backend.using(None):
+                backend.wait(made)
+        wanted = ids.view(np.int32) if options.dtype == "int32" else ids
+        return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks, made)
+
+    def parts(self, texts: Any) -> list[TextPart]:
+        """Lay texts back to back; TextTypeError for anything that is not a text."""
+        with self._backend.using(None):
+            flat = isinstance(texts, FlatTexts)
+            return parts_of(texts if flat else texts_of(texts), self._backend)
+
+    def encode_host(
+        self,
+        data: Any,
+        offsets: Any,
+        *,
+        dtype: Literal["uint32", "uint16"] = "uint32",
+        out: NDArray[Any] | None = None,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
+        errors: Literal["strict", "replace"] = "strict",
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Encode text in host memory into host memory, while copies and kernels overlap.
+
+        `data` and `offsets` are those of FlatTexts. The ids go into `out` (of `dtype`), if given;
+        OutputTooSmall if they do not fit. Pinned memory saves a copy on the host: `pinned` makes
+        such memory. Returns the ids and their offsets.
+        """
+        wanted = dtype_of(dtype, DTYPES[1:])
+        call = self._call(CallOptions(wanted, False, special_in_text, errors))
+        check_out(out, wanted)
+        with self._lock, self._backend.using(None):
+            self._take_turn()
+            found = self._encoder.through_ring(self.parts(FlatTexts(data, offsets)), call, out)
+            self._last = self._backend.mark()
+        return found
+
+    def encode_flat(
+        self,
+        data: Any,
+        offsets: Any,
+        *,
+        special_in_text: Literal["encode", "text", "raise"] = "encode",
+    ) -> tuple[Any, Any]:
+        """Return ids (uint32) and offsets on the device, from text that lies back to back."""
+        batch = self.encode_batch(
+            FlatTexts(data, offsets), dtype="uint32", special_in_text=special_in_text
+        )
+        return batch.ids, batch.offsets
+
+    def forget_words(self) -> None:
+        """Forget learnt words; the next batch is as slow as the first one."""
+        with self._lock, self._backend.using(None):
+            self._take_turn()
+            self._encoder.engine.forget_words()
+
+    def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:
+        """Return host memory that the device copies to and from directly."""
+        return self._backend.pinned(count, dtype)
+
+    def _call(self, options: CallOptions) -> EncodeCall:
+        special, policy = modes(options.special_in_text, options.errors)
+        unsigned = "uint32" if options.dtype == "int32" else options.dtype
+        return EncodeCall(
+            BatchJob(special != SPECIAL_MODES["text"], bits_of(unsigned, self._model.max_id)),
+            self._special if options.add_special_tokens else NO_SPECIAL_IDS,
+            CpuFallback(self._model, special, policy),
+        )
+
+    def _take_turn(self) -> None:
+        """Let the stream of this call wait for the previous call: they share tables and buffers."""
+        if self._last is not None:
+            self._backend.wait(self._last)
+
+    def _self_test(self, texts: Sequence[str]) -> None:
+        """Encode texts here and by the CPU engine; DeviceError unless the ids are the same."""
+        options = CallOptions("uint32", errors="replace")
+        found = self.encode_parts(self.parts(texts), options).to_host()
+        if found != TokenBatch(*self._call(options).cpu.encode(texts)):
+            raise device_error("selftest_failed", where=self.device)

@@ -1,0 +1,90 @@
+"""One batch on a device: a slot that holds it, how it is encoded, and what came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._cuda.layout import BATCH, SPLICE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.protocols import DeviceBackend, Graph, Mark
+    from tokenmill._cuda.steps import Capacity
+
+COUNTERS = 64  # Batch::counters
+MARGIN_BEFORE, MARGIN_AFTER = 256, 256  # readable bytes around a text
+
+
+@dataclass(frozen=True)
+class BatchJob:
+    """How a batch is encoded."""
+
+    with_special: bool  # look for special tokens in texts
+    bits: int  # of an id: 32 or 16
+    keep_repeats: bool = False  # merge unknown words one by one, learn none: a measurement
+
+    @property
+    def is_half(self) -> bool:
+        """Whether ids have 16 bits."""
+        return self.bits == 16  # noqa: PLR2004
+
+    @property
+    def dtype(self) -> type[np.unsignedinteger[Any]]:
+        """The number type of ids."""
+        return np.uint16 if self.is_half else np.uint32
+
+
+@dataclass(frozen=True)
+class OffsetsTarget:
+    """The array that gets the offsets of a batch.
+
+    `base` ids of earlier batches come first; each document has `before` and `after` more ids around
+    its own.
+    """
+
+    array: Any
+    base: int = 0
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """Counts of an encoded batch. Its ids and `doc_ids`, their offsets, are in the slot."""
+
+    documents: int
+    id_count: int
+    flags: NDArray[np.uint32] | None  # DocumentFlag per document; None: all were encoded
+
+
+class Slot:
+    """The text, results and structs of one batch of up to `size` bytes and `documents`."""
+
+    def __init__(self, backend: DeviceBackend, size: int, documents: int) -> None:
+        self.size, self.documents = size, documents
+        self.memory = backend.zeros(MARGIN_BEFORE + size + MARGIN_AFTER, np.uint8)
+        self.text = self.memory[MARGIN_BEFORE : MARGIN_BEFORE + size]
+        self.doc_begin = backend.zeros(documents + 1, np.uint32)
+        self.host_begin = backend.pinned(documents + 1, np.uint32)
+        self.doc_ids = backend.zeros(documents + 1, np.uint32)
+        self.doc_flags = backend.zeros(documents + 1, np.uint32)
+        self.counters = backend.zeros(COUNTERS, np.uint32)
+        self.ids = backend.zeros(size, np.uint32)
+        # A Batch, then a Splice: one copy uploads both.
+        self.struct = backend.zeros(len(BATCH) + len(SPLICE), np.uint64)
+        self.host_struct = backend.pinned(len(BATCH) + len(SPLICE), np.uint64)
+        self.host_struct[:] = 0
+        self.room: Capacity | None = None  # of the shared buffers that the struct points to
+        self.host_counters = backend.pinned(COUNTERS, np.uint32)
+        self.graphs: dict[tuple[int, bool], Graph] = {}
+        self.here: Any = self.text  # the text of the current batch
+        self.loaded = (0, 0)  # its bytes and documents
+        self.done: Mark | None = None
+
+    def ids_of(self, job: BatchJob) -> Any:
+        """Return the memory of the ids, as wide as the job makes them."""
+        return self.ids.view(np.uint16) if job.is_half else self.ids
