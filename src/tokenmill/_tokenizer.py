@@ -14,7 +14,6 @@ from tokenmill._calls.options import (
     limit_of,
     modes,
     out_of,
-    row_dtype,
     rows_of,
     span_unit,
     texts_of,
@@ -31,7 +30,7 @@ from tokenmill._decode import (
 from tokenmill._decode.spelling import Spelling
 from tokenmill._model.describe import Description
 from tokenmill._model.resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._post import assemble, encode_side, wanted_of
+from tokenmill._post import encode_rows, encode_side, wanted_of
 
 if TYPE_CHECKING:
     import os
@@ -199,14 +198,8 @@ class Tokenizer:
             core = core_options(add_special_tokens, special_in_text, errors, count)
             side = encode_side(self.ready.span_model, first, unit, bits=bits, **core)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
-        kind, bits = row_dtype(dtype, self._model.max_id)
-        batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
-        need = self.ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
-        core = core_options(False, special_in_text, errors, count)  # the rows get special tokens
-        model = self._model if unit is None else self.ready.span_model
-        sides = [encode_side(model, batch, unit, need, bits=bits, **core) for batch in batches]
-        around = self.ready.templates
-        return assemble(sides, around, wanted, add_special_tokens=add_special_tokens, dtype=kind)
+        core = core_options(add_special_tokens, special_in_text, errors, count)
+        return encode_rows(self.ready, first, wanted, unit, dtype=dtype, **core)
 
     def encode_into(
         self,
