@@ -193,8 +193,8 @@ class Tokenizer:
             reason = found
         if wanted is None:
             if unit is None:  # by position: names cost a small batch a tenth of its time
-                given = count, bits, add_special_tokens, special, policy
-                return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
+                how = count, bits, add_special_tokens, special, policy
+                return TokenBatch(*self._model.encode_batch(first, *how), reason=reason)
             core = core_options(add_special_tokens, special_in_text, errors, count)
             side = encode_side(self.ready.span_model, first, unit, bits=bits, **core)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)

@@ -75,10 +75,10 @@ void check(const std::string& input, const read::Rules& rules) {
         std::memcpy(memory.get(), input.data(), input.size());
     }
     const Bytes buffer(memory.get(), input.size());
-    read::Documents expected = read::read_jsonl(buffer, rules, simd::Target::Scalar);
+    read::JsonlDocuments expected = read::read_jsonl(buffer, rules, simd::Target::Scalar);
     const PageBuffer wanted = expected.texts.take_memory();
     for (const simd::Target target : simd::supported_targets()) {
-        read::Documents found = read::read_jsonl(buffer, rules, target);
+        read::JsonlDocuments found = read::read_jsonl(buffer, rules, target);
         const PageBuffer text = found.texts.take_memory();
         const bool is_same =
             found.texts.offsets == expected.texts.offsets && found.lines == expected.lines &&

@@ -48,20 +48,20 @@ def encode_rows(  # `ready`: the model, its templates and what it needs
     in_characters: bool | None,
     *,
     dtype: Any,
-    add_special_tokens: bool,
+    add_special_tokens: int,
     **options: int,
 ) -> EncodedBatch:
     """Encode texts, or pairs of them, and make their rows; `options` as for `encode_side`."""
     kind, bits = row_dtype(dtype, ready.model.max_id)
     batches = [texts] if wanted.pairs is None else [texts, texts_of(wanted.pairs, "pairs")]
-    need = ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
+    need = ready.tokens_needed(wanted, add_special_tokens=bool(add_special_tokens))
     model = ready.model if in_characters is None else ready.span_model
     # The rows get the special tokens, the texts do not.
     sides = [
         encode_side(model, side, in_characters, need, bits=bits, **options) for side in batches
     ]
     around = ready.templates
-    return assemble(sides, around, wanted, add_special_tokens=add_special_tokens, dtype=kind)
+    return assemble(sides, around, wanted, add_special_tokens=bool(add_special_tokens), dtype=kind)
 
 
 def assemble(
