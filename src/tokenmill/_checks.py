@@ -45,6 +45,13 @@ def one_of(name: str, value: object, choices: Collection[Choice]) -> Choice:
     raise OptionError(f"expected one of {expected}, got {value!r}", where=name)
 
 
+def true_or_false(name: str, value: object) -> bool:
+    """Return a bool; OptionError for anything else, also for 0, 1 and words."""
+    if not isinstance(value, bool):
+        raise OptionError(f"expected True or False, got {value!r}", where=name)
+    return value
+
+
 def share(name: str, value: object) -> float:
     """Return a share from 0 up to, but not including, 1: 0.01, "0.01" or "1%"."""
     text = str(value).strip()

@@ -171,12 +171,16 @@ class EncodeError(TokenmillError, ValueError):
         self.document = document
         self.offset = offset
 
-    def renumbered(self, document: int) -> Self:
-        """Return the same error for another document: the caller counts them differently."""
+    def renumbered(self, document: int, hint: str | None = None) -> Self:
+        """Return the same error for another document: the caller counts them differently.
+
+        `hint` replaces the hint, if it names an option that the caller does not have.
+        """
         error = copy(self)
         error.document = document
+        error.hint = self.hint if hint is None else hint
         error.where = _spot(document, self.offset)
-        error.args = (compose(error.where, self.problem, self.hint),)
+        error.args = (compose(error.where, self.problem, error.hint),)
         return error
 
 

@@ -44,7 +44,7 @@ class Dies(Words):
 
 
 class Gives(Words):
-    """Gives what it was told to give."""
+    """Returns the result it was given."""
 
     def __init__(self, result: Any) -> None:
         self.result = result

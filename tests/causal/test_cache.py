@@ -10,7 +10,7 @@ from datasets import Features
 from tests.causal.corpus import columns_of, dataset, features, made, paragraphs, rows
 
 from tokenmill import CausalLMTokenizer, OptionError, OutputError, SpecialTokenInText, Tokenizer
-from tokenmill._causal import split, store
+from tokenmill._causal import split_run, store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,20 +25,20 @@ def test_many_rows_go_to_a_file_and_are_the_same(
 ) -> None:
     expected = rows(dataset(paragraphs()), tail=tail)
     monkeypatch.setattr(store, "memory_rows_bytes", lambda: limit)
-    monkeypatch.setattr(split, "writer_rows", lambda *_: 20)
+    monkeypatch.setattr(split_run, "writer_rows", lambda *_: 20)
     result = made().tokenize(dataset(paragraphs()), tail=tail)
     assert columns_of(result) == expected
     assert bool(result.cache_files) == (limit < 10**9)
     assert result.features == Features(features(-1 if tail == "carry" else 32))
 
 
-def test_an_output_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_output_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(OutputError, match="cannot be written"):
         made().tokenize(dataset(["a"]), cache_dir=tmp_path / "file")
 
 
-def test_a_disk_that_fails_is_told_and_leaves_nothing(
+def test_a_disk_that_fails_is_reported_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -62,13 +62,13 @@ def test_what_a_killed_run_has_left_is_swept_away(tmp_path: Path) -> None:
     assert sorted(tmp_path.iterdir()) == sorted([path, new])  # the new one may be at work
 
 
-def test_a_cache_is_found_again_and_force_makes_it_anew(
+def test_a_cache_is_found_again_and_force_makes_it_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts = dataset(paragraphs())
     first = made().tokenize(texts, cache_dir=tmp_path)
     (path,) = tmp_path.iterdir()
-    os.utime(path, (1, 1))  # a file that is written anew gets another time
+    os.utime(path, (1, 1))  # a file that is written again gets another time
     again = made().tokenize(dataset(paragraphs()), cache_dir=tmp_path)
     assert columns_of(again) == columns_of(first)
     assert f"found in the cache: {path}" in caplog.messages

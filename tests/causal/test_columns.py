@@ -54,7 +54,7 @@ def test_a_column_of_another_type_is_refused(feature: Any, values: list[Any]) ->
         made().tokenize(texts)
 
 
-def test_the_text_column_is_found_and_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_text_column_is_found_and_logged(caplog: pytest.LogCaptureFixture) -> None:
     only = Dataset.from_dict({"n": [1], "content": ["hello"]})
     usual = Dataset.from_dict({"title": ["t"], "text": ["hello"]})
     assert rows(only) == rows(usual) == rows(dataset(["hello"]))
@@ -64,7 +64,7 @@ def test_the_text_column_is_found_and_said(caplog: pytest.LogCaptureFixture) -> 
     assert "columns: dropped title" in caplog.messages
 
 
-def test_a_missing_column_is_told_with_those_that_there_are() -> None:
+def test_a_missing_column_is_reported_with_all_columns() -> None:
     texts = Dataset.from_dict({"n": [1], "title": ["t"], "body": ["b"]})
     there = r"the columns are n \(int64\), title \(string\), body \(string\)"
     with pytest.raises(OptionError, match=rf"text_column: there is no column 'txt'.*{there}"):
@@ -111,7 +111,7 @@ def test_the_stream_keeps_no_columns() -> None:
         made().tokenize(dataset(["a"], n=[1]), keep_columns=["n"])
 
 
-def test_a_transform_is_what_the_dataset_says(tmp_path: Path) -> None:
+def test_a_transform_is_applied(tmp_path: Path) -> None:
     texts = dataset(paragraphs())
     expected = rows(dataset([text.upper() for text in paragraphs()]))
 

@@ -88,8 +88,8 @@ def test_max_rows_ends_every_split(caplog: pytest.LogCaptureFixture) -> None:
         result = made().tokenize(splits, **limit)
         assert columns_of(result["train"]) == columns_of(whole["train"])[:5]
         assert columns_of(result["test"]) == columns_of(whole["test"])
-    assert "train: ended after 5 rows (max_rows)" in caplog.messages
-    assert "test: ended" not in caplog.text
+    assert "train: stopped after 5 rows (max_rows)" in caplog.messages
+    assert "test: stopped" not in caplog.text
 
 
 def test_a_trial_tokenizes_little() -> None:

@@ -17,7 +17,7 @@ NONE = "2 rows of None skipped, the first is row 1"
 
 
 @pytest.mark.parametrize("pack", [True, False])
-def test_rows_of_none_and_empty_texts_are_skipped_and_said(
+def test_rows_of_none_and_empty_texts_are_skipped_and_logged(
     pack: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     texts = dataset(["one", None, "", "two", None])
@@ -36,11 +36,11 @@ def test_nothing_but_none_gives_no_rows() -> None:
         assert result.features == Features(features())
 
 
-def test_a_bad_document_is_told_by_its_row_in_the_dataset() -> None:
+def test_a_bad_document_is_reported_by_its_row_in_the_dataset() -> None:
     values = [b"fine", None, b"", b"fine", b"bad \xff"]
     texts = Dataset(pa.table({"text": pa.array(values, pa.binary())}))
     with pytest.raises(
-        InvalidUtf8, match=r"^document 4, byte 4: expected UTF-8, got byte 255; hint: mend"
+        InvalidUtf8, match=r"^document 4, byte 4: expected UTF-8, got byte 255; hint: repair"
     ) as caught:
         made(batch_size=2).tokenize(texts)
     assert (caught.value.document, caught.value.offset) == (4, 4)
@@ -62,15 +62,15 @@ def test_what_is_no_dataset_is_refused(given: object) -> None:
 
 
 WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"tail": "keep"}, "tail: expected one of pad, carry, drop, got 'keep'"),
+    ({"tail": "keep"}, "tail: expected one of 'pad', 'carry', 'drop', got 'keep'"),
     ({"tail": True}, "tail: expected one of"),
-    ({"pack": 1}, "pack: expected true or false, got 1"),
-    ({"pack": None}, "pack: expected true or false"),
-    ({"mask_overlap": "yes"}, "mask_overlap: expected true or false"),
+    ({"pack": 1}, "pack: expected True or False, got 1"),
+    ({"pack": None}, "pack: expected True or False"),
+    ({"mask_overlap": "yes"}, "mask_overlap: expected True or False"),
     ({"ignore_index": 1.0}, "ignore_index: expected a whole number"),
     ({"ignore_index": True}, "ignore_index: expected a whole number"),
     ({"ignore_index": 2**31}, "ignore_index: expected a whole number"),
-    ({"max_rows": 0}, "max_rows: expected a whole number of at least 1, or None, got 0"),
+    ({"max_rows": 0}, "max_rows: expected a whole number from 1, got 0"),
     ({"max_chunks": -1}, "max_rows: expected"),
     ({"max_rows": 1, "max_chunks": 2}, "expected one of max_rows and max_chunks, got 1 and 2"),
     ({"text_column": 3}, "text_column: expected the name of a column, or None, got 3"),
@@ -80,7 +80,7 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"keep_columns": [3], "pack": False}, "keep_columns: expected names of columns, got 3"),
     ({"keep_columns": ["labels"], "pack": False}, "keep_columns: 'labels' is a column of the res"),
     ({"keep_columns": ["n", "n"], "pack": False}, "keep_columns: expected each column once"),
-    ({"special_in_text": "drop"}, "special_in_text: expected one of text, encode, raise"),
+    ({"special_in_text": "drop"}, "special_in_text: expected one of 'text', 'encode', 'raise'"),
     ({"eos": "</nothing>"}, "eos: the tokenizer has no token '</nothing>'"),
     ({"bos": True}, "bos: the tokenizer does not define one"),
     ({"pad": 10**6}, "pad: the tokenizer has no token 1000000"),

@@ -10,7 +10,7 @@ import pytest
 
 datasets = pytest.importorskip("datasets", reason="the extra `test` has it")
 
-import pyarrow.parquet as pq  # noqa: E402 -- behind the question whether datasets is there
+import pyarrow.parquet as pq  # noqa: E402 -- after the check that datasets is installed
 
 import tokenmill  # noqa: E402
 from tokenmill import (  # noqa: E402
@@ -94,7 +94,7 @@ def test_globs_and_lists_and_texts_are_paths(small_json: Path, folder: Path) -> 
     assert tokenizer.tokenize([str(folder / "a.jsonl"), folder / "b.jsonl.gz"]).to_dict() == one
 
 
-def test_records_that_are_no_text_are_counted_and_said(
+def test_records_that_are_no_text_are_counted_and_logged(
     small_json: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.jsonl"
@@ -169,12 +169,12 @@ def test_output_takes_datasets_formats_and_limits(
     assert stream.tokens == manifest.tokens
 
 
-def test_what_the_mill_does_in_its_own_way_is_said(
+def test_what_the_mill_does_in_its_own_way_is_logged(
     small_json: Path, tmp_path: Path, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tokenizer = made(small_json, batch_size=100)
     tokenizer.tokenize(folder, output=tmp_path / "out", cache_dir=tmp_path / "cache")
-    assert "batch_size, cache_dir ignored: with output= the mill works" in caplog.text
+    assert "batch_size, cache_dir ignored: with output= the mill does" in caplog.text
 
 
 def test_output_of_splits_is_a_folder_for_each(small_json: Path, tmp_path: Path) -> None:

@@ -8,16 +8,16 @@ import pytest
 from tests.causal.corpus import QUIET, columns_of, dataset, paragraphs
 
 from tokenmill import CausalLMTokenizer, Tokenizer
-from tokenmill._causal import memory, split
+from tokenmill._causal import memory, split_run
 from tokenmill._causal.encoders import NativeEncoder
+from tokenmill._causal.log import Log
 from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
-from tokenmill._causal.voice import Voice
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 GIB = 1 << 30
-VOICE = Voice("INFO")
+VOICE = Log("INFO")
 
 
 def size_of(given: int | None = None, available: int = 16 * GIB) -> BatchSize:
@@ -53,7 +53,7 @@ def test_a_given_batch_size_is_kept_while_memory_lasts() -> None:
 
 
 @pytest.mark.parametrize("given", [None, 5000])
-def test_little_memory_makes_batches_smaller_and_this_is_said(
+def test_little_memory_makes_batches_smaller_and_this_is_logged(
     given: int | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     left = [16 * GIB]
@@ -63,7 +63,7 @@ def test_little_memory_makes_batches_smaller_and_this_is_said(
     left[0] = 64 << 20
     size.check()
     assert size.documents == 1048
-    said = f"batch_size goes down from {before} to 1048: little memory is left"
+    said = f"batch_size reduced from {before} to 1048: little memory is left"
     assert caplog.messages == [said]
 
 
@@ -73,7 +73,7 @@ def test_a_refused_allocation_halves_batches_for_good(caplog: pytest.LogCaptureF
     assert size.documents == 3000
     size.measure(100, 100)
     assert size.documents == 3000  # short documents do not bring the failure back
-    assert caplog.messages == ["batch_size goes down from 6000 to 3000: memory was refused"]
+    assert caplog.messages == ["batch_size reduced from 6000 to 3000: memory was refused"]
     for _ in range(20):
         size.halve()
     assert size.documents == 1
@@ -110,7 +110,7 @@ def test_long_texts_are_cut_into_batches_by_their_bytes(monkeypatch: pytest.Monk
         return whole(self, batch)
 
     monkeypatch.setattr(NativeEncoder, "encode", encode)
-    monkeypatch.setattr(split, "BatchSize", lambda given, voice: BatchSize(given, voice, lambda: 0))
+    monkeypatch.setattr(split_run, "BatchSize", lambda given, log: BatchSize(given, log, lambda: 0))
     made = CausalLMTokenizer(context_length=1000, **QUIET)
     made.tokenize(texts)
     assert sum(sizes) == 106
@@ -129,7 +129,7 @@ def test_long_texts_are_cut_into_batches_by_their_bytes(monkeypatch: pytest.Monk
         ("Dataset", 4096, 0, 1),
     ],
 )
-def test_writer_batches_have_the_usual_rows_unless_memory_says_otherwise(
+def test_writer_batches_have_the_usual_rows_unless_memory_is_short(
     kind: str, length: int, available: int, expected: int
 ) -> None:
     assert writer_rows(kind, length, available) == expected
@@ -138,7 +138,7 @@ def test_writer_batches_have_the_usual_rows_unless_memory_says_otherwise(
 def test_writer_batches_are_the_record_batches_of_the_result(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(split, "writer_rows", lambda *_: 10)
+    monkeypatch.setattr(split_run, "writer_rows", lambda *_: 10)
     made = CausalLMTokenizer(context_length=32, **QUIET)
     result = made.tokenize(dataset(paragraphs()), cache_dir=tmp_path)
     *whole, last, padded = [len(chunk) for chunk in result.data.column("input_ids").chunks]
@@ -154,7 +154,7 @@ def group(folder: Path, **files: str) -> None:
         (folder / name.replace("__", ".")).write_text(text)
 
 
-def test_the_machine_says_how_much_is_available(machine: Path) -> None:
+def test_available_memory_is_read_from_the_machine(machine: Path) -> None:
     assert available_bytes() == 8 * GIB
     (machine / "meminfo").unlink()
     assert available_bytes() == 4 * GIB  # nothing is known

@@ -59,14 +59,13 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("two_threads")
 def test_a_native_tokenizer_uses_native_threads(caplog: pytest.LogCaptureFixture) -> None:
     made().tokenize(dataset(TEXTS))
-    assert performance(caplog) == [
-        "Performance configuration: batch_size=6000, parallelism=native_threads(2)"
-    ]
+    way = "fast_tokenizer_internal (native_threads(2))"
+    assert performance(caplog) == [f"Performance configuration: batch_size=6000, parallelism={way}"]
     assert "num_proc" not in caplog.text
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_num_proc_is_ignored_by_threads_and_this_is_said(
+def test_num_proc_is_ignored_by_threads_and_this_is_logged(
     caplog: pytest.LogCaptureFixture, small_json: Path
 ) -> None:
     made(num_proc=4).tokenize(dataset(TEXTS))
@@ -97,7 +96,8 @@ def test_fast_tokenizers_of_the_library_use_its_threads_and_give_the_same_rows(
     for tokenizer in (library, fast):
         result = made(tokenizer=tokenizer).tokenize(texts, special_in_text=special)
         assert columns_of(result) == expected
-    line = "Performance configuration: batch_size=6000, parallelism=rust_threads(2)"
+    way = "fast_tokenizer_internal (rust_threads(2))"
+    line = f"Performance configuration: batch_size=6000, parallelism={way}"
     assert performance(caplog) == [line, line]
     assert library.to_str() == before  # the caller's object is left as it was
 
@@ -134,7 +134,7 @@ def test_what_the_engine_cannot_do_runs_in_the_threads_of_the_library(
     path.write_text(json.dumps(definition))
     with pytest.warns(ReferencePathWarning):
         result = made(tokenizer_name=str(path)).tokenize(dataset(["aabb"]), eos=False, tail="carry")
-    assert "parallelism=rust_threads(" in caplog.text
+    assert "parallelism=fast_tokenizer_internal (rust_threads(" in caplog.text
     assert result["input_ids"][0] == reference(path).encode("aabb", add_special_tokens=False).ids
 
 
@@ -145,7 +145,7 @@ def test_an_encoding_of_tiktoken_runs_natively(caplog: pytest.LogCaptureFixture)
     )
     result = made(tokenizer=encoding).tokenize(dataset(["hello"]), eos="<|end|>", tail="carry")
     assert result["input_ids"] == [[*encoding.encode("hello"), 258]]
-    assert "parallelism=native_threads(" in caplog.text
+    assert "parallelism=fast_tokenizer_internal (native_threads(" in caplog.text
 
 
 def test_a_drop_in_of_tokenmill_runs_natively(
@@ -154,7 +154,7 @@ def test_a_drop_in_of_tokenmill_runs_natively(
     texts = dataset(TEXTS)
     drop_in = hf.Tokenizer.from_file(str(small_json))
     result = made(tokenizer=drop_in).tokenize(texts)
-    assert "parallelism=native_threads(" in caplog.text
+    assert "parallelism=fast_tokenizer_internal (native_threads(" in caplog.text
     assert columns_of(result) == columns_of(made(tokenizer_name=small_json).tokenize(texts))
 
 
@@ -217,7 +217,7 @@ def test_an_error_names_the_document(processes: int) -> None:
 
 
 @pytest.mark.parametrize("result", ["text", [1.5], [[1], [2]], [-1], [2**31], None])
-def test_what_is_no_row_of_ids_is_told(result: object) -> None:
+def test_a_result_that_is_not_a_row_of_ids_is_reported(result: object) -> None:
     tokenizer = slow_words.Gives(result)
     with pytest.raises(EncodeError, match="document 0: Gives raised"):
         made(tokenizer=tokenizer, num_proc=1).tokenize(dataset(["a"]))
@@ -229,7 +229,7 @@ def test_a_worker_that_dies_is_an_error_and_no_wait() -> None:
         made(tokenizer=slow_words.Dies(), num_proc=2).tokenize(texts)
 
 
-def test_what_cannot_be_pickled_is_told_where_processes_are_spawned(
+def test_what_cannot_be_pickled_is_reported_if_processes_are_spawned(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = dataset(["one two"] * 10)
@@ -259,7 +259,7 @@ def test_a_folder_that_only_transformers_knows_is_loaded_by_it(
     assert "num_proc=" in caplog.text
 
 
-def test_a_name_that_nobody_knows_is_told_by_the_first_error(tmp_path: Path) -> None:
+def test_a_name_that_nobody_knows_is_reported_by_the_first_error(tmp_path: Path) -> None:
     (tmp_path / "tokenizer_config.json").write_text("{}")
     with pytest.raises(SourceNotFound, match=r"expected tokenizer.json"):
         made(tokenizer_name=str(tmp_path)).tokenize(dataset(["a"]))
@@ -267,7 +267,7 @@ def test_a_name_that_nobody_knows_is_told_by_the_first_error(tmp_path: Path) -> 
         made(tokenizer_name=str(tmp_path / "nothing here")).tokenize(dataset(["a"]))
 
 
-def test_a_slow_tokenizer_with_a_fast_twin_is_told_of_it(
+def test_a_slow_tokenizer_with_a_fast_twin_is_named_in_a_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     from transformers.models.bert import tokenization_bert_legacy
@@ -280,8 +280,8 @@ def test_a_slow_tokenizer_with_a_fast_twin_is_told_of_it(
     assert result["input_ids"] == [[5, 6, 7, 3]]
     said = [r for r in caplog.records if r.levelname == "WARNING"]
     assert [r.getMessage() for r in said] == [
-        "BertTokenizerLegacy is a slow Python tokenizer; a fast one exists: "
-        "transformers.AutoTokenizer gives it for BertTokenizer"
+        "Using slow tokenizer BertTokenizerLegacy: it is written in Python and runs in this "
+        "process; a fast one exists: transformers.AutoTokenizer loads it for BertTokenizer"
     ]
     caplog.clear()
     slow.name_or_path = str(tmp_path)
@@ -290,12 +290,16 @@ def test_a_slow_tokenizer_with_a_fast_twin_is_told_of_it(
     assert f"a fast one exists: tokenizer_name={str(tmp_path)!r}" in caplog.text
 
 
-def test_a_custom_tokenizer_has_no_fast_twin(caplog: pytest.LogCaptureFixture) -> None:
-    made(tokenizer=slow_words.Words(), num_proc=1).tokenize(dataset(["a"]))
-    assert "slow" not in caplog.text
+def test_every_slow_tokenizer_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    made(tokenizer=slow_words.Words(), num_proc=2).tokenize(dataset(["a"]))
+    warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert warnings == [
+        "Using slow tokenizer Words: it is written in Python and runs in 2 processes; "
+        "no fast version of it is known"
+    ]
 
 
-def test_the_level_decides_what_is_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_level_decides_what_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     texts = dataset(["a", None])
     counts = []
     for level in ("DEBUG", "INFO", "WARNING", "ERROR"):
@@ -358,7 +362,7 @@ def test_the_engine_survives_being_pickled(small: Tokenizer) -> None:
     from tokenmill._causal.job import make_job
     from tokenmill._causal.options import check_options
 
-    job = make_job(small, made().config, check_options())
+    job = make_job(made(tokenizer=small), check_options())
     again = pickle.loads(pickle.dumps(job))  # noqa: S301
     assert again.eos_id == job.eos_id
     assert again.encoder.parallelism == job.encoder.parallelism

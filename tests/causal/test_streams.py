@@ -54,7 +54,7 @@ def test_a_stream_gives_the_rows_of_the_dataset(
         assert type(result) is IterableDataset
         assert result.features == Features(features(-1 if tail == "carry" else 32))
         assert columns_of(result) == expected
-        assert columns_of(result) == expected  # every time anew
+        assert columns_of(result) == expected  # every time again
 
 
 def test_a_dict_of_streams_gives_a_dict_of_streams(made: CausalLMTokenizer) -> None:
@@ -94,7 +94,7 @@ def test_columns_are_kept_and_found_as_in_datasets(
     assert caplog.messages.count("columns: kept n; dropped none") == 2
 
 
-def test_a_missing_column_is_told_at_once_where_columns_are_known(made: CausalLMTokenizer) -> None:
+def test_a_missing_column_is_reported_at_once_if_columns_are_known(made: CausalLMTokenizer) -> None:
     known = Dataset.from_dict({"a": ["x"], "b": ["y"]}).to_iterable_dataset()
     with pytest.raises(OptionError, match=r"text_column: 2 columns hold strings.*a \(string\), b"):
         made.tokenize(known)
@@ -111,7 +111,7 @@ def test_a_stream_may_begin_with_none(made: CausalLMTokenizer) -> None:
 
 
 @pytest.mark.parametrize("texts", [["a", 3], ["a"] * 200 + [3], ["a"] * 200 + [3, "b"]])
-def test_a_column_of_several_types_is_told(made: CausalLMTokenizer, texts: list[Any]) -> None:
+def test_a_column_of_several_types_is_reported(made: CausalLMTokenizer, texts: list[Any]) -> None:
     with pytest.raises(OptionError, match=r"no column 'text'|several in the column 'text'"):
         list(made.tokenize(generated(texts), text_column="text"))
 
@@ -127,7 +127,7 @@ def test_an_empty_stream_gives_no_rows(made: CausalLMTokenizer) -> None:
     assert list(made.tokenize(generated([None, ""]))) == []
 
 
-def test_a_stream_is_not_cached_and_this_is_said(
+def test_a_stream_is_not_cached_and_this_is_logged(
     made: CausalLMTokenizer,
     caplog: pytest.LogCaptureFixture,
     tmp_path: Any,

@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-INVALID, NOT_NORMALIZED, ADDED, NO_SYNC = 1, 2, 4, 16
-FIND_ADDED = 1
-ARRIVAL, FLAGGED = 9, 8
-
 
 @dataclass(frozen=True)
 class Bounds:
@@ -72,7 +68,7 @@ class BoundsRunner:
         tiles = -(-len(text) // self._tile)
         words = tiles * self._tile // 32
         padded = back.zeros(64 + len(text) + 256, np.uint8)
-        padded[:] = 0xE4  # what is readable around the text is no text
+        padded[:] = 0xE4  # bytes around the text can be read, but are not text
         padded[64 : 64 + len(text)] = np.frombuffer(text, dtype=np.uint8)
         begins = np.cumsum([0, *map(len, documents)]).astype(np.uint32)
         arrays = {
@@ -117,5 +113,5 @@ def _poisoned(back: ShimBackend, count: int) -> NDArray[np.uint32]:
 
 def _unpacked(bits: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
     every = np.unpackbits(bits.view(np.uint8), bitorder="little")
-    assert not every[size:].any(), "a bit behind the text"
+    assert not every[size:].any(), "a bit after the text"
     return every[:size]

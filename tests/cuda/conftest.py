@@ -57,3 +57,11 @@ def plain(kernel_folder: Path, small_json: Path) -> Bench:
 @pytest.fixture(scope="session")
 def gpu(bench: Bench) -> DeviceTokenizer:
     return bench.gpu()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return where the host libraries are, shared by all modules."""
+    path = tmp_path_factory.getbasetemp() / "kernels"
+    path.mkdir(exist_ok=True)
+    return path

@@ -1,7 +1,7 @@
-"""A device for tests: the kernels as a host library, streams whose work waits until it is wanted.
+"""A device for tests: the kernels as a host library, and streams that work as late as they can.
 
-Nothing that is put on a stream is done before a mark behind it is waited for. So what reads a
-result too early, or overwrites memory that a copy still needs, gives wrong ids here every time.
+Work on a stream is not done before someone waits for a mark after it. So code that reads a result
+too early, or overwrites memory that a copy still needs, gets wrong ids here every time.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class DeviceMemory(np.ndarray[Any, Any]):
-    """An array that stands for one of the device."""
+    """An array that plays the part of device memory."""
 
 
 _LOCK = threading.RLock()  # the host library has one set of shared memory for all threads
@@ -48,7 +48,7 @@ class Stream:
     def run(self, until: int) -> None:
         with _LOCK:
             while self.done < until:
-                self.done += 1  # before: work that waits for a mark behind it would never end
+                self.done += 1  # first: work that waits for a later mark would never end
                 self.work.popleft()()
 
 

@@ -55,7 +55,7 @@ FORMS: dict[str, Callable[[DeviceTokenizer], Any]] = {
     "arrow large": lambda _: pa.array(TEXTS, pa.large_string()),
     "arrow binary": lambda _: pa.array([text.encode() for text in TEXTS]),
     "arrow view": lambda _: pa.array(TEXTS, pa.string_view()),
-    "arrow slice": lambda _: pa.array(["before", *TEXTS, "behind"])[1:-1],
+    "arrow slice": lambda _: pa.array(["before", *TEXTS, "after"])[1:-1],
     "arrow chunks": lambda _: pa.chunked_array([TEXTS[:9], [], TEXTS[9:]], pa.string()),
     "flat": lambda _: FlatTexts(*flat(TEXTS)),
     "flat bytes": lambda _: FlatTexts(flat(TEXTS)[0].tobytes(), flat(TEXTS)[1].tolist()),

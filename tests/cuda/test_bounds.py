@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.cuda.bounds_run import ARRIVAL, FLAGGED, NO_SYNC, BoundsRunner
+from tests.cuda.bounds_run import BoundsRunner
 from tests.cuda.expected import cut_bits, splitter, start_bits
 from tests.models import compile_payload, pair_model, spec_of
 from tests.split.patterns import CHAINS, onig
@@ -32,6 +32,7 @@ from tests.strategies import (
 
 from tokenmill import _core
 from tokenmill._compile.rules import pattern_of, recognise
+from tokenmill._cuda.layout import BatchCounter, DocumentFlag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,7 +80,7 @@ def kernels_of(facts: dict[str, Any]) -> list[str]:
 def assert_sound(found: Bounds, tile: int) -> None:
     """Check what holds of every run on well-formed text."""
     assert not found.flags.any()
-    assert found.counters[ARRIVAL] == found.counters[FLAGGED] == 0
+    assert found.counters[BatchCounter.ARRIVAL] == found.counters[BatchCounter.FLAGGED] == 0
     counts = np.add.reduceat(found.starts, np.arange(0, len(found.starts), tile), dtype=np.uint32)
     assert np.array_equal(found.tile_words, counts)
 
@@ -198,14 +199,14 @@ def test_hostile_texts_in_tiles_of_the_usual_size(make: Make, name: str) -> None
     ],
 )
 def test_runs_too_long_to_follow(make: Make, name: str, text: str) -> None:
-    """They are flagged or found; what stands around them is not touched."""
-    before, behind = "Well, it's 1234.\n\n", " And so\n on 567."
-    documents = [part.encode() for part in (before, text, behind)]
+    """They are flagged or found; the texts around them are not affected."""
+    before, after = "Well, it's 1234.\n\n", " And so\n on 567."
+    documents = [part.encode() for part in (before, text, after)]
     found = make(name, 8192)("bounds_masks", documents)
-    alone = make(name, 8192)("bounds_masks", [before.encode(), behind.encode()])
-    assert found.flags.tolist() == [0, NO_SYNC, 0]
-    assert found.counters[FLAGGED] == 1
-    edges = len(before.encode()), -len(behind.encode())
+    alone = make(name, 8192)("bounds_masks", [before.encode(), after.encode()])
+    assert found.flags.tolist() == [0, DocumentFlag.NO_SYNC, 0]
+    assert found.counters[BatchCounter.FLAGGED] == 1
+    edges = len(before.encode()), -len(after.encode())
     got = np.concatenate([found.starts[: edges[0]], found.starts[edges[1] :]])
     assert np.array_equal(got, alone.starts)
 

@@ -1,4 +1,4 @@
-"""Cased words: capitals behind caseless letters, by masks and by the automaton."""
+"""Cased words: capitals after caseless letters, by masks and by the automaton."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def slid() -> list[str]:
 
 
 def long_runs() -> list[str]:
-    """Runs over windows and tiles on both sides of a capital behind a caseless letter."""
+    """Runs over windows and tiles on both sides of a capital after a caseless letter."""
     lefts = ("", "a", "A", "x's", "x'S", "'s", "!", "1", "\u4e2d", "a\u0301", "\u4e2da")
     rights = ("", "a", "!", "1", "\u3042", "\u0301", "\u4e2d", "'s")
     runs = [("\u3042" * n, "A" * m) for n in LENGTHS for m in (1, 2, 33)]

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.cuda.bounds_run import ADDED, FIND_ADDED, FLAGGED, INVALID, NOT_NORMALIZED, BoundsRunner
+from tests.cuda.bounds_run import BoundsRunner
 from tests.cuda.test_bounds import facts_by_name, runs_of_classes
 from tests.strategies import class_strings
+
+from tokenmill._cuda.layout import BatchCounter, BatchOption, DocumentFlag
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,14 +43,14 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> BoundsRunner:
 def assert_flags(run: BoundsRunner, documents: list[bytes]) -> None:
     """Malformed documents, and only they, are flagged; the others have the bits they have alone."""
     good = [is_utf8(document) for document in documents]
-    wanted = [0 if fine else INVALID for fine in good]
+    wanted = [0 if fine else DocumentFlag.INVALID_UTF8 for fine in good]
     of_good = np.repeat(good, [len(document) for document in documents])
     alone = [document for document, fine in zip(documents, good, strict=True) if fine]
     for kernel in KERNELS:
         found = run(kernel, documents, shuffle=5)
-        wrong = np.flatnonzero(found.flags & INVALID != wanted)
+        wrong = np.flatnonzero(found.flags & DocumentFlag.INVALID_UTF8 != wanted)
         assert not wrong.size, (kernel, [documents[i] for i in wrong[:3]])
-        assert found.counters[FLAGGED] == np.count_nonzero(found.flags)
+        assert found.counters[BatchCounter.FLAGGED] == np.count_nonzero(found.flags)
         assert np.array_equal(found.starts[of_good], run(kernel, alone).starts)
 
 
@@ -109,7 +111,7 @@ def test_characters_that_a_normalizer_touches(tmp_path: Path, *, ascii_too: bool
     run.add(unsafe_basic=bitmap([ord(c) for c in unsafe]))
     words = ["plain", "Q", "\u00e9", "\u00e8", "\u6587", "\u4e2d", "\U0001f601", "\U0001f600"]
     texts = [left + "x" * n + right for left in words for right in words for n in range(34)]
-    wanted = [NOT_NORMALIZED if set(text) & set(unsafe) else 0 for text in texts]
+    wanted = [DocumentFlag.NOT_NORMALIZED if set(text) & set(unsafe) else 0 for text in texts]
     for kernel in KERNELS:
         found = run(kernel, [text.encode() for text in texts])
         assert found.flags.tolist() == wanted
@@ -139,12 +141,13 @@ def test_added_tokens_are_never_missed(tmp_path: Path, more: list[bytes]) -> Non
     text = b"".join(documents)
     ends = np.cumsum([len(document) for document in documents]).tolist()
     for kernel in KERNELS:
-        flags = run(kernel, documents, options=FIND_ADDED).flags.tolist()
+        flags = run(kernel, documents, options=BatchOption.FIND_ADDED).flags.tolist()
         for document, end, flag in zip(documents, ends, flags, strict=True):
             held = any(token in document for token in tokens)
-            # A token that the next document goes on with may be flagged in vain.
+            # A token that continues in the next document may be flagged without need.
             begun = any(token[:8] in document + text[end : end + 7] for token in tokens)
-            assert flag in ({ADDED} if held else {0, ADDED} if begun else {0}), document
+            added = DocumentFlag.ADDED_TOKEN
+            assert flag in ({added} if held else {0, added} if begun else {0}), document
         assert not run(kernel, documents).flags.any()
 
 

@@ -42,7 +42,7 @@ def architectures(library: ctypes.CDLL) -> list[int]:
 
 
 def compile_by_nvrtc(library: ctypes.CDLL, text: str, options: list[str]) -> str:
-    """Compile a program; returns what the compiler says, an empty text if all is well.
+    """Compile a program; return the messages of the compiler, an empty text if all is well.
 
     For "sm_90" that includes the assembler, which refuses a kernel with more than 48 KB of shared
     memory: what every launch may have.

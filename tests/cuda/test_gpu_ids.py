@@ -121,16 +121,14 @@ def test_documents_with_bytes_that_are_no_tokens_leave_the_others_alone(
     bench = Bench(Tokenizer.load(write(tmp_path, definition)), kernel_folder)
     gpu = bench.gpu(table_bits=16)
     texts = ["hello", "\u4e2d", "hello world " * 900, "\u4e2d\u6587 \u4e2d", "1234", ""] * 3
-    wanted = bench.tokenizer.encode_batch(texts)  # the long ones go on from tile to tile
+    wanted = bench.tokenizer.encode_batch(texts)  # the long ones reach over several tiles
     for _ in range(3):  # the table has learnt such words by then
         found = gpu.encode_batch(texts)
         assert found.fallbacks == {"added_token": 6}
         assert found.to_host() == wanted
 
 
-def test_what_stands_around_texts_is_found_without_common_letters(
-    tmp_path: Path, kernel_folder: Path
-) -> None:
+def test_ids_around_texts_come_from_the_model(tmp_path: Path, kernel_folder: Path) -> None:
     definition = small_definition()
     vocab = definition["model"]["vocab"]
     definition["model"]["merges"] = []

@@ -34,7 +34,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"pack": "none", "format": "datatrove,megatron"},
 ]
 COMMON: dict[str, Any] = {"shard_tokens": 4000, "max_document_bytes": LONGEST}
-HANGS = 600  # seconds after which a thread has surely got stuck
+HANGS = 600  # seconds after which a thread must be stuck
 
 
 @pytest.fixture(scope="module")
@@ -135,8 +135,8 @@ def test_the_command_says_where_it_tokenized_and_why(
     text.write_text("hello world")
     command = ["pack", str(text), "-t", str(small_json), "--eos", "</s>", "--context-length", "4"]
     main([*command, "-o", str(tmp_path / "a"), "--device", "auto", "--progress", "none"])
-    said = capsys.readouterr().err
-    line = next(line for line in said.splitlines() if line.startswith("device"))
+    printed = capsys.readouterr().err
+    line = next(line for line in printed.splitlines() if line.startswith("device"))
     assert line.split()[1:4] == ["cpu", "no", "GPU:"]
     assert "cupy" in line
     main([*command, "-o", str(tmp_path / "b"), "--json", "--device", "auto"])
@@ -157,10 +157,10 @@ def test_the_command_says_what_the_cpu_did_in_the_place_of_a_gpu(
     assert "cuda:2  encoded all documents\n" in capsys.readouterr().err
     encoder.fallbacks.update({"long_word": 1200, "invalid_utf8": 1})
     main([*command, "-o", str(tmp_path / "b")])
-    said = (
+    note = (
         "encoded all documents except these, which the CPU encoded: 1 invalid_utf8, 1,200 long_word"
     )
-    assert said in capsys.readouterr().err
+    assert note in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("_no_cupy")
@@ -183,7 +183,7 @@ def test_a_recipe_may_name_the_device(
 
 
 class GatedEncoder(CpuEncoder):
-    """Lets the test decide when the first batch goes on."""
+    """Lets the test decide when the first batch continues."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer, None)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Rows on a device, from files, against the mill: every token once, whoever reads which file."""
+"""Rows on a device, from files, against the mill: every token once, for any rank and worker."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def test_a_rank_for_which_nothing_is_left_is_told(encoder: CpuEncoder, numbered:
         list(rows)
 
 
-def test_an_epoch_shuffles_spans_anew_and_the_seed_decides(
+def test_each_epoch_shuffles_spans_again_by_the_seed(
     encoder: CpuEncoder, numbered: list[str]
 ) -> None:
     options: dict[str, Any] = {"pack": "pad", "shuffle": True, "batch_size": 64}

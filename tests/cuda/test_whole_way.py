@@ -36,7 +36,7 @@ Engines = tuple[GpuEncoder, Tokenizer]
 
 
 class PoolDevice(HostDevice):
-    """A device whose memory, as in a pool, is not used anew before its stream has come there."""
+    """A device whose memory is not used again before its stream is done with it, like in a pool."""
 
     def __init__(self, library: Path) -> None:
         super().__init__(library, shuffle=11)
@@ -86,7 +86,7 @@ def test_shards_and_rows_are_those_of_the_cpu(
     rows = DeviceRowStream(
         dirty.paths, tokenizer, columns=COLUMNS, encoder=encoder, batch_bytes=40_000, **given
     )
-    batches = list(rows)  # late: nothing of it may be overwritten by what came behind it
+    batches = list(rows)  # late: later batches must not have overwritten it
     for name in COLUMNS:
         found = np.concatenate([encoder.backend.to_host(batch[name]) for batch in batches])
         assert np.array_equal(found, wanted[name]), name

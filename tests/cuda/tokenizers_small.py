@@ -32,9 +32,9 @@ def composing_definition() -> dict[str, Any]:
     definition["added_tokens"].append(
         {**first, "id": first["id"] + 2, "content": "<tool>", "special": False}
     )
-    behind = {"SpecialToken": {"id": "</s>", "type_id": 0}}
+    after = {"SpecialToken": {"id": "</s>", "type_id": 0}}
     processor = definition["post_processor"]
-    processor["single"].append(behind)
+    processor["single"].append(after)
     processor["special_tokens"]["</s>"] = {
         "id": "</s>", "ids": [first["id"] + 1], "tokens": ["</s>"],
     }  # fmt: skip

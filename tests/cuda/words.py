@@ -158,7 +158,7 @@ class WordKernels:
                 self.backend.launch(step.name, step.blocks, step.threads, self.address, address)
         offsets = arrays["doc_ids"].astype(np.int64)
         assert (out[capacity.id_count :] == poison).all(), "written out of bounds"
-        assert (out[offsets[-1] :] == poison).all(), "written behind the last id"
+        assert (out[offsets[-1] :] == poison).all(), "written after the last id"
         ids = out[: offsets[-1]].astype(np.uint32)
         return Result(ids, offsets, arrays["doc_flags"], arrays["counters"])
 

@@ -37,7 +37,7 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 def check_books(pieces: Pieces, lengths: list[int]) -> None:
-    """Every token stands in a row or is dropped; dropped and repeated are exact."""
+    """Every token is in a row or is dropped; dropped and repeated are exact."""
     placed = list(chain.from_iterable(reference.rows_of(pieces)))
     assert len(placed) - len(set(placed)) == pieces.repeated
     assert set(placed) <= set(chain.from_iterable(reference.document_tokens(lengths)))
@@ -237,6 +237,6 @@ def test_more_pieces_than_the_fit_can_count_are_refused_at_once() -> None:
         Packer("bestfit", 1).pack([2**40])
 
 
-def test_a_packer_crosses_processes_and_says_what_it_is() -> None:
+def test_a_packer_crosses_processes_and_shows_what_it_is() -> None:
     packer = pickle.loads(pickle.dumps(Packer("concat", 8, overlap=1)))  # noqa: S301
     assert repr(packer) == "Packer('concat', 8, overlap=1, long='split', tail='carry')"

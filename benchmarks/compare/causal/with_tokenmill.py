@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3]))
 from benchmarks.compare.causal._job import Clock, save, serve
 from datasets import load_dataset
 
-import tokenmill._causal.datasets_face  # noqa: F401 -- imports are before the clock for everybody
+import tokenmill._causal.tokenize_datasets  # noqa: F401 -- imports are before the clock for everybody
 from tokenmill import CausalLMTokenizer
 
 

@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3]))
 import datasets  # noqa: F401  tokenmill imports it late; here it counts as in the other jobs
 from benchmarks.compare.causal._job import Clock, save, serve
 
-import tokenmill._causal.files  # noqa: F401 -- imports are before the clock for everybody
+import tokenmill._causal.tokenize_files  # noqa: F401 -- imports are before the clock for everybody
 from tokenmill import CausalLMTokenizer
 
 

@@ -1,4 +1,4 @@
-"""Rows -> record batches: what is the same twice is in memory once."""
+"""Rows -> record batches; labels that equal the ids share their memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from tokenmill._causal.rows import CausalRows
     from tokenmill._causal.windows import Table
 
-_MOST_VALUES = 1 << 28  # of a list array: its offsets have 32 bits
+_MOST_VALUES = 1 << 28  # of a list array, whose offsets have 32 bits
 
 
 class ArrowRows:
-    """Makes Arrow columns of rows; ids are not copied, nor labels that equal them."""
+    """Makes Arrow columns of rows. It copies neither ids nor labels that equal them."""
 
     def __init__(self, job: Job, schema: pa.Schema) -> None:
         self._job = job
@@ -31,7 +31,7 @@ class ArrowRows:
 
     def record_batches(self, rows: CausalRows) -> Iterator[pa.RecordBatch]:
         """Return the record batches of rows: one, unless there are too many tokens."""
-        step = max(1, _MOST_VALUES // self._job.config.context_length)
+        step = max(1, _MOST_VALUES // self._job.shape.context_length)
         for begin in range(0, len(rows), step):
             some = rows.some(begin, min(begin + step, len(rows)))
             columns = self._columns(some.table)

@@ -1,4 +1,4 @@
-"""Datasets -> batches of texts in Arrow, of a size that fits the memory; no Python lists."""
+"""Datasets -> batches of texts in Arrow, small enough for the memory; no Python lists."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ if TYPE_CHECKING:
     from tokenmill._causal.memory import BatchSize
 
 _SAMPLE = 100  # documents that are measured first, and that are read from a stream at a time
-# Documents of the first batch of a stream or of a trial, doubled with each: the first rows need not
-# wait for thousands of documents, which may come over a net or go through a slow tokenizer.
+# Documents of the first batch of a stream or a trial; each batch has twice as many as the one
+# before. So the first rows need not wait for thousands of documents, which may come over a network
+# or go through a slow tokenizer.
 _FIRST = 100
 
 
 @dataclass(frozen=True)
 class TextBatch:
-    """Texts that are none of them null or empty, the numbers of their rows, the kept columns."""
+    """Texts without nulls and empty ones, the numbers of their rows, and the kept columns."""
 
     texts: pa.ChunkedArray
     rows: NDArray[np.int64]
@@ -37,18 +38,18 @@ class TextBatch:
         return len(self.rows)
 
     def some(self, begin: int, end: int) -> TextBatch:
-        """Return texts `begin` to `end`, not copied."""
+        """Return texts `begin` to `end`, without a copy."""
         kept = None if self.kept is None else self.kept.slice(begin, end - begin)
         return TextBatch(self.texts.slice(begin, end - begin), self.rows[begin:end], kept)
 
 
 def is_transformed(dataset: Any) -> bool:
-    """Say whether a Dataset has rows and a transform, which alone knows what is in them."""
+    """Whether a Dataset has rows and a transform, so that its features do not describe them."""
     return bool(len(dataset)) and dataset.format["type"] == "custom"
 
 
 def as_arrow(dataset: Any) -> Callable[[int, int], pa.Table]:
-    """Return what reads rows `begin` to `end` of a Dataset, through its transform if it has one."""
+    """Return a function that reads rows `begin` to `end` of a Dataset, with its transform."""
     if is_transformed(dataset):
         return lambda begin, end: _table(dataset[begin:end])
     view = dataset.with_format("arrow")
@@ -56,7 +57,7 @@ def as_arrow(dataset: Any) -> Callable[[int, int], pa.Table]:
 
 
 def first_rows(dataset: Any, read: Callable[[int, int], pa.Table]) -> pa.Table:
-    """Return the first documents of a Dataset: they say how many fit a batch."""
+    """Return the first documents of a Dataset, to estimate how many fit a batch."""
     return read(0, min(_SAMPLE, len(dataset)))
 
 
@@ -68,7 +69,7 @@ def dataset_tables(
     *,
     is_trial: bool = False,
 ) -> Iterator[pa.Table]:
-    """Read a Dataset; each table has as many rows as memory allows now, few at first in a trial."""
+    """Read a Dataset; each table has as many rows as memory allows, a trial starts with few."""
     row, few = 0, _FIRST
     while row < rows:
         size.check()
@@ -83,7 +84,7 @@ def dataset_tables(
 
 
 def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Table]:
-    """Read an IterableDataset of tables; few documents wait at a time, however long they are."""
+    """Read an IterableDataset of tables, and join them to batches that fit the memory."""
     waiting: list[pa.Table] = []
     documents = text_bytes = 0
     few = _FIRST
@@ -105,7 +106,7 @@ def stream_tables(stream: Any, column: str, size: BatchSize) -> Iterator[pa.Tabl
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
-    """Join what was read apart: a column may have had nothing but None in the first of them."""
+    """Join tables; a column may hold only None in some of them, which have another type."""
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
@@ -119,21 +120,21 @@ def _mixed(*columns: str) -> OptionError:
 
 
 def stream_of(dataset: Any, batch_size: int | None) -> Iterator[pa.Table]:
-    """Begin to read an IterableDataset, a few documents at a time."""
+    """Start to read an IterableDataset, a few documents at a time."""
     step = min(_SAMPLE, batch_size or _SAMPLE)
     source = getattr(dataset, "_ex_iterable", None)
     if getattr(source, "iter_arrow", None) is not None:
         yield from _formatted(dataset, "arrow").iter(batch_size=step)
         return
-    # Examples of a generator: the library would make a table of each of them.
+    # The library would make a table of each example of a generator.
     for examples in _formatted(dataset, None).iter(batch_size=step):
         yield _table(examples)
 
 
 def _formatted(dataset: Any, kind: str | None) -> Any:
-    """Return an IterableDataset in another format and the same epoch, which a copy begins anew."""
+    """Return an IterableDataset in another format, in its epoch; a copy would start at 0."""
     view = dataset.with_format(kind)
-    view.set_epoch(int(dataset._epoch))  # noqa: SLF001 -- not all versions show it otherwise
+    view.set_epoch(int(dataset._epoch))  # noqa: SLF001 -- not every version has a public name
     return view
 
 
@@ -142,8 +143,8 @@ def _table(examples: Mapping[str, Any]) -> pa.Table:
     return pa.table({name: array for name, array in arrays.items() if array is not None})
 
 
-def _array(values: Any) -> pa.Array | None:  # a list, or what a transform gives
-    """Make a column of Python objects; None of what Arrow cannot hold, as pictures."""
+def _array(values: Any) -> pa.Array | None:  # a list, or the result of a transform
+    """Make a column of Python objects; None if Arrow cannot hold them, such as pictures."""
     try:
         return pa.array(values)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -159,7 +160,7 @@ def text_batches(
     keep: tuple[str, ...] = (),
     slice_bytes: int | None = None,
 ) -> Iterator[TextBatch]:
-    """Leave out rows without a text, which are counted, and cut what has too many bytes."""
+    """Leave out and count rows without a text, and cut tables that have too many bytes."""
     first = 0
     for table in tables:
         batch = _with_text(table, column, keep, first, counts)
@@ -188,7 +189,7 @@ def _with_text(
 
 
 def _plain(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Unpack what is stored by number, or as views, which the rest need not know."""
+    """Turn dictionaries and views into plain arrays, so that the rest sees only those."""
     kind = texts.type
     if pa.types.is_null(kind):
         return texts.cast(pa.string())
@@ -202,7 +203,7 @@ def _plain(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 def _cut(
     batch: TextBatch, lengths: NDArray[np.int64], documents: int, text_bytes: int
 ) -> Iterator[TextBatch]:
-    """Cut a batch where it has too many documents or bytes; one document is never cut."""
+    """Cut a batch that has too many documents or bytes; a document is never cut."""
     ends = np.cumsum(lengths)
     begin = 0
     while begin < len(batch):

@@ -11,25 +11,25 @@ from tokenmill._read import USUAL_FIELDS, choose_field
 from tokenmill._read.columns import is_text
 
 if TYPE_CHECKING:
+    from tokenmill._causal.log import Log
     from tokenmill._causal.options import Options
-    from tokenmill._causal.voice import Voice
 
 
-def choose_columns(schema: pa.Schema, options: Options, voice: Voice, where: str) -> str:
-    """Return the text column; say which it is, and what becomes of the others."""
+def choose_columns(schema: pa.Schema, options: Options, log: Log, where: str) -> str:
+    """Return the text column; log which it is, and which other columns are kept."""
     column = _text_column(schema, options.text_column, where)
     missing = [name for name in options.keep_columns if name not in schema.names]
     if missing:
         problem = f"there is no column {', '.join(map(repr, missing))}"
         raise OptionError(problem, where=f"{where}keep_columns", hint=_columns(schema))
     if options.text_column is None:
-        voice.info(f"{where}text column {column!r} (found)")
+        log.info(f"{where}text column {column!r} (found)")
     kept = set(options.keep_columns)
     dropped = [name for name in schema.names if name != column and name not in kept]
     if column not in kept and not dropped and not kept:
         return column
     kept_words = f"kept {', '.join(options.keep_columns)}; " if kept else ""
-    voice.info(f"{where}columns: {kept_words}dropped {', '.join(dropped) or 'none'}")
+    log.info(f"{where}columns: {kept_words}dropped {', '.join(dropped) or 'none'}")
     return column
 
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tokenmill._causal.schema import BY_NAME, KEYS, SECTION, Key
+from tokenmill._causal.schema import BY_NAME, SECTION, Key
 from tokenmill._errors import LoadError, OptionError, SourceNotFound
 
 
 @dataclass(frozen=True)
 class Config:
-    """What a CausalLMTokenizer was told; the keys are those of the schema."""
+    """The keys of the schema with their values; None means that tokenmill chooses."""
 
-    context_length: int
+    context_length: int | None = None
     overlap: int = 0
     tokenizer_name: str | os.PathLike[str] | None = None
     verbose_level: str = "INFO"
@@ -25,18 +25,13 @@ class Config:
     num_proc: int | None = None
     show_progress: bool = True
 
-    @property
-    def stride(self) -> int:
-        """How far a row begins behind the one before it."""
-        return self.context_length - self.overlap
-
 
 def read_config(
     config: str | os.PathLike[str] | Mapping[str, Any] | None, keywords: Mapping[str, Any]
 ) -> Config:
-    """Check a configuration and fill in what was left out; keywords override the rest.
+    """Check a configuration and fill in the defaults; keywords override the rest.
 
-    read_config({"tokenizer": {"context_length": 8}}, {"overlap": 2}).stride -> 6
+    read_config({"tokenizer": {"context_length": 8}}, {"overlap": 2}).overlap -> 2
     """
     values, where = _values(config)
     _check_names(values, where)
@@ -45,16 +40,17 @@ def read_config(
     given = {**values, **keywords}
     for name, value in given.items():
         _check_value(BY_NAME[name], value, places[name])
-    for key in KEYS:
-        if key.is_required and key.name not in given:
-            raise OptionError(
-                f"{key.name} is missing, expected {key.allowed_words}",
-                where=where,
-                hint=f"for example {key.name}: 4096",
-            )
     checked = Config(**given)
-    _check_overlap(checked, places.get("overlap", ""))
+    if checked.context_length is not None:
+        check_overlap(checked.overlap, checked.context_length, places.get("overlap", ""))
     return checked
+
+
+def check_overlap(overlap: int, context_length: int, where: str = "") -> None:
+    """Refuse an overlap that leaves no new token in a row."""
+    if overlap >= context_length:
+        problem = f"overlap: expected less than context_length, {context_length}"
+        raise OptionError(f"{problem}, got {overlap}", where=where)
 
 
 def _values(config: object) -> tuple[dict[str, Any], str]:
@@ -68,15 +64,16 @@ def _values(config: object) -> tuple[dict[str, Any], str]:
 
 
 def _section(config: object, where: str) -> dict[str, Any]:
-    """Return what lies below the outer key, or the whole where there is none."""
+    """Return the section "tokenizer", or all keys if there is no such section.
+
+    Other sections belong to other programs and are left alone. An empty section has no keys, so
+    that every key gets its default.
+    """
     keys = _mapping(config, where)
     if SECTION not in keys:
         return keys
-    others = [str(key) for key in keys if key != SECTION]
-    if others:
-        problem = f"expected nothing beside {SECTION!r}, got {', '.join(others)}"
-        raise OptionError(problem, where=where, hint=f"put every key below {SECTION!r}")
-    return _mapping(keys[SECTION], f"{where}: {SECTION}")
+    section = keys[SECTION]
+    return {} if section is None else _mapping(section, f"{where}: {SECTION}")
 
 
 def _mapping(value: object, where: str) -> dict[str, Any]:
@@ -84,7 +81,7 @@ def _mapping(value: object, where: str) -> dict[str, Any]:
         raise OptionError(
             f"expected keys and values, got {_shown(value)}",
             where=where,
-            hint="the path of a YAML file, a dict or keyword arguments",
+            hint="pass the path of a YAML file, a dict or keyword arguments",
         )
     return dict(value)
 
@@ -98,9 +95,9 @@ def _parse(path: Path) -> object:
         raise SourceNotFound(
             "expected a YAML file, got no such file",
             source=str(path),
-            hint="the name of a tokenizer goes to tokenizer_name=",
+            hint="pass the name of a tokenizer as tokenizer_name=",
         ) from error
-    except (yaml.YAMLError, OSError, ValueError) as error:  # not YAML, not UTF-8, not to be read
+    except (yaml.YAMLError, OSError, ValueError) as error:  # not YAML, not UTF-8, not readable
         raise LoadError(" ".join(str(error).split()), path=path) from error
 
 
@@ -121,14 +118,8 @@ def _check_value(key: Key, value: object, where: str) -> None:
         )
 
 
-def _check_overlap(config: Config, where: str) -> None:
-    if config.overlap >= config.context_length:
-        problem = f"overlap: expected less than context_length, {config.context_length}"
-        raise OptionError(f"{problem}, got {config.overlap}", where=where)
-
-
 def _shown(value: object) -> str:
-    """Return a value as a message shows it, with its type where that is the fault."""
+    """Return a value as a message shows it, with its type."""
     text = repr(value)
     text = text if len(text) <= 80 else text[:77] + "..."  # noqa: PLR2004 -- one line
     return f"{text} ({type(value).__name__})"

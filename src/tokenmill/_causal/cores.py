@@ -1,4 +1,4 @@
-"""How many cores this process may use: hyperthreads of one core count once."""
+"""How many cores this process may use; the hyperthreads of a core count once."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _VARIABLE = "TOKENMILL_THREADS"
 
 
 def physical_cores() -> int:
-    """Return the cores within affinity, control-group quota and TOKENMILL_THREADS."""
+    """Return the cores, limited by affinity, control-group quota and TOKENMILL_THREADS."""
     return max(1, min(available(), _cores_of(_allowed_cpus())))
 
 
 def thread_count() -> int:
-    """Return the number of threads: one a core, or what TOKENMILL_THREADS says."""
+    """Return the number of threads: TOKENMILL_THREADS, or one a core."""
     return available() if os.environ.get(_VARIABLE) else physical_cores()
 
 
@@ -35,7 +35,7 @@ def _allowed_cpus() -> list[int]:
 
 
 def _cores_of(cpus: list[int]) -> int:
-    """Count groups of CPUs that share a core; a CPU of which nothing is known is one by itself."""
+    """Count groups of CPUs that share a core; an unknown CPU counts as a core."""
     return len({_siblings(cpu) or str(cpu) for cpu in cpus})
 
 

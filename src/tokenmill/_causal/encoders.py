@@ -27,7 +27,7 @@ _RUST_VARIABLES = ("TOKENIZERS_PARALLELISM", "RAYON_NUM_THREADS")
 
 
 class Encoder(Protocol):
-    """What is asked of a tokenizer, however it runs.
+    """A tokenizer, however it runs.
 
     `parallelism` names the way for people, `num_proc` is the number of worker processes or None,
     `slice_bytes` is how much text is best given at a time, None where more is better.
@@ -39,17 +39,17 @@ class Encoder(Protocol):
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """Return what knows the ids of tokens."""
+        """Return the vocabulary, which knows the ids of tokens."""
 
     @property
     def identity(self) -> str | None:
-        """Return what tells this tokenizer from others."""
+        """Return a text that identifies the tokenizer, or None."""
 
     def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the ids of an Arrow array of strings, back to back, and their offsets."""
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release threads and processes."""
 
 
 class NativeEncoder:
@@ -63,7 +63,7 @@ class NativeEncoder:
         self._special: SpecialInText = special
         self.is_reference = tokenizer.describe().path == "reference"
         word = "rust_threads" if self.is_reference else "native_threads"
-        self.parallelism = f"{word}({threads})"
+        self.parallelism = f"fast_tokenizer_internal ({word}({threads}))"
         self.slice_bytes: int | None = threads * _SLICE_BYTES
 
     @property
@@ -73,11 +73,11 @@ class NativeEncoder:
 
     @property
     def identity(self) -> str | None:
-        """Return the hash of what the tokenizer is made of."""
+        """Return the hash of the tokenizer's content."""
         return self._tokenizer.describe().content_hash
 
     def encode(self, texts: Any) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """Encode without a copy of the texts; where its library does the work, with its threads."""
+        """Encode without a copy of the texts; the reference library uses its own threads."""
         if not self.is_reference:
             return self._encode(texts)
         with rust_threads(self._threads):
@@ -103,7 +103,7 @@ class FastEncoder:
         self._tokenizer = _own_copy(tokenizer, as_text=special == "text")
         self._threads = threads
         self._special = special
-        self.parallelism = f"rust_threads({threads})"
+        self.parallelism = f"fast_tokenizer_internal (rust_threads({threads}))"
 
     @property
     def vocabulary(self) -> LibraryVocabulary:

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 
     from tokenmill._read import BadRecord, Block
 
-_FORGIVEN = "empty_text"  # no fault of anybody
+_FORGIVEN = "empty_text"  # not a fault
 _NO_FIELD = "missing_field"
 
 
 class FileTexts:
     """Paths, globs and folders as an iterable of Arrow arrays of texts, in the order of the plan.
 
-    `skipped` counts the records that gave no text, by reason, and `first` is the file of the first
-    of them that is at fault, as far as the last iteration has come. `fingerprint` changes when a
-    file does.
+    `skipped` counts the records without a text, by reason, and `first` is the file of the first
+    faulty one; both are those of the last iteration. `fingerprint` changes when a file does.
     """
 
     def __init__(self, inputs: Any, text_column: str | None) -> None:  # paths
@@ -76,7 +75,7 @@ class FileTexts:
 
     @property
     def words(self) -> str:
-        """Say what was found: how many files, of which kind, and where their text is."""
+        """The files that were found, as a line of the log."""
         count = len(self._files)
         found = [f"{count:,} file{'' if count == 1 else 's'}"]
         found += [" ".join(note.split()) for note in self.notes]
@@ -85,7 +84,7 @@ class FileTexts:
         return ", ".join(found)
 
     def complaint(self) -> str:
-        """Say what was left out and why; nothing where nothing is to be said."""
+        """Return what was left out and why, or "" if nothing was."""
         words = [f"{n:,} {why.replace('_', ' ')}" for why, n in sorted(self.skipped.items())]
         place = f" (the first in {self.first})" if self.first else ""
         return f"records left out: {', '.join(words)}{place}" if words else ""
@@ -98,6 +97,6 @@ class FileTexts:
 
 
 def _strings(block: Block) -> Any:  # pyarrow has no types
-    """Lay the texts of a block out as Arrow strings, without a copy."""
+    """Return the texts of a block as Arrow strings, without a copy."""
     buffers = [None, pa.py_buffer(block.offsets), pa.py_buffer(block.text)]
     return pa.Array.from_buffers(pa.large_string(), len(block), buffers)

@@ -1,4 +1,4 @@
-"""How many documents are tokenized at a time: by the memory there is and the size of documents."""
+"""How many documents are tokenized at a time: as the memory and the size of documents allow."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tokenmill._errors import OptionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokenmill._causal.voice import Voice
+    from tokenmill._causal.log import Log
 
 USUAL = 6000
 WRITER_ROWS = {"Dataset": 10_000, "DatasetDict": 40_000}
-# A batch is held as text, ids, ids with ends, the stream, rows and labels, and the engine's own.
+# Of a batch: text, ids, ids with EOS, the stream, rows, labels, and the memory of the engine.
 _COPIES = 8
 _BATCH_TEXT_BYTES = 128 << 20  # more text at a time makes nothing faster
 _SHARE = 16  # of the available memory that the text of a batch may have, copies apart
@@ -29,20 +29,20 @@ _UNKNOWN = 4 << 30
 
 
 def available_bytes() -> int:
-    """Return how much memory this process may still take: of the machine and of its groups."""
+    """Return how much memory is left for this process, in the machine and in control groups."""
     limits = [_machine(), *_groups()]
     known = [limit for limit in limits if limit is not None]
     return max(0, min(known)) if known else _UNKNOWN
 
 
 class BatchSize:
-    """The number of documents of a batch: given or chosen, and smaller where memory is short."""
+    """The number of documents in a batch: given or chosen, and smaller if memory is short."""
 
     def __init__(
-        self, given: int | None, voice: Voice, available: Callable[[], int] = available_bytes
+        self, given: int | None, log: Log, available: Callable[[], int] = available_bytes
     ) -> None:
         self._given = given
-        self._voice = voice
+        self._log = log
         self._available = available
         self._left = available()
         self._bytes_each = 1.0
@@ -51,11 +51,11 @@ class BatchSize:
 
     @property
     def text_bytes(self) -> int:
-        """The most text of a batch, however many documents that is."""
+        """The most text in a batch, in any number of documents."""
         return max(1 << 20, min(_BATCH_TEXT_BYTES, self._left // _SHARE))
 
     def measure(self, text_bytes: int, documents: int) -> None:
-        """Note how long documents are; where many of them would not fit, take fewer."""
+        """Note how long documents are; take fewer if many of them would not fit."""
         if documents:
             self._bytes_each = max(1.0, text_bytes / documents)
         if self._given is None:
@@ -78,27 +78,25 @@ class BatchSize:
 
     def _shrink(self, documents: int, reason: str) -> None:
         if documents < self.documents:
-            self._voice.warning(
-                f"batch_size goes down from {self.documents} to {documents}: {reason}"
-            )
+            self._log.warning(f"batch_size reduced from {self.documents} to {documents}: {reason}")
             self.documents = documents
 
 
 def writer_rows(kind: str, context_length: int, available: int) -> int:
-    """Return how many rows are written at a time: fewer where they would take too much memory."""
+    """Return how many rows are written at a time: fewer if they take too much memory."""
     budget = min(_WRITER_BYTES, available // 8)
     return max(1, min(WRITER_ROWS[kind], budget // (_TOKEN_BYTES * context_length)))
 
 
 def check_row(context_length: int, available: int) -> None:
-    """Refuse a row that cannot be filled up: the process would be ended for its memory."""
+    """Refuse a row that does not fit the memory, before the system kills the process."""
     needed = context_length * _PADDED_TOKEN_BYTES
     if needed > available:
         raise OptionError(
             f"a row of {context_length:,} tokens takes {needed / 1e9:.1f} GB while it is made, "
             f"and {available / 1e9:.1f} GB of memory are available",
             where="context_length",
-            hint='a smaller one, or tail="drop", which fills up no row',
+            hint='choose a smaller one, or tail="drop", which pads no row',
         )
 
 
@@ -116,7 +114,7 @@ def _machine() -> int | None:
 
 
 def _groups() -> list[int | None]:
-    """Return what is left in the control group and in those above it, of either version."""
+    """Return the memory left in the control group and those above it, in version 1 or 2."""
     found: list[int | None] = []
     for line in _read(_MEMBERSHIP).splitlines():
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
@@ -133,7 +131,7 @@ def _groups() -> list[int | None]:
 
 
 def _left(folder: Path, limit: str, used: str, reclaimable: str) -> int | None:
-    """Return limit - used, where cached files that can be given up do not count as used."""
+    """Return limit - used; cached files that can be evicted do not count as used."""
     most, now = _read(folder / limit).strip(), _read(folder / used).strip()
     if not (most.isdigit() and now.isdigit()):
         return None

@@ -1,30 +1,29 @@
-"""Options: what a call of `tokenize` may be told, checked."""
+"""Options: the keywords of a call of `tokenize`, checked."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from tokenmill._causal.schema import Choices, Name, Range, Switch
+from tokenmill._checks import one_of, true_or_false, whole_number, whole_number_or_none
 from tokenmill._errors import OptionError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from tokenmill._pack.derive import IGNORE_INDEX
 
 Tail: TypeAlias = Literal["pad", "carry", "drop"]
 SpecialInText: TypeAlias = Literal["text", "encode", "raise"]
-IGNORE_INDEX = -100  # what loss functions skip by default
 COLUMNS = ("input_ids", "attention_mask", "labels")
-TAILS = Choices(("pad", "carry", "drop"))
-SPECIAL_IN_TEXT = Choices(("text", "encode", "raise"))
-_INT32 = Range(-(2**31), 2**31 - 1)  # the type of labels
+TAILS: tuple[Tail, ...] = ("pad", "carry", "drop")
+SPECIAL_IN_TEXT: tuple[SpecialInText, ...] = ("text", "encode", "raise")
+_LEAST, _MOST = -(2**31), 2**31 - 1  # of int32, the type of labels
 
 
 @dataclass(frozen=True)
 class Options:
-    """What decides the rows of a call, beside the configuration and the tokenizer.
+    """The options that decide the rows, in addition to the configuration and the tokenizer.
 
-    `eos`, `bos` and `pad` are as the mill takes them: None is the default of each, True the
+    `eos`, `bos` and `pad` are those of the mill: None is the default of each, True the
     tokenizer's own, False none, else a name or an id.
     """
 
@@ -41,13 +40,31 @@ class Options:
     max_rows: int | None = None
 
 
+@dataclass(frozen=True)
+class Destination:
+    """Where a result goes: shards in `output`, or a file in `cache_dir`, made again by `force`."""
+
+    output: str | os.PathLike[str] | None = None
+    format: str | Sequence[str] = "parquet"
+    cache_dir: str | os.PathLike[str] | None = None
+    force: bool = False
+
+    def __post_init__(self) -> None:
+        for name, value in (("output", self.output), ("cache_dir", self.cache_dir)):
+            if value is not None and not (isinstance(value, os.PathLike) or _is_name(value)):
+                problem = f"expected the path of a folder, or None, got {value!r}"
+                raise OptionError(problem, where=name)
+        true_or_false("force", self.force)
+
+
 def check_options(
-    *,
-    keep_columns: Sequence[str] = (),
-    tail: Tail | None = None,
-    max_rows: int | None = None,
     max_chunks: int | None = None,
-    **others: Any,  # the other fields, checked below
+    *,
+    keep_columns: Iterable[str] = (),
+    tail: Tail | None = None,
+    ignore_index: int = IGNORE_INDEX,
+    max_rows: int | None = None,
+    **others: Any,  # the other fields of Options
 ) -> Options:
     """Check the options of a call; `max_chunks` is another name of `max_rows`."""
     if max_rows is not None and max_chunks is not None and max_rows != max_chunks:
@@ -56,17 +73,17 @@ def check_options(
     limit = max_chunks if max_rows is None else max_rows
     options = Options(
         keep_columns=_names(keep_columns),
-        tail="pad" if tail is None else tail,
-        max_rows=limit,
+        tail="pad" if tail is None else one_of("tail", tail, TAILS),
+        ignore_index=whole_number("ignore_index", ignore_index, least=_LEAST, most=_MOST),
+        max_rows=whole_number_or_none("max_rows", limit),
         **others,
     )
-    _check("text_column", options.text_column, Name("the name of a column"), or_none=True)
-    _check("pack", options.pack, Switch())
-    _check("tail", options.tail, TAILS)
-    _check("special_in_text", options.special_in_text, SPECIAL_IN_TEXT)
-    _check("mask_overlap", options.mask_overlap, Switch())
-    _check("ignore_index", options.ignore_index, _INT32)
-    _check("max_rows", options.max_rows, Range(1), or_none=True)
+    if options.text_column is not None and not _is_name(options.text_column):
+        problem = f"expected the name of a column, or None, got {options.text_column!r}"
+        raise OptionError(problem, where="text_column")
+    true_or_false("pack", options.pack)
+    true_or_false("mask_overlap", options.mask_overlap)
+    one_of("special_in_text", options.special_in_text, SPECIAL_IN_TEXT)
     if options.pack and options.keep_columns:
         raise OptionError(
             f"a row of the stream holds several documents, got {list(options.keep_columns)}",
@@ -76,20 +93,14 @@ def check_options(
     return options
 
 
-def check_places(*, output: object, cache_dir: object, force: object) -> None:
-    """Check where results go, and whether what is there counts."""
-    folder = Name("the path of a folder", may_be_path=True)
-    _check("output", output, folder, or_none=True)
-    _check("cache_dir", cache_dir, folder, or_none=True)
-    _check("force", force, Switch())
-
-
 def _names(names: object) -> tuple[str, ...]:
-    if isinstance(names, str) or not hasattr(names, "__iter__"):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise OptionError(f"expected a list of columns, got {names!r}", where="keep_columns")
     chosen = tuple(names)
     for name in chosen:
-        _check("keep_columns", name, Name("names of columns"))
+        if not _is_name(name):
+            problem = f"expected names of columns, got {name!r}"
+            raise OptionError(problem, where="keep_columns")
         if name in COLUMNS:
             problem = f"{name!r} is a column of the result"
             raise OptionError(problem, where="keep_columns", hint="rename it in the dataset")
@@ -98,9 +109,5 @@ def _names(names: object) -> tuple[str, ...]:
     return chosen
 
 
-def _check(
-    name: str, value: object, allowed: Choices | Name | Range | Switch, *, or_none: bool = False
-) -> None:
-    if not (value in allowed or (or_none and value is None)):
-        words = f"{allowed}, or None" if or_none else str(allowed)
-        raise OptionError(f"expected {words}, got {value!r}", where=name)
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())

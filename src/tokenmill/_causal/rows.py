@@ -1,4 +1,4 @@
-"""Batches of texts -> ids with their ends -> rows, as they come."""
+"""Batches of texts -> ids with BOS and EOS -> rows, as they arrive."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tokenmill._causal.windows import DocumentCutter, StreamCutter, Table
 from tokenmill._errors import EncodeError, InvalidUtf8
@@ -51,8 +52,9 @@ class CausalRows:
 def encode_batches(
     job: Job, batches: Iterable[TextBatch], size: BatchSize, counts: Counts
 ) -> Iterator[Framed]:
-    """Encode batch after batch; where memory is refused, in smaller ones."""
+    """Encode batch after batch; if memory is refused, in smaller ones."""
     for batch in batches:
+        counts.text_bytes += int(pc.sum(pc.binary_length(batch.texts)).as_py() or 0)
         for framed in _encode(job, batch, size):
             counts.documents += len(framed.lengths)
             counts.tokens += len(framed.ids)
@@ -60,7 +62,7 @@ def encode_batches(
 
 
 def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[CausalRows]:
-    """Cut ids into rows as they come; ends after `max_rows`."""
+    """Cut ids into rows as they arrive; stop after `max_rows`."""
     found = _packed(job, batches, counts) if job.options.pack else _apart(job, batches, counts)
     for rows in found:
         taken = _within_limit(rows, counts, job.options.max_rows)
@@ -74,9 +76,10 @@ def cut_rows(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Ca
 
 
 def regroup(rows: Iterable[CausalRows], size: int, width: int) -> Iterator[CausalRows]:
-    """Gather rows until there are `size` of them, in one piece of memory.
+    """Collect rows until there are `size` of them, in one piece of memory.
 
-    A group of full rows is not joined by some that have padding: then its labels can be its ids.
+    Full rows and rows with padding are kept in different groups: the labels of a group of full
+    rows can be its ids.
     """
     buffer = np.empty((size, width), np.int32)
     waiting: list[CausalRows] = []
@@ -123,13 +126,8 @@ def _renumbered(error: EncodeError, rows: NDArray[np.int64]) -> EncodeError:
     """Name the row of the dataset instead of the place in its batch."""
     if error.document is None:
         return error
-    row = int(rows[error.document])
-    said = str(error).partition(": ")[2]
-    if isinstance(error, InvalidUtf8):  # its hint names an option that there is not
-        said = said.partition("; hint: ")[0] + "; hint: mend or leave out the row first"
-    renumbered = type(error)(said, document=row, offset=error.offset)
-    vars(renumbered).update({**vars(error), "document": row})
-    return renumbered
+    hint = "repair or remove the row first" if isinstance(error, InvalidUtf8) else None
+    return error.renumbered(int(rows[error.document]), hint)
 
 
 def _packed(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[CausalRows]:
@@ -148,7 +146,7 @@ def _apart(job: Job, batches: Iterable[Framed], counts: Counts) -> Iterator[Caus
             counts.dropped = cutter.dropped
             kept = None if batch.kept is None else batch.kept.take(pa.array(table.documents))
             yield CausalRows(table, kept)
-        counts.dropped = cutter.dropped  # of a batch without a row, too
+        counts.dropped = cutter.dropped  # also of a batch without a row
 
 
 def _within_limit(rows: CausalRows, counts: Counts, limit: int | None) -> CausalRows:
@@ -159,7 +157,7 @@ def _within_limit(rows: CausalRows, counts: Counts, limit: int | None) -> Causal
 
 
 def _moved(rows: CausalRows, place: NDArray[np.int32]) -> CausalRows:
-    """Copy ids to their place in a group; the rest of the rows is small."""
+    """Copy ids to their place in a group; everything else in rows is small."""
     table = rows.table
     place[: len(rows)] = table.ids
     return CausalRows(Table(place[: len(rows)], table.lengths, table.repeats), rows.kept)

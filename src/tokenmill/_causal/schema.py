@@ -9,19 +9,9 @@ from typing import Any
 SECTION = "tokenizer"  # the outer key that a YAML file or a dict may have
 
 
-class Required:
-    """Stands where a key has no default."""
-
-    def __repr__(self) -> str:
-        return "required"
-
-
-REQUIRED = Required()
-
-
 @dataclass(frozen=True)
 class Range:
-    """Whole numbers from `least` to `most`, both included; `most` None is no limit."""
+    """Whole numbers from `least` to `most`, both included; None for `most` means no limit."""
 
     least: int
     most: int | None = None
@@ -33,7 +23,7 @@ class Range:
 
     def __str__(self) -> str:
         if self.most is None:
-            return f"a whole number of at least {self.least}"
+            return f"a whole number from {self.least}"
         return f"a whole number from {self.least} to {self.most}"
 
 
@@ -52,7 +42,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Name:
-    """A text that is not empty, or a path if it may be one; what it stands for is `meaning`."""
+    """A text that is not empty, or a path if it may be one; `meaning` describes it."""
 
     meaning: str
     may_be_path: bool = False
@@ -68,7 +58,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Switch:
-    """True or false, and nothing that stands for them."""
+    """True or false; not 0, 1 or words such as yes."""
 
     def __contains__(self, value: object) -> bool:
         return isinstance(value, bool)
@@ -81,8 +71,7 @@ class Switch:
 class Key:
     """One key: what it may hold and what it means.
 
-    `default` is REQUIRED where there is none; None as default means that null is allowed, too, and
-    `null_means` says what it stands for.
+    With the default None, null is allowed too, and `null_means` explains it.
     """
 
     name: str
@@ -93,22 +82,17 @@ class Key:
     null_means: str = ""
 
     @property
-    def is_required(self) -> bool:
-        """Say whether the key must be given."""
-        return self.default is REQUIRED
-
-    @property
     def allows_null(self) -> bool:
-        """Say whether null is a value of it."""
+        """Whether the key may be null."""
         return self.default is None
 
     @property
     def allowed_words(self) -> str:
-        """Return what the key may hold, as messages and the reference page say it."""
+        """The allowed values, for messages and the reference page."""
         return f"{self.allowed}, or null" if self.allows_null else str(self.allowed)
 
     def accepts(self, value: object) -> bool:
-        """Say whether the key may hold a value."""
+        """Whether the key may hold a value."""
         return (value is None and self.allows_null) or value in self.allowed
 
 
@@ -116,9 +100,11 @@ KEYS: tuple[Key, ...] = (
     Key(
         "context_length",
         int,
-        REQUIRED,
+        None,
         Range(1, 2**31 - 1),  # a list column of Arrow counts with 32 bits
         "Tokens per row.",
+        "`model_max_length` of the tokenizer if it is from 1 to 1048576, else 2048; the choice is "
+        "logged",
     ),
     Key(
         "overlap",

@@ -29,12 +29,12 @@ class SlowEncoder:
 
     @property
     def vocabulary(self) -> PythonVocabulary:
-        """Return what the object tells of its tokens."""
+        """Return the vocabulary of the object, as far as it has one."""
         return PythonVocabulary(self._tokenizer)
 
     @property
     def identity(self) -> str | None:
-        """Return a hash of the object, where it can be pickled."""
+        """Return a hash of the object, if it can be pickled."""
         from datasets.fingerprint import Hasher  # only a cache asks
 
         try:
@@ -50,5 +50,5 @@ class SlowEncoder:
         return self._pool.encode(plain)
 
     def close(self) -> None:
-        """End the worker processes."""
+        """Stop the worker processes."""
         self._pool.close()

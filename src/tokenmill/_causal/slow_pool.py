@@ -1,7 +1,7 @@
-"""Tokenizers written in Python, in worker processes: documents keep their order.
+"""Tokenizers written in Python, in worker processes; documents keep their order.
 
-Everything that crosses to a worker is a function of this module with plain arguments, so that
-processes may be forked or spawned.
+Workers get only functions of this module and plain arguments, so that processes may be forked or
+spawned.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_CHUNKS_EACH = 4  # of a batch for each worker: a long document holds up a quarter at most
+_CHUNKS_EACH = 4  # of a batch for each worker: a long document delays at most a quarter
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Call:
     """A Python tokenizer and how it is called."""
 
     tokenizer: Any
-    as_text: bool  # the text of special tokens is text, where the tokenizer lets one say so
+    as_text: bool  # the text of special tokens is text, if the tokenizer has such a switch
 
     def __call__(self, text: str) -> object:
-        """Return whatever the tokenizer gives for one text."""
+        """Return the result of the tokenizer for one text."""
         if is_transformers(self.tokenizer):
             return self.tokenizer(
                 text,
@@ -54,14 +54,14 @@ class Call:
 
 @dataclass(frozen=True)
 class Fault:
-    """A document that could not be tokenized: its number in the chunk, and what was said."""
+    """A document that could not be tokenized: its number in the chunk, and the error."""
 
     document: int
     problem: str
 
 
 class SlowPool:
-    """Worker processes with a copy of the tokenizer each; one process works by itself."""
+    """Worker processes with a copy of the tokenizer each; a single one is this process."""
 
     def __init__(self, call: Call, processes: int) -> None:
         self._call = call
@@ -83,13 +83,13 @@ class SlowPool:
         return np.concatenate(rows) if rows else np.empty(0, np.uint32), offsets
 
     def close(self) -> None:
-        """End the workers."""
+        """Stop the workers."""
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 
     def _run(self, chunks: list[Sequence[str]]) -> list[Any]:
-        # A worker of a data loader may have no processes of its own.
+        # A worker of a data loader is not allowed to start processes.
         if self._processes == 1 or multiprocessing.current_process().daemon:
             return [encode_chunk(self._call, chunk) for chunk in chunks]
         if self._pool is None:
@@ -99,9 +99,9 @@ class SlowPool:
         except BrokenProcessPool as error:
             self.close()
             raise TokenmillError(
-                "a worker process of the tokenizer ended before its work did",
+                "a worker process of the tokenizer ended before its work was done",
                 where=type(self._call.tokenizer).__name__,
-                hint="num_proc=1 runs it in this process and shows why",
+                hint="num_proc=1 runs it in this process, which shows why",
             ) from error
 
     def _started(self) -> ProcessPoolExecutor:
@@ -109,11 +109,11 @@ class SlowPool:
         if context.get_start_method() != "fork":
             _check_picklable(self._call)
         pool = ProcessPoolExecutor(
-            self._processes, mp_context=context, initializer=_begin_worker, initargs=(self._call,)
+            self._processes, mp_context=context, initializer=_start_worker, initargs=(self._call,)
         )
         with warnings.catch_warnings():
-            # From 3.12 on Python warns of a fork beside threads, as pyarrow has them. Workers only
-            # call the tokenizer; whom that worries sets another start method.
+            # Since 3.12 Python warns if a process with threads, such as those of pyarrow, forks.
+            # Workers only call the tokenizer. If that is a problem, set another start method.
             warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
             pool.submit(os.getpid)
         return pool
@@ -125,7 +125,7 @@ class SlowPool:
 def encode_chunk(
     call: Call, texts: Sequence[str]
 ) -> tuple[NDArray[np.uint32], NDArray[np.int64]] | Fault:
-    """Tokenize texts one by one; the first that fails is told, not raised."""
+    """Tokenize texts one by one; return the first failure, do not raise it."""
     rows = []
     for number, text in enumerate(texts):
         try:
@@ -138,7 +138,7 @@ def encode_chunk(
 
 
 def _ids_of(result: object) -> NDArray[np.uint32]:
-    """Read ids: a row of numbers, or what holds one as `input_ids` or `ids`."""
+    """Read ids: a row of numbers, or an object that has one as `input_ids` or `ids`."""
     if isinstance(result, Mapping) or hasattr(result, "input_ids"):
         result = result["input_ids"]  # type: ignore[index]
     elif hasattr(result, "ids"):
@@ -153,16 +153,16 @@ def _ids_of(result: object) -> NDArray[np.uint32]:
     return row.astype(np.uint32)
 
 
-_worker_call: Call | None = None  # of a worker process: set once, when it begins
+_worker_call: Call | None = None  # of a worker process: set once, when it starts
 
 
-def _begin_worker(call: Call) -> None:
+def _start_worker(call: Call) -> None:
     global _worker_call  # noqa: PLW0603
     _worker_call = call
 
 
 def _encode_in_worker(texts: Sequence[str]) -> object:
-    assert _worker_call is not None  # noqa: S101 -- workers begin with it
+    assert _worker_call is not None  # noqa: S101 -- _start_worker sets it
     return encode_chunk(_worker_call, texts)
 
 

@@ -1,4 +1,4 @@
-"""Rows -> a Dataset: in memory where they are few, else in an Arrow file that it maps."""
+"""Rows -> a Dataset: in memory if they are few, else in an Arrow file that it maps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def result_features(job: Job, kept: dict[str, Any] | None = None) -> Any:  # of 
     """
     import datasets  # an extra
 
-    length = -1 if job.options.tail == "carry" else job.config.context_length
+    length = -1 if job.options.tail == "carry" else job.shape.context_length
 
     def numbers(kind: str) -> Any:
         return datasets.Sequence(datasets.Value(kind), length=length)
@@ -61,10 +61,10 @@ def cache_key(job: Job, fingerprint: str, column: str) -> str | None:
         "dataset": fingerprint,
         "column": column,
         "tokenizer": identity,
-        "context_length": job.config.context_length,
-        "overlap": job.config.overlap,
+        "context_length": job.shape.context_length,
+        "overlap": job.shape.overlap,
         "options": asdict(job.options),
-        "ends": [job.eos_id, job.bos_id, job.pad_id],
+        "ends": [job.eos_id, job.bos_id, job.shape.pad_id],
     }
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -72,7 +72,7 @@ def cache_key(job: Job, fingerprint: str, column: str) -> str | None:
 class RowStore:
     """Where the rows of a split go: kept in memory while they are few, else written to a file.
 
-    With `must_write` they go to the file at once. Writing goes on beside the work that follows it.
+    With `must_write` they go to the file at once. A thread writes while the next rows are made.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, *, must_write: bool) -> None:
@@ -87,8 +87,8 @@ class RowStore:
         """Take all rows; an error leaves no file."""
         arrow = ArrowRows(job, self._schema)
         try:
-            for group in regroup(rows, writer_rows, job.config.context_length):
-                self._kept_bytes += group.table.ids.nbytes * 2  # labels and masks, at the most
+            for group in regroup(rows, writer_rows, job.shape.context_length):
+                self._kept_bytes += group.table.ids.nbytes * 2  # labels and masks, at most
                 for batch in arrow.record_batches(group):
                     self._take(batch)
             if self._limit == 0:
@@ -107,7 +107,7 @@ class RowStore:
 
         table = pa.Table.from_batches(self._kept, self._schema)
         info = datasets.DatasetInfo(features=features)
-        # A name of its own: finding one would mean to hash all of the rows.
+        # A random name, because the library would hash all rows to find one.
         return datasets.Dataset(table, info, split, fingerprint=uuid.uuid4().hex[:16])
 
     def _take(self, batch: pa.RecordBatch) -> None:
@@ -117,7 +117,7 @@ class RowStore:
         self._open().write(batch)
 
     def _open(self) -> _Unfinished:
-        """Begin the file, with what has been kept so far."""
+        """Start the file with the rows that were kept so far."""
         if self._file is None:
             self._file = _Unfinished(self._path, self._schema)
             for batch in self._kept:
@@ -127,7 +127,7 @@ class RowStore:
 
 
 class _Unfinished:
-    """An Arrow file in the making, which `datasets` can map: whole, or not there."""
+    """An unfinished Arrow file; it gets its name only when it is complete."""
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
         self._path = path
@@ -137,19 +137,19 @@ class _Unfinished:
             _sweep(path)
             self._file = pa.OSFile(str(self._unfinished), "wb")
             self._writer = pa.ipc.new_stream(self._file, schema)
-        self._beside = ThreadPoolExecutor(1)
+        self._thread = ThreadPoolExecutor(1)
         self._pending: Future[None] | None = None
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write beside the caller's work; at most one batch waits."""
+        """Write in a thread; at most one batch waits."""
         self._wait()
-        self._pending = self._beside.submit(self._write, batch)
+        self._pending = self._thread.submit(self._write, batch)
 
     def _write(self, batch: pa.RecordBatch) -> None:
         self._writer.write_batch(batch)
 
     def commit(self) -> None:
-        """Finish the file and give it its name."""
+        """Finish the file and rename it."""
         self._wait()
         with writing(self._path):
             self._writer.close()
@@ -157,8 +157,8 @@ class _Unfinished:
             self._unfinished.replace(self._path)
 
     def discard(self) -> None:
-        """Remove what was written, unless it has its name already."""
-        self._beside.shutdown()
+        """Remove the file, unless it has its name already."""
+        self._thread.shutdown()
         self._file.close()
         with contextlib.suppress(FileNotFoundError):
             self._unfinished.unlink()
@@ -171,7 +171,7 @@ class _Unfinished:
 
 
 def _sweep(path: Path) -> None:
-    """Remove what killed runs have left of the same file; a running one writes all the time."""
+    """Remove the leftovers of killed runs; a file that was written lately may be in use."""
     for left in path.parent.glob(f"{path.name}.*{UNFINISHED}"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - left.stat().st_mtime > _ABANDONED_SECONDS:

@@ -1,12 +1,13 @@
-"""Which tokenizer a source is, and how it runs in parallel; what was chosen is said."""
+"""Which tokenizer a source is, and how it runs in parallel."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill._causal.cores import process_count, thread_count
 from tokenmill._causal.encoders import Encoder, FastEncoder, NativeEncoder
@@ -22,33 +23,61 @@ from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
     from tokenmill._causal.config import Config
-    from tokenmill._causal.voice import Voice
+    from tokenmill._causal.log import Log
     from tokenmill._post.request import SpecialInText
 
 _CANNOT = (LoadError, MissingDependency, SourceNotFound, UnsupportedTokenizer)
 
 
-def choose_encoder(source: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:
-    """Load a tokenizer, or take the object that is one, and choose how it runs.
+@dataclass(frozen=True)
+class LoadedTokenizer:
+    """A tokenizer and the way it runs.
 
-    Native tokenizers use native threads, the library `tokenizers` its own, Python ones processes.
+    "native": our engine, in its threads. "fast": the library `tokenizers`, in its own threads.
+    "slow": a tokenizer written in Python, in worker processes.
     """
+
+    tokenizer: Any
+    way: Literal["native", "fast", "slow"]
+
+
+def load_tokenizer(source: Any) -> LoadedTokenizer:
+    """Load a tokenizer by its name, or take the object that is one, and choose how it runs."""
     tokenizer = _loaded(source) if source is None or _is_name(source) else source
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if _is_encoding(tokenizer) or _is_drop_in(backend):
         tokenizer = Tokenizer.load(backend)
     if isinstance(tokenizer, Tokenizer):
-        _say_ignored(config, voice, "a native tokenizer")
-        return NativeEncoder(tokenizer, thread_count(), special)
+        return LoadedTokenizer(tokenizer, "native")
     if hasattr(backend, "encode_batch_fast") and hasattr(backend, "get_added_tokens_decoder"):
-        _say_ignored(config, voice, "a fast tokenizer")
-        voice.debug("tokenmill.Tokenizer.load(tokenizer) may give the same ids natively")
-        return FastEncoder(backend, thread_count(), special)
-    return _slow(tokenizer, config, special, voice)
+        return LoadedTokenizer(tokenizer, "fast")
+    if not (callable(tokenizer) or callable(getattr(tokenizer, "encode", None))):
+        raise OptionError(
+            "expected a tokenizer: one of tokenmill, tokenizers, transformers or tiktoken, or an "
+            f"object with encode(text), got {type(tokenizer).__name__}",
+            where="tokenizer",
+        )
+    return LoadedTokenizer(tokenizer, "slow")
+
+
+def make_encoder(
+    loaded: LoadedTokenizer, config: Config, special: SpecialInText, log: Log
+) -> Encoder:
+    """Return the encoder for a tokenizer, and log what the configuration cannot change."""
+    tokenizer = loaded.tokenizer
+    if loaded.way == "slow":
+        return _slow(tokenizer, config, special, log)
+    if config.num_proc is not None:
+        log.info(f"num_proc={config.num_proc} is ignored: a {loaded.way} tokenizer uses threads")
+    if loaded.way == "native":
+        return NativeEncoder(tokenizer, thread_count(), special)
+    log.debug("tokenmill.Tokenizer.load(tokenizer) may give the same ids natively")
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    return FastEncoder(backend, thread_count(), special)
 
 
 def performance_line(encoder: Encoder, batch_size: int) -> str:
-    """Say in one line how the work is done."""
+    """Return the line that describes how the work is done."""
     processes = "" if encoder.num_proc is None else f"num_proc={encoder.num_proc}, "
     return (
         f"Performance configuration: batch_size={batch_size}, {processes}"
@@ -57,7 +86,7 @@ def performance_line(encoder: Encoder, batch_size: int) -> str:
 
 
 def _loaded(source: Any) -> Any:
-    """Load by name: natively, or with `transformers` where only it knows the tokenizer."""
+    """Load by name: natively, or with `transformers` if only it knows the tokenizer."""
     try:
         return Tokenizer.load(source)
     except _CANNOT:
@@ -70,7 +99,7 @@ def _loaded(source: Any) -> Any:
 
 
 def _may_be_slow(source: Any) -> bool:
-    """Say whether `transformers` could know it: a hub id, or a folder with its settings."""
+    """Whether `transformers` could know it: a hub id, or a folder with its settings."""
     path = Path(source)
     return not path.exists() or (path / "tokenizer_config.json").is_file()
 
@@ -82,26 +111,21 @@ def _from_transformers(source: Any) -> Any:
         return None
 
 
-def _slow(tokenizer: Any, config: Config, special: SpecialInText, voice: Voice) -> Encoder:
+def _slow(tokenizer: Any, config: Config, special: SpecialInText, log: Log) -> Encoder:
     from tokenmill._causal.slow_encoder import SlowEncoder  # multiprocessing
 
-    if not (callable(tokenizer) or callable(getattr(tokenizer, "encode", None))):
-        raise OptionError(
-            "expected a tokenizer: one of tokenmill, tokenizers, transformers or tiktoken, or an "
-            f"object with encode(text), got {type(tokenizer).__name__}",
-            where="tokenizer",
-        )
+    name = type(tokenizer).__name__
     if special != "encode" and not is_transformers(tokenizer):
-        voice.debug(f"{type(tokenizer).__name__} decides about special tokens in texts by itself")
-    fast = _fast_twin(tokenizer)
-    if fast:
-        voice.warning(f"{type(tokenizer).__name__} is a slow Python tokenizer; {fast}")
+        log.debug(f"special_in_text is ignored: {name} decides about special tokens in texts")
     processes = process_count() if config.num_proc is None else config.num_proc
+    where = "this process" if processes == 1 else f"{processes} processes"
+    twin = _fast_twin(tokenizer) or "no fast version of it is known"
+    log.warning(f"Using slow tokenizer {name}: it is written in Python and runs in {where}; {twin}")
     return SlowEncoder(tokenizer, processes, special)
 
 
 def _fast_twin(tokenizer: Any) -> str:
-    """Say where a fast tokenizer with the same name is, if there is one."""
+    """Return where a fast version of a tokenizer is, or "" if none is known."""
     if not is_transformers(tokenizer):
         return ""
     folder = getattr(tokenizer, "name_or_path", "")
@@ -112,12 +136,7 @@ def _fast_twin(tokenizer: Any) -> str:
     name = name or type(tokenizer).__name__.removesuffix("Legacy")
     if name not in converters:
         return ""
-    return f"a fast one exists: transformers.AutoTokenizer gives it for {name}"
-
-
-def _say_ignored(config: Config, voice: Voice, what: str) -> None:
-    if config.num_proc is not None:
-        voice.info(f"num_proc={config.num_proc} is ignored: {what} uses threads")
+    return f"a fast one exists: transformers.AutoTokenizer loads it for {name}"
 
 
 def _is_name(source: object) -> bool:
@@ -125,11 +144,11 @@ def _is_name(source: object) -> bool:
 
 
 def _is_encoding(tokenizer: object) -> bool:
-    """Say whether it is a `tiktoken.Encoding`, which the engine reads."""
+    """Whether it is a `tiktoken.Encoding`, which the engine reads."""
     return hasattr(tokenizer, "_mergeable_ranks") and hasattr(tokenizer, "_pat_str")
 
 
 def _is_drop_in(backend: object) -> bool:
-    """Say whether it is a tokenizer of tokenmill in the clothes of another library."""
+    """Whether it is a drop-in of tokenmill for a class of another library."""
     is_ours = type(backend).__module__.startswith("tokenmill.")
     return is_ours and not isinstance(backend, Tokenizer) and hasattr(backend, "to_str")

@@ -1,4 +1,4 @@
-"""An IterableDataset -> an IterableDataset of rows: nothing is read before it is asked for."""
+"""An IterableDataset -> an IterableDataset of rows: nothing is read before you iterate."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tokenmill._causal.arrow_rows import ArrowRows
 from tokenmill._causal.batches import stream_of, stream_tables, text_batches
 from tokenmill._causal.columns import choose_columns
 from tokenmill._causal.counts import Counts
+from tokenmill._causal.log import Log
 from tokenmill._causal.memory import BatchSize
 from tokenmill._causal.rows import cut_rows, encode_batches
 from tokenmill._causal.store import result_features
 from tokenmill._causal.strategy import performance_line
-from tokenmill._causal.voice import Voice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokenmill._causal.job import Job
     from tokenmill._causal.rows import CausalRows
 
-_TABLE_TOKENS = 1 << 20  # that are handed on at a time
+_TABLE_TOKENS = 1 << 20  # of a table that is passed on
 
 
 def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:
@@ -43,28 +43,31 @@ def stream_of_rows(job: Job, dataset: Any, where: str = "") -> Any:
 
 
 def _known_features(job: Job, dataset: Any, where: str) -> Any:
-    """Return the features of the result; None where only the first documents will tell them."""
+    """Return the features of the result; None if only the first documents will show them."""
     keep = job.options.keep_columns
     if dataset.features is None:
         return None if keep else result_features(job)
-    choose_columns(dataset.features.arrow_schema, job.options, Voice("ERROR"), where)
+    choose_columns(dataset.features.arrow_schema, job.options, Log("ERROR"), where)
     return result_features(job, {name: dataset.features[name] for name in keep})
 
 
 def _tables(job: Job, dataset: Any, where: str) -> Iterator[tuple[int, pa.Table]]:
     counts = Counts()
+    watch = counts.stopwatch
     with closing(job.encoder):
         schema, rows = _rows(job, dataset, where, counts)
         arrow = ArrowRows(job, schema)
-        step = max(1, _TABLE_TOKENS // job.config.context_length)
+        step = max(1, _TABLE_TOKENS // job.shape.context_length)
         number = 0
         for many in rows:
             for begin in range(0, len(many), step):
                 some = many.some(begin, min(begin + step, len(many)))
                 for batch in arrow.record_batches(some):
+                    watch.pause()
                     yield number, pa.Table.from_batches([batch])
+                    watch.resume()
                     number += 1
-    counts.say(job.voice, where, job.config.context_length)
+    counts.report(job.log, where, job.shape.context_length)
 
 
 def _rows(
@@ -73,19 +76,19 @@ def _rows(
     where: str,
     counts: Counts,
 ) -> tuple[pa.Schema, Iterator[CausalRows]]:
-    """Begin to read; the first documents say which columns there are and how long texts are."""
+    """Start to read; the first documents show the columns and how long texts are."""
     raw = stream_of(dataset, job.config.batch_size)
     first = next(raw, None)
     if first is None:
         return result_features(job).arrow_schema, iter(())
     options = job.options
-    column = choose_columns(first.schema, options, job.voice, where)
+    column = choose_columns(first.schema, options, job.log, where)
     schema = result_features(job).arrow_schema
     for name in options.keep_columns:
         schema = schema.append(first.schema.field(name))
-    size = BatchSize(job.config.batch_size, job.voice)
+    size = BatchSize(job.config.batch_size, job.log)
     size.measure(first.column(column).nbytes, len(first))
-    job.voice.info(performance_line(job.encoder, size.documents))
+    job.log.info(performance_line(job.encoder, size.documents))
     tables = stream_tables(chain((first,), raw), column, size)
     texts = text_batches(
         tables,

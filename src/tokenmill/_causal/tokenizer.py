@@ -1,16 +1,22 @@
-"""CausalLMTokenizer: the face. A configuration, and datasets of text -> rows for a Trainer."""
+"""CausalLMTokenizer: the public class. Datasets of text -> rows for a Trainer."""
 
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokenmill._causal.config import Config, read_config
-from tokenmill._causal.options import IGNORE_INDEX, check_options, check_places
+from tokenmill._causal.config import Config, check_overlap, read_config
+from tokenmill._causal.context_length import ContextLength, default_context_length
+from tokenmill._causal.options import Destination, check_options
+from tokenmill._causal.strategy import load_tokenizer
 from tokenmill._errors import OptionError
+from tokenmill._pack.derive import IGNORE_INDEX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from tokenmill._causal.strategy import LoadedTokenizer
 
 _NOT_GIVEN = object()
 
@@ -18,11 +24,14 @@ _NOT_GIVEN = object()
 class CausalLMTokenizer:
     """Text in, rows of `input_ids`, `attention_mask` and `labels` out, ready for a Trainer.
 
-    `config` is the path of a YAML file or a mapping, with or without an outer key "tokenizer";
-    keyword arguments override it. `context_length` is required; docs/reference/configuration.md
-    lists the keys. `tokenizer`, as a keyword only, is a tokenizer instead of its name: of
-    tokenmill, `tokenizers`, `transformers` or `tiktoken`, or any object with `encode(text)` or
-    that is called with a text and gives ids.
+    `config` is the path of a YAML file or a mapping. Its keys may be in a section "tokenizer";
+    other sections are left alone. Keyword arguments override it, and
+    docs/reference/configuration.md lists the keys. `tokenizer`, as a keyword only, is a tokenizer
+    instead of its name: of tokenmill, `tokenizers`, `transformers` or `tiktoken`, or any object
+    that has `encode(text)` or is called with a text, and returns ids.
+
+    `tokenizer`, `is_fast` and `context_length` show what a call of `tokenize` will use. The
+    tokenizer is loaded when it is needed first.
     """
 
     def __init__(
@@ -42,6 +51,44 @@ class CausalLMTokenizer:
             )
         # What the tokenizer is loaded from: a name, a path, an object, or None for the built-in.
         self.source: Any = tokenizer if given else self.config.tokenizer_name
+
+    @cached_property
+    def loaded(self) -> LoadedTokenizer:
+        """The tokenizer and the way it runs."""
+        return load_tokenizer(self.source)
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer that `tokenize` uses.
+
+        A name is loaded as a `tokenmill.Tokenizer`, or by `transformers` if only it knows the
+        name. An object is returned unchanged, except one that the engine reads itself, such as
+        an encoding of `tiktoken`.
+        """
+        return self.loaded.tokenizer
+
+    @property
+    def is_fast(self) -> bool:
+        """Whether the tokenizer runs in threads; False for one written in Python."""
+        return self.loaded.way != "slow"
+
+    @property
+    def context_length(self) -> int:
+        """The tokens of a row: of the configuration, else chosen for the tokenizer."""
+        return self._context_length.tokens
+
+    @property
+    def context_length_reason(self) -> str:
+        """Why the context length was chosen; "" if it is in the configuration."""
+        return self._context_length.reason
+
+    @cached_property
+    def _context_length(self) -> ContextLength:
+        if self.config.context_length is not None:
+            return ContextLength(self.config.context_length)
+        chosen = default_context_length(self.source, self.tokenizer)
+        check_overlap(self.config.overlap, chosen.tokens)
+        return chosen
 
     def tokenize(
         self,
@@ -67,55 +114,28 @@ class CausalLMTokenizer:
         """Return the rows of a dataset, as the same kind of object; of paths, as a Dataset.
 
         `dataset` is a Dataset, DatasetDict, IterableDataset or IterableDatasetDict of `datasets`,
-        or a path, a glob or a list of them. With `output`, packed shards are written below it in
-        the mill's `format` instead, and the result is their Manifest.
+        or a path, a glob or a list of them. With `output`, packed shards are written there in the
+        mill's `format` instead, and the result is their Manifest.
 
-        `pack=True` cuts one stream for each split, documents with EOS behind each, into rows;
-        neighbours share `overlap` tokens. `pack=False` cuts every document by itself. `tail`
-        says what becomes of a row that is too short, at the end of the stream or of a document:
-        "pad" (the default) fills it, "carry" leaves it short, "drop" drops it and says how much.
-        `eos`, `bos`, `pad`, `special_in_text` are those of the mill: EOS on, BOS off, padding
-        with the tokenizer's own token or EOS, special tokens' texts are text like any other.
-
-        Labels are the ids, with `ignore_index` on padding and, with `mask_overlap`, on tokens that
-        repeat those of the row before, so that no token counts twice.
-
-        `text_column` is found where there is one column of strings, or one called "text".
-        `keep_columns`, only with `pack=False`, are repeated for every row of their document.
-        `cache_dir` keeps the result, and finds it there the next time unless `force` is given.
-        Without it, results of up to 256 MiB stay in memory, larger ones in a temporary file.
-        `max_rows` (or `max_chunks`) ends each split after that many rows.
+        `pack=True` cuts rows from one stream for each split, with EOS after each document;
+        `pack=False` cuts every document alone. `tail` decides about a row that is too short:
+        "pad" (the default) fills it, "carry" leaves it short, "drop" drops and counts it.
+        Labels are the ids, with `ignore_index` on padding and, with `mask_overlap`, on tokens
+        that the row before has too. docs/guides/fine-tuning.md describes all options.
         """
         options = check_options(
-            text_column=text_column,
-            keep_columns=keep_columns,
-            pack=pack,
-            tail=tail,
-            eos=eos,
-            bos=bos,
-            pad=pad,
-            special_in_text=special_in_text,
-            mask_overlap=mask_overlap,
-            ignore_index=ignore_index,
-            max_rows=max_rows,
-            max_chunks=max_chunks,
-        )
-        check_places(output=output, cache_dir=cache_dir, force=force)
+            max_chunks, text_column=text_column, keep_columns=keep_columns, pack=pack, tail=tail,
+            eos=eos, bos=bos, pad=pad, special_in_text=special_in_text, mask_overlap=mask_overlap,
+            ignore_index=ignore_index, max_rows=max_rows,
+        )  # fmt: skip
+        destination = Destination(output, format, cache_dir, force)
         if output is not None or _is_path(dataset):
-            from tokenmill._causal.files import tokenize_files  # brings the mill
+            from tokenmill._causal.tokenize_files import tokenize_files  # brings the mill
 
-            return tokenize_files(
-                self,
-                dataset,
-                options,
-                output=output,
-                format=format,
-                cache_dir=cache_dir,
-                force=force,
-            )
-        from tokenmill._causal.datasets_face import tokenize_dataset  # pyarrow
+            return tokenize_files(self, dataset, options, destination)
+        from tokenmill._causal.tokenize_datasets import tokenize_dataset  # pyarrow
 
-        return tokenize_dataset(self, dataset, options, cache_dir=cache_dir, force=force)
+        return tokenize_dataset(self, dataset, options, destination)
 
     def __repr__(self) -> str:
         source = self.source

@@ -1,4 +1,4 @@
-"""Vocabularies of other libraries' tokenizers, as far as EOS, BOS and padding need them."""
+"""Vocabularies of other libraries' tokenizers: what EOS, BOS and padding need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_IDS = 2**31  # the type of input_ids
 
 
 class LibraryVocabulary:
-    """That of a `tokenizers.Tokenizer`."""
+    """The vocabulary of a `tokenizers.Tokenizer`."""
 
     def __init__(self, tokenizer: Any) -> None:  # of the library
         self._tokenizer = tokenizer
@@ -35,7 +35,7 @@ class LibraryVocabulary:
 
 
 class PythonVocabulary:
-    """That of a tokenizer written in Python: of `transformers`, or any object."""
+    """The vocabulary of a tokenizer written in Python: of `transformers`, or any object."""
 
     def __init__(self, tokenizer: Any) -> None:  # any object
         self._tokenizer = tokenizer
@@ -51,7 +51,7 @@ class PythonVocabulary:
             self.vocab_size = size if isinstance(size, int) else MAX_IDS
 
     def token_to_id(self, token: str) -> int | None:
-        """Return the id of a token, or None; what stands for unknown tokens is none of them."""
+        """Return the id of a token, or None; the id for unknown tokens does not count."""
         if token in self.special_tokens:
             return self.special_tokens[token]
         if self._is_transformers:
@@ -63,20 +63,20 @@ class PythonVocabulary:
         return found if isinstance(found, int) else None
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the token of an id, or the id where the object cannot say."""
+        """Return the token of an id, or the id if the object does not know it."""
         if self._is_transformers:
             return str(self._tokenizer.convert_ids_to_tokens(token_id))
         return next((t for t, i in self.special_tokens.items() if i == token_id), f"id {token_id}")
 
 
 def is_transformers(tokenizer: object) -> bool:
-    """Say whether an object is a tokenizer of `transformers`, by what it offers."""
+    """Whether an object is a tokenizer of `transformers`, judged by its methods."""
     names = ("convert_tokens_to_ids", "convert_ids_to_tokens", "all_special_tokens")
     return callable(tokenizer) and all(hasattr(tokenizer, name) for name in names)
 
 
 def boundary_tokens(source: object, vocabulary: Vocabulary) -> BoundaryTokens:
-    """Find EOS, BOS and padding; an object may also give their ids, as `eos_token_id`."""
+    """Find EOS, BOS and padding; an object may also have their ids, such as `eos_token_id`."""
     found = find_boundary_tokens(source, vocabulary)
     if not isinstance(vocabulary, PythonVocabulary):
         return found

@@ -26,7 +26,7 @@ _MOST_TOKENS = 1 << 22  # of a table
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of ids, one a line.
+    """Rows of ids, one per line.
 
     `lengths` are the tokens of each row without padding, `repeats` how many of its first tokens
     are also at the end of the row before it. If rows keep to their document, `documents` is the
@@ -74,7 +74,7 @@ class Shape:
 
     @property
     def rows_at_once(self) -> int:
-        """How many rows a table has at the most."""
+        """How many rows a table has at most."""
         return max(1, _MOST_TOKENS // self.context_length)
 
 

@@ -92,7 +92,7 @@ def find_boundary_tokens(
         find_boundary_tokens("gpt2/", tokenizer).eos
         -> BoundaryToken(50256, "<|endoftext|>", "tokenizer_config.json: eos_token")
     """
-    files = list(_settings(_folder_of(source)))
+    files = list(settings_files(source))
     found = {role: _find(role, source, files, tokenizer) for role in roles}
     return BoundaryTokens(**found)
 
@@ -179,7 +179,9 @@ def _folder_of(source: object) -> Path | None:
     return None
 
 
-def _settings(folder: Path | None) -> Iterator[tuple[Path, dict[str, Any]]]:
+def settings_files(source: object) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Read the settings next to a tokenizer that was loaded from `source`, in order."""
+    folder = _folder_of(source)
     names = () if folder is None else (*NAMING_FILES, *NUMBERING_FILES)
     for path in (Path(folder or "") / name for name in names):
         with suppress(FileNotFoundError):

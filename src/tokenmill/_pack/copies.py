@@ -1,4 +1,4 @@
-"""The two copies that ids go through: BOS and EOS around documents, and pieces into rows."""
+"""The two copies of ids: BOS and EOS around documents, and pieces into rows."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def gather(
     """Copy pieces into `out`, back to back, and return how many ids that were.
 
     Piece `i` is `sources[source[i]][begin[i] : begin[i] + length[i]]`. Sources (memory maps too)
-    and `out` are uint16 or uint32, all of them the same. OptionError, before anything is written,
-    if a piece lies outside of its source or the pieces outside of `out`.
+    and `out` are all uint16 or all uint32. If a piece lies outside of its source, or the pieces
+    outside of `out`, OptionError is raised before anything is written.
     """
     _check_dtype("out", out)
     wrong = next((s.dtype for s in sources if s.dtype != out.dtype), None)
     if wrong is not None:
-        raise DtypeError(f"expected sources of {out.dtype} as out is, got {wrong}", where="gather")
+        raise DtypeError(f"expected sources of {out.dtype} like out, got {wrong}", where="gather")
     if not (out.flags.c_contiguous and out.flags.writeable):
         raise OptionError("expected an array that is contiguous and writeable", where="out")
     plain = [np.asarray(s) for s in sources]

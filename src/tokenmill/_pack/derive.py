@@ -1,6 +1,6 @@
 """Rows -> the tables that a trainer needs, derived from the borders of their pieces.
 
-Everything is a table with one line a row and `width` columns (the context length), except
+Everything is a table with one line per row and `width` columns (the context length), except
 `cu_seqlens`. Columns after the last token of a row are padding.
 """
 
@@ -69,7 +69,7 @@ def attention_mask(pieces: Pieces, width: int, dtype: str = "int64") -> NDArray[
 
 
 def cu_seqlens(pieces: Pieces, width: int | None = None) -> NDArray[np.int32]:
-    """Return where each piece begins when all rows are laid back to back, and where the last ends.
+    """Return the start of each piece when all rows lie back to back, and the end of the last.
 
     With `width` the rows are padded to it, and the padding of a row is a piece of its own, so that
     the last number is the number of columns of all rows.

@@ -19,8 +19,8 @@ Strategy: TypeAlias = Literal["concat", "bestfit", "bos-bestfit-crop", "pad", "n
 Long: TypeAlias = Literal["split", "truncate", "drop"]
 Tail: TypeAlias = Literal["carry", "pad", "drop"]
 STRATEGIES: tuple[Strategy, ...] = ("concat", "bestfit", "bos-bestfit-crop", "pad", "none")
-_LONG = ("split", "truncate", "drop")  # in the order of the core
-_TAILS = ("carry", "pad", "drop")
+_LONG: tuple[Long, ...] = ("split", "truncate", "drop")  # in the order of the core
+_TAILS: tuple[Tail, ...] = ("carry", "pad", "drop")
 _CUTS_LONG = ("bestfit", "pad")
 _LEAVES_A_TAIL = ("concat", "bos-bestfit-crop")
 
@@ -28,25 +28,25 @@ _LEAVES_A_TAIL = ("concat", "bos-bestfit-crop")
 class Packer:
     """A way to put documents into rows of `context_length` tokens.
 
-    `concat` cuts the stream of all documents, one behind the other, into rows; each begins with
+    `concat` cuts rows from the stream of all documents, one after the other; each row starts with
     the last `overlap` tokens of the row before.
     `bestfit` is best-fit decreasing: documents longer than a row are cut by `long`, then all
     pieces, from long to short (ties: document, then place in it), go into the fullest row that
     still takes them (ties: the row that was filled last).
     `bos-bestfit-crop` fills each row with the longest document that fits, of all documents that
-    are left; where none fits, the shortest that is left (ties: the first) fills the row exactly,
-    and the rest of it is dropped. So every row begins with the beginning of a document, and the
-    row filled last alone can be short.
-    `pad` puts one document into a row, longer ones by `long`.
-    `none` puts one document into a row, whatever its length and also without tokens; everywhere
-    else a document without tokens stands in no row.
+    are left; if none fits, the shortest that is left (ties: the first) fills the row exactly,
+    and the rest of it is dropped. So every row starts with the start of a document, and only the
+    row filled last can be short.
+    `pad` puts one document into a row; `long` decides about longer ones.
+    `none` puts one document into a row, whatever its length, even without tokens; with the other
+    strategies a document without tokens is in no row.
 
     `long`, for `bestfit` and `pad`: "split" cuts a document into full rows and a remainder,
     "truncate" keeps as much as fits a row, "drop" drops it. `tail`, for `concat` and
-    `bos-bestfit-crop`: "carry" and "pad" keep the row that is short at the end (padding is the
-    writer's work), "drop" drops it.
-    Rows are in the order of their first pieces. Pieces of a row are in the order of documents, but
-    with `bos-bestfit-crop` in the order of filling.
+    `bos-bestfit-crop`: "carry" and "pad" keep the short row at the end (the writer adds the
+    padding), "drop" drops it.
+    Rows are in the order of their first pieces. Pieces of a row are in the order of documents; with
+    `bos-bestfit-crop`, in the order of filling.
     """
 
     __slots__ = ("context_length", "long", "overlap", "strategy", "tail")
@@ -87,7 +87,7 @@ class Packer:
 
     @property
     def fills_rows(self) -> bool:
-        """Say whether short rows are to be padded also by formats that could store them short."""
+        """Whether short rows are padded even by formats that could store them short."""
         return self.strategy != "concat" or self.tail == "pad"
 
     def __repr__(self) -> str:
@@ -95,7 +95,7 @@ class Packer:
         return f"Packer({self.strategy!r}, {self.context_length}, {options})"
 
     def _refuse_options_without_meaning(self) -> None:
-        only = "has a meaning only with"
+        only = "is only for"
         if self.overlap and self.strategy != "concat":
             raise OptionError(f"overlap {only} 'concat', got {self.strategy!r}")
         if self.context_length is not None and self.overlap >= self.context_length:
@@ -113,7 +113,7 @@ class Packer:
 
 @dataclass(frozen=True)
 class ConcatShape:
-    """What `concat` makes of a stream: its rows, and what is dropped and repeated."""
+    """How many rows `concat` cuts from a stream, and how many tokens it drops and repeats."""
 
     rows: int
     dropped: int
@@ -123,7 +123,7 @@ class ConcatShape:
 def concat_shape(
     tokens: int, context_length: int, overlap: int = 0, *, tail: str = "carry"
 ) -> ConcatShape:
-    """Return the shape of the rows of a stream without walking through it.
+    """Return the shape of the rows of a stream, computed from its length.
 
     concat_shape(10, 4) -> ConcatShape(rows=3, dropped=0, repeated=0)
     """
@@ -146,9 +146,10 @@ def concat_rows(  # noqa: PLR0917 -- the place in the stream, then the cut
 ) -> Pieces:
     """Return rows `row_begin` to `row_end` of the stream that `concat` cuts.
 
-    `lengths` are the documents whose tokens begin at token `stream_begin` of the stream; they are
-    numbered from 0. OptionError if one of the rows lies outside of them. `repeated` counts what
-    these rows share with the ones before them; `dropped` is 0, since other rows may hold the rest.
+    `lengths` are those of the documents from token `stream_begin` of the stream on; they are
+    numbered from 0. OptionError if one of the rows lies outside of them. `repeated` counts the
+    tokens that these rows share with the ones before them; `dropped` is 0, because other rows may
+    hold the rest.
 
         concat_rows([4, 5], 3, 1, 3, 4).lengths -> array([3, 1, 4])
     """

@@ -30,6 +30,9 @@ class ConcatStream:
     def __init__(self, context_length: int, overlap: int = 0, *, tail: Tail = "carry") -> None:
         self._width, self._overlap, self._tail = context_length, overlap, tail
         self.dropped = self.repeated = 0
+        self._lengths: NDArray[np.int64]  # of the documents that are held
+        self._begin: int  # of the first of them, in tokens of the stream
+        self._row: int  # the next one
         self._restart()
 
     def add(self, lengths: ArrayLike) -> None:
@@ -80,9 +83,8 @@ class ConcatStream:
         return self._begin + int(self._lengths.sum())
 
     def _restart(self) -> None:
-        self._lengths: NDArray[np.int64] = np.empty(0, np.int64)  # of the documents that are held
-        self._begin = 0  # of the first of them, in tokens of the stream
-        self._row = 0  # the next one
+        self._lengths = np.empty(0, np.int64)
+        self._begin = self._row = 0
 
     def _rows_until(self, row: int) -> Pieces:
         if row <= self._row:

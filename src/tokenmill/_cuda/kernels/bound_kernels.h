@@ -1,4 +1,5 @@
-// The kernels from the begin of a batch to the bits of its words.
+// The kernels from the start of a batch to the bits of its words: clear_batch, mark_documents, and
+// bounds_masks or bounds_scan.
 #pragma once
 
 #include "bounds.h"

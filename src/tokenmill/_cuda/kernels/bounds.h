@@ -1,19 +1,24 @@
-// Where words begin: a bit a byte, and what sends a document to the CPU. A block has a tile, a
-// thread 32 bytes of it.
+// Where words start: a bit for each byte; and what sends a document to the CPU.
 #pragma once
 
+#include "beyond.h"
 #include "families.h"
 #include "scan.h"
+#include "sync.h"
 
-// Of one block: starts, cuts and what is counted.
-struct Outcome {
+// The result of a block, a word of 32 bits for each thread.
+struct TileStarts {
     u32 starts[TM_TILE_WORDS];
     u32 cuts[TM_TILE_WORDS];
     u32 count;
 };
 
 // Writes the starts of 32 bytes, and counts them.
-TM_DEVICE void write_starts(const Batch* batch, const Text& text, u32 t, Outcome& out) {
+//   starts     1 0 0 0 1 0 0 0     where a word starts; the start of a document always is one
+//   cuts       0 0 1 0 1 0 0 0     where a word may be cut: only counts where no word starts
+//   start_bits 1 0 1 0 1 0 0 0     both, without bits after the end of the text (valid)
+//   cut_bits   0 0 1 0 0 0 0 0
+TM_DEVICE void write_starts(const Batch* batch, const Text& text, u32 t, TileStarts& out) {
     const u32 word = TM_BLOCK * TM_TILE_WORDS + t;
     const u32 base = word * 32;
     const u32 left = base < text.size ? text.size - base : 0;
@@ -55,32 +60,32 @@ TM_DEVICE void store_masks(u32* masks, u32 i, const Masks& m) {
 #endif
 }
 
-// What the runs meet that go on beyond the masks, of which m is the first or the last word.
+// Fills in `edges`, which runs see where they leave the masks; m is the first or the last word.
 TM_DEVICE void look_beyond(const Beyond& beyond, u32 begin, bool is_last, const Masks& m,
                            Edges& edges) {
     if (is_last) {
-        const bool goes_on = (m.white & ~m.newline) >> 31 != 0;
-        edges.white = goes_on ? beyond.blanks_end(begin + 32) : u32(kRunText);
+        const bool continues = (m.white & ~m.newline) >> 31 != 0;
+        edges.white = continues ? beyond.blanks_end(begin + 32) : u32(kRunText);
         return;
     }
-    const bool goes_on = !begins_document(beyond.text, begin);
+    const bool continues = !begins_document(beyond.text, begin);
     const u32 tail = m.newline | (TM_TAIL == 2 ? m.slash : 0);
-    edges.absorbed = goes_on && (tail & 1) != 0 ? beyond.absorbed_at(begin) : 0;
+    edges.absorbed = continues && (tail & 1) != 0 ? beyond.absorbed_at(begin) : 0;
     edges.digits = 0;
-    if (TM_DIGITS > 1 && goes_on && (m.number & 1) != 0) {
+    if (TM_DIGITS > 1 && continues && (m.number & 1) != 0) {
         edges.digits = beyond.digits_before(begin, TM_DIGITS > 1 ? TM_DIGITS : 1);
     }
 }
 
-// What a block keeps of its tile.
+// The masks of a block's tile, and the answers for runs that leave it.
 struct Kept {
     u32 masks[kMaskCount * TM_MASK_WORDS];
     Edges edges;
 };
 
-// Word i of the masks: the tile's own words, and one on both sides.
+// Computes word i of all masks: one of the tile's own, or the one before or after it.
 TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& text, u32 i,
-                        bool is_own, Kept& kept, Outcome& out) {
+                        bool is_own, Kept& kept, TileStarts& out) {
     const int word = int(TM_BLOCK * TM_TILE_WORDS + i) - 1;
     const bool is_text = word >= 0 && u32(word) * 32 < text.size;
     Masks m = {};
@@ -101,26 +106,41 @@ TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& te
     }
 }
 
-// The words of thread t: one of the tile, and with two threads one beside it.
+// The words of thread t: one of the tile; threads 0 and 1 also the words before and after it.
 TM_DEVICE void add_words(const Tables* tables, const Batch* batch, const Text& text, u32 t,
-                         Kept& kept, Outcome& out) {
-    const u32 beside = t * (TM_MASK_WORDS - 1);
+                         Kept& kept, TileStarts& out) {
+    const u32 neighbour = t * (TM_MASK_WORDS - 1);
     add_word(tables, batch, text, t + 1, true, kept, out);
     if (t < 2) {
-        add_word(tables, batch, text, beside, false, kept, out);
+        add_word(tables, batch, text, neighbour, false, kept, out);
     }
 }
 
-// Words of a tile that the algebra does not cover.
+// Words of a tile that the algebra does not cover, in any order.
 struct HardWords {
     u32 count;
     u32 of[TM_TILE_WORDS];
 };
 
-// By masks. Threads whose bytes the algebra does not cover leave them to others, packed together.
+// bounds_masks: text -> start_bits, cut_bits, tile_words, doc_flags; for splits with a rule.
+//
+// A block owns a tile of TM_TILE bytes, thread t its bytes 32 t to 32 t + 31.
+//   phase 1  each thread turns its bytes into masks in shared memory (`kept`), threads 0 and 1 also
+//            the words before and after the tile
+//   barrier  windows read the masks of neighbours
+//   phase 2  each thread computes its starts; the few whose window does not decide (`is_hard`) are
+//            listed in `hard` (cased words only)
+//   barrier  the list is complete
+//   phase 3  the first hard.count threads scan one listed word each with the DFA: threads that scan
+//            are neighbours, so they share warps
+//   barrier  `out` is complete
+//   phase 4  each thread writes its word and adds to the count; thread 0 writes the count after one
+//            more barrier
+// Atomics: the order of `hard` is free, because each entry writes only its own word of `out`.
+// Documents are flagged with atomicOr (flags.h). Blocks write disjoint words.
 TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) {
     TM_SHARED Kept kept;
-    TM_SHARED Outcome out;
+    TM_SHARED TileStarts out;
     TM_SHARED HardWords hard;
     if (TM_BLOCK >= batch->tiles) {
         return;
@@ -173,9 +193,14 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
 
 #endif
 
-// By the DFA alone. Every scan must arrive where the next thread's one finds its first word.
+// bounds_scan: text -> start_bits, cut_bits, tile_words, doc_flags; for splits that are one DFA.
+//
+// A block owns a tile, a thread 32 bytes of it. Each thread goes back to a place where a word
+// starts in any text, and scans from there to the end of its bytes. The barrier makes all scans
+// visible: then each thread checks that its scan arrives at the first word of the next thread;
+// kArrival counts those that do not, which would be a bug here. Threads write disjoint words.
 TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
-    TM_SHARED Outcome out;
+    TM_SHARED TileStarts out;
     TM_SHARED u32 arrivals[TM_TILE_WORDS];
     if (TM_BLOCK >= batch->tiles) {
         return;

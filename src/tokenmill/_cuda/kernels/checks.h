@@ -1,14 +1,14 @@
-// What sends a document to the CPU, looked for 32 bytes at a time.
+// Reasons to send a document to the CPU, looked for in 32 bytes at a time.
 #pragma once
 
 #include "text.h"
 
-// Characters that a normalizer may touch.
+// Characters that a normalizer may change.
 TM_DEVICE bool is_unsafe(const Tables* tables, u32 code) {
     return (read_table(tables->unsafe_basic + (code >> 5)) >> (code & 31) & 1) != 0;
 }
 
-// The same for bytes below 0x80, of which hardly any normalizer touches one.
+// The same for bytes below 0x80; normalizers rarely change any of them.
 TM_DEVICE u32 unsafe_ascii(const Tables* tables, const u8* bytes, u32 valid) {
     const u32* const table = tables->unsafe_basic;
     if ((read_table(table) | read_table(table + 1) | read_table(table + 2) |
@@ -22,8 +22,8 @@ TM_DEVICE u32 unsafe_ascii(const Tables* tables, const u8* bytes, u32 valid) {
     return found & valid;
 }
 
-// Does some added token begin with these bytes? A token that goes on behind the document's end is
-// found too, which costs time and nothing else.
+// Does an added token start with these bytes? A token that reaches into the next document is found
+// too, which only costs time.
 TM_DEVICE bool is_added_prefix(const Tables* tables, const u8* text, u32 position) {
     const u64 bytes = u64(four_bytes(text, position + 4)) << 32 | four_bytes(text, position);
     const u64 count = tables->added_count;
@@ -35,7 +35,7 @@ TM_DEVICE bool is_added_prefix(const Tables* tables, const u8* text, u32 positio
     return false;
 }
 
-// Which of the candidates among 32 bytes do begin one.
+// The candidates among 32 bytes where an added token starts.
 TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position, u32 candidates) {
     u32 found = 0;
     for (u32 rest = candidates; rest != 0; rest &= rest - 1) {
@@ -48,19 +48,21 @@ TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position,
     return found;
 }
 
-// The bytes that added tokens begin with, if they are looked for: up to seven of them from the
-// lowest on, and in the highest one how many there are, or more than seven.
+// The first bytes of added tokens, 0 if they are not looked for.
+//   byte     7          6 .. 1 0
+//   content  how many   the bytes, if there are at most seven
 TM_DEVICE u64 first_bytes(const Tables* tables, const Batch* batch) {
     return (batch->options & kFindAdded) != 0 ? tables->added_bytes : 0;
 }
 
-// Not 0 where one of four bytes may equal the one that `spread` has four times.
+// The high bit of each of four bytes that may equal the byte which `spread` holds four times. The
+// byte above an equal one may be marked too, so this is only a filter.
 TM_DEVICE u32 may_equal(u32 four, u32 spread) {
     const u32 zero = four ^ spread;
     return (zero - 0x01010101U) & ~zero & 0x80808080U;
 }
 
-// Which of 32 bytes may begin an added token. Hardly ever one does, so that is asked first.
+// The bytes of 32 that may start an added token. Most often there is none, so that is tested first.
 TM_DEVICE u32 may_begin_added(u64 first, const Bytes32& b) {
     const u32 count = u32(first >> 56);
     if (count > 7) {

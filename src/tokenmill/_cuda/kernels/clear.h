@@ -1,9 +1,9 @@
-// The first kernels of a batch: arrays that must begin as zeros, and where documents begin.
+// The first kernels of a batch: arrays that must start as zeros, and where documents start.
 #pragma once
 
 #define TM_CLEAR_THREADS 256
 
-// Both arrays begin at a multiple of 16 bytes.
+// `at` is a multiple of 16 bytes. Threads write every `stride`-th quad.
 TM_DEVICE void clear_words(u32* at, u64 count, u64 first, u64 stride) {
     uint4* quads = (uint4*)at;
     for (u64 i = first; i < count / 4; i += stride) {
@@ -14,6 +14,10 @@ TM_DEVICE void clear_words(u32* at, u64 count, u64 first, u64 stride) {
     }
 }
 
+// clear_batch: zeros doc_bits, doc_flags, counters and the dedupe table.
+//
+// All threads of the grid share each array: thread g writes quads g, g + stride, ... No two threads
+// write the same place, so there is no barrier; the next launch sees the zeros.
 TM_KERNEL(TM_CLEAR_THREADS) clear_batch(const Tables* tables, const Batch* batch) {
     (void)tables;
     TM_THREADS(t, TM_CLEAR_THREADS) {
@@ -28,6 +32,10 @@ TM_KERNEL(TM_CLEAR_THREADS) clear_batch(const Tables* tables, const Batch* batch
     }
 }
 
+// mark_documents: doc_begin -> doc_bits, a bit at the first byte of every document.
+//
+// A thread owns every `stride`-th document. Documents that start in the same 32 bytes share a word
+// of doc_bits, so bits are set with atomicOr; their order does not matter.
 TM_KERNEL(TM_CLEAR_THREADS) mark_documents(const Tables* tables, const Batch* batch) {
     (void)tables;
     TM_THREADS(t, TM_CLEAR_THREADS) {

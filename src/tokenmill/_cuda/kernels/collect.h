@@ -1,7 +1,8 @@
-// What the threads of a block do together: sums, and loads of text that are not aligned.
+// What the threads of a block compute together: sums; and unaligned loads of text.
 #pragma once
 
-// Adds the values of a warp's threads to *at. Every thread of the block must call it.
+// Adds the values of a warp's threads to *at, with one atomic. Every thread of the block must call
+// it.
 TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
 #if defined(TM_HOST)
     (void)thread;
@@ -14,7 +15,8 @@ TM_DEVICE void add_over_warp(u32* at, u32 value, u32 thread) {
 #endif
 }
 
-// The same for kLanes threads side by side, a power of two up to 32; *at is theirs alone.
+// The same for kLanes neighbouring threads, a power of two up to 32; no other threads use *at, so
+// no atomic is needed.
 template <u32 kLanes>
 TM_DEVICE void add_over_lanes(u32* at, u32 value, u32 thread) {
 #if defined(TM_HOST)
@@ -31,7 +33,7 @@ TM_DEVICE void add_over_lanes(u32* at, u32 value, u32 thread) {
 #endif
 }
 
-// Says that a block has no more threads, which the compiler cannot know.
+// Tells the compiler how many threads a block has.
 template <u32 kThreads>
 TM_DEVICE void assume_threads() {
 #if !defined(TM_HOST)
@@ -39,7 +41,7 @@ TM_DEVICE void assume_threads() {
 #endif
 }
 
-// A value of each thread that lives over a TM_SYNC(), in registers on a device.
+// A value of each thread that is kept over a TM_SYNC(): in a register on a device.
 template <typename T, u32 kThreads>
 struct PerThread {
 #if defined(TM_HOST)
@@ -51,8 +53,10 @@ struct PerThread {
 #endif
 };
 
-// The value of each thread becomes the sum of those before it; returns the sum of all. It waits for
-// all threads once, and there must be another TM_SYNC() before it is called again.
+// The value of each thread becomes the sum of those before it; returns the sum of all. It has one
+// barrier, between writing and reading the sums of warps; the caller needs another one before it
+// calls this again.
+//   [3 1 4 1] -> [0 3 4 8], returns 9
 template <u32 kThreads>
 TM_DEVICE u32 sums_before(PerThread<u32, kThreads>& values) {
     u32 all = 0;
@@ -89,7 +93,7 @@ TM_DEVICE u32 sums_before(PerThread<u32, kThreads>& values) {
 }
 
 // values[0..n) become the sums of those before them, and values[n] the sum of all. `values` is in
-// shared memory, written before the last TM_SYNC; whoever reads it need not wait.
+// shared memory and was written before the last TM_SYNC; it ends with a barrier.
 //   [3 1 4] -> [0 3 4 8]
 template <u32 kThreads>
 TM_DEVICE void block_prefix(u32* values, u32 n) {
@@ -148,7 +152,7 @@ TM_DEVICE u32 byte_mask(int bytes) {
 #endif
 }
 
-// Four bytes of text that begin anywhere. It reads up to three bytes before and four behind them.
+// Four bytes of text from any position. It reads up to three bytes before and four after them.
 TM_DEVICE u32 text_word(const u8* text, u32 at) {
     const u32* word = reinterpret_cast<const u32*>(text + (at & ~3u));
     return funnel(word[0], word[1], 8 * (at & 3));

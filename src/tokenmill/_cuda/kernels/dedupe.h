@@ -1,5 +1,4 @@
-// dedupe_misses: misses -> which one of equal words stands for all, and lists of those by size.
-// The table holds misses by number; which of two equal ones comes first is chance, the ids are not.
+// dedupe_misses: misses -> one representative of equal words, and lists of those by size.
 #pragma once
 
 constexpr u32 kDedupeThreads = 256;
@@ -18,8 +17,10 @@ TM_DEVICE u32 bin_of(u32 size) {
     return size <= 64 ? short_bin : size <= 128 ? 3 : size <= 512 ? 4 : 5;
 }
 
-// Words of the bins after the first have more than 16, 32, 64, 128 and 256 bytes: that bounds how
-// many there can be, as words do not overlap.
+// The lists, back to back. Words do not overlap, so a list of words of more than n bytes has at
+// most text_capacity / n entries.
+//   bin        0     1     2     3      4      5
+//   bytes      1-16  -32   -64   -128   -512   -8192
 TM_DEVICE u32* bin_list(const Batch* batch, u32 bin) {
     u64 begin = bin == 0 ? 0 : batch->miss_capacity;
     for (u32 k = 1; k < bin; ++k) {
@@ -52,8 +53,10 @@ TM_DEVICE bool same_miss(const u8* text, uint4 a, uint4 b) {
     return true;
 }
 
-// The miss that stands for `miss`, which may be itself.
-TM_DEVICE u32 standing_for(const Batch* batch, u32 number, uint4 miss) {
+// The miss that represents all misses equal to `miss`, maybe itself. The table holds numbers of
+// misses plus one, 0 is free. atomicCAS lets one of several equal words take a free slot; which one
+// is chance, but all of them have the same ids.
+TM_DEVICE u32 representative_of(const Batch* batch, u32 number, uint4 miss) {
     if (miss_size(miss) > kDedupedWord || (batch->options & kKeepRepeats) != 0) {
         return number;
     }
@@ -87,7 +90,7 @@ TM_DEVICE void sort_misses(const Batch* batch, u32 base, u32 total, DedupeBlock&
         block.bins[t] = kNoBin;
         if (number < total) {
             const uint4 miss = batch->misses[number];
-            const u32 first = standing_for(batch, number, miss);
+            const u32 first = representative_of(batch, number, miss);
             batch->misses[number].w = first;
             if (first == number) {
                 const u32 bin = bin_of(miss_size(miss));
@@ -99,6 +102,15 @@ TM_DEVICE void sort_misses(const Batch* batch, u32 base, u32 total, DedupeBlock&
     TM_SYNC();
 }
 
+// dedupe_misses: misses -> misses[].w (the representative), miss_lists and their counters.
+//
+// A block takes 256 misses at a time, a thread one of them.
+//   barrier 1  block.counts is zero
+//   phase 2    each thread finds its representative and, if that is itself, a place in its list
+//   barrier 2  block.counts is complete
+//   phase 3    six threads reserve room in the lists: one atomic for each list, not for each word
+//   barrier 3  block.begins is known; then each thread writes its entry
+//   barrier 4  the next round may clear block.counts
 TM_KERNEL(256) dedupe_misses(const Tables*, const Batch* batch) {
     TM_SHARED DedupeBlock block;
     const u32 total = miss_total(batch);

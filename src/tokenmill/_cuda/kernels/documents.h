@@ -1,7 +1,7 @@
-// document_ids: where the ids of each document begin.
+// document_ids: where the ids of each document start.
 #pragma once
 
-constexpr u32 kDocumentLanes = 8;  // threads that look for a document's first word
+constexpr u32 kDocumentLanes = 8;  // threads that count the words before a document
 
 TM_DEVICE void write_document(const Batch* batch, u32 document, u32 rank) {
     const u32 begin = batch->doc_begin[document];
@@ -15,8 +15,8 @@ TM_DEVICE void write_document(const Batch* batch, u32 document, u32 rank) {
     }
 }
 
-// How many words of its tile begin before a document, as far as one of kDocumentLanes threads
-// counts them.
+// One thread's share of the words of a tile that start before a document: every kDocumentLanes-th
+// word of start_bits. `begin` is the document's first byte.
 TM_DEVICE u32 words_before(const u32* start_bits, u32 begin, u32 lane) {
     const u32 tile = begin / TM_TILE * TM_TILE_WORDS;
     const u32 end = begin / 32;
@@ -31,8 +31,12 @@ TM_DEVICE u32 words_before(const u32* start_bits, u32 begin, u32 lane) {
     return rank;
 }
 
-// Where the ids of a document begin: emit_ids left it in the code of the document's first word. A
-// few threads find that word.
+// document_ids: codes, start_bits -> doc_ids, and kOverflow for documents whose ids did not fit.
+//
+// emit_ids wrote where a document's ids start into the code of its first word. A block owns 32
+// documents at a time, and kDocumentLanes neighbouring threads one of them: they count the words of
+// its tile that start before it. The first barrier clears ranks[], the second one completes them,
+// the third one keeps the next round from clearing them early. One thread writes a document.
 TM_KERNEL(256) document_ids(const Tables*, const Batch* batch) {
     constexpr u32 kAtOnce = 256 / kDocumentLanes;
     TM_SHARED u32 ranks[kAtOnce];

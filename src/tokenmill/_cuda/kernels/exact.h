@@ -1,5 +1,5 @@
-// Words that are a token though merging their bytes does not make it. Only whole words, and only
-// where the tokenizer says that a word which is a token is that token (tables.py: exact_tokens).
+// Words that are a token which merging their bytes does not make. Only whole words count, and only
+// if the tokenizer has `ignore_merges` (tables.py: exact_tokens).
 #pragma once
 
 #if TM_EXACT
@@ -17,7 +17,7 @@ TM_DEVICE bool is_token(const Tables* tables, u32 token, const u8* word, u32 siz
     return true;
 }
 
-// Writes the id of such a word; returns how many ids that are, 1 or 0.
+// Writes the id of such a word and returns 1, or returns 0 for other words.
 TM_DEVICE u32 exact_id(const Tables* tables, const u8* text, uint4 miss, u32* ids) {
     const u32 size = miss.y;  // more than any token where it is a piece
     if (size > tables->exact_longest) {

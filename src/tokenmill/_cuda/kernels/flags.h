@@ -1,4 +1,5 @@
-// Documents that are left to the CPU, and why.
+// Documents that are left to the CPU, and why (DocumentFlag). Many threads may flag one document:
+// atomicOr returns 0 to the first of them only, which counts it.
 #pragma once
 
 TM_DEVICE void leave_document(const Batch* batch, u32 document, u32 reason) {

@@ -1,5 +1,5 @@
-// insert_words: the words that were merged -> the word tables, for the batches to come. The only
-// kernel that writes them; no other may run beside it on the same tables.
+// insert_words: merged words -> the word tables, for later batches. It is the only kernel that
+// writes them; look_up must not run at the same time on the same tables.
 #pragma once
 
 constexpr u32 kInsertThreads = 256;
@@ -51,13 +51,13 @@ TM_DEVICE void plan_words(const Batch* batch, const u32* list, u32 base, u32 tot
     TM_SYNC();
 }
 
-// Part of a table for all words of a block that need it, or for none: a full one stays as it is.
+// Reserves part of a table for all words of a block that need it, or for none if it is full.
 TM_DEVICE bool reserve(const Tables* tables, u32 part, u64 limit, InsertBlock& block) {
     if (block.wanted[part] == 0) {
         return true;
     }
     if (tables->learnt[part] >= limit) {
-        return false;  // adding to a full one for ever would overflow
+        return false;  // or the counter of a full table would overflow one day
     }
     block.begins[part] = atomicAdd(&tables->learnt[part], block.wanted[part]);
     return u64(block.begins[part]) + block.wanted[part] <= limit;
@@ -93,7 +93,8 @@ TM_DEVICE bool insert_entry(const Tables* tables, uint4 key, uint4 value) {
             entry[1] = value;
             return true;
         }
-        // The same word twice. A half-written one may look like it: then this one is not learnt.
+        // The same word, inserted by another thread. A half-written entry may look the same: then
+        // this word is not learnt.
         if (other == key.w && words[0] == key.x && words[1] == key.y && words[2] == key.z) {
             return false;
         }
@@ -102,7 +103,7 @@ TM_DEVICE bool insert_entry(const Tables* tables, uint4 key, uint4 value) {
     return false;
 }
 
-// The slot it went to, or kNoBin.
+// Returns the slot of the word, or kNoBin if it was not inserted.
 TM_DEVICE u32 insert_slot(const Tables* tables, u32 hash, u32 bytes, u32 ids, u32 facts) {
     const u32 mask = u32(tables->long_mask);
     u32 slot = hash & mask;
@@ -191,6 +192,16 @@ TM_DEVICE void insert_list(const Tables* tables, const Batch* batch, u32 bin, In
     }
 }
 
+// insert_words: miss_lists, arena -> words, long_slots, long_bytes, long_ids, learnt.
+//
+// A block takes 256 words of a list at a time, a thread one of them. Only lists of words of up to
+// 64 bytes are learnt.
+//   plan_words    each thread adds the room that its word needs to block.wanted (shared atomics)
+//   reserve_room  one thread reserves it in the tables: one global atomic for each table
+//   insert_word   each thread takes a free entry with atomicCAS on the word that marks it as used,
+//                 and is then its only writer; readers come in a later launch
+// A barrier ends each of these phases. Which words find a full table is chance; ids do not depend
+// on it, because the tables are caches.
 TM_KERNEL(256) insert_words(const Tables* tables, const Batch* batch) {
     TM_SHARED InsertBlock block;
     if ((batch->options & kLearn) != 0) {

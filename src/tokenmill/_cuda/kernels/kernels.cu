@@ -1,4 +1,4 @@
-// Every kernel. The structs of layout.py stand before this text.
+// Every kernel. The structs and enums of layout.py come before this text.
 #include "platform.h"
 
 #include "bound_kernels.h"

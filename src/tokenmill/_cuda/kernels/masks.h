@@ -1,6 +1,10 @@
-// The classes of the characters of 32 bytes as masks: one bit a byte, a character's bits on all of
-// its bytes. Classes of single bytes come from planes of bits, those of wide characters from
+// The classes of the characters in 32 bytes as masks: a bit for each byte, and a character's bit on
+// all of its bytes. Classes of single bytes come from planes of bits, those of wide characters from
 // tables.
+//   text     c a f [C3 A9] _ 4
+//   letter   1 1 1  1  1   0 0
+//   inside   0 0 0  0  1   0 0        bytes after the first of a character
+//   number   0 0 0  0  0   0 1
 #pragma once
 
 #include "split/facts.h"
@@ -16,9 +20,9 @@
 #define TM_CASED 0
 #endif
 
-using namespace tokenmill::split;  // facts.h: what the CPU's scanners know too
+using namespace tokenmill::split;  // facts.h, shared with the CPU's scanners
 
-// The preprocessor knows the families by number.
+// #if compares these by number.
 static_assert(u32(Family::BlankPrefix) == 1 && u32(Family::AnyPrefix) == 2 &&
                   u32(Family::Cased) == 3 && u32(Contraction::IgnoreCase) == 2 &&
                   u32(NewlineTail::CrLfSlash) == 2,
@@ -31,23 +35,24 @@ struct Masks {
     u32 newline;
     u32 space;
     u32 apostrophe;
-    u32 inside;  // bytes of a character behind its first
+    u32 inside;  // bytes of a character after its first
     u32 slash;
     // Of cased words only:
     u32 upper;
     u32 lower;
     u32 han;
-    u32 hard;  // characters beyond the algebra
+    u32 hard;  // characters that the algebra does not cover
 };
 
-// What is found on the way.
+// What else is found in 32 bytes.
 struct Findings {
     u32 malformed;
     u32 unsafe;
-    u32 cuts;  // between neighbours of three bytes that no token holds side by side
+    u32 cuts;  // between characters of three bytes that no token has next to each other
 };
 
-// The classes of single bytes.
+// The classes of single bytes: b[k] is bit k of every byte.
+//   bits 7..4   0x0_ control   0x2_ sign   0x3_ digits   0x4_ to 0x7_ letters, and more
 TM_DEVICE void add_planes(const Planes& p, Masks& m) {
     const u32* const b = p.of;
     const u32 low = ~(b[7] | b[6]);            // below 0x40
@@ -82,7 +87,8 @@ TM_DEVICE u32 rule_class(const Tables* tables, u32 code) {
     return class_of(tables->rule_basic, tables->rule_page_of, tables->rule_pages, code);
 }
 
-// What these are to their neighbours depends on what comes before.
+// Marks, and Han characters that are not letters: which word they belong to depends on more than
+// their neighbours.
 TM_DEVICE bool is_hard(u32 bits, u32 code) {
     const bool odd_han = TM_ISOLATE_HAN != 0 && (bits & kHan) != 0 && is_odd_han(code);
     return (bits & kMark) != 0 || odd_han;
@@ -106,7 +112,7 @@ TM_DEVICE void add_char(u32 bits, u32 code, u32 mask, Masks& m) {
 
 using tokenmill::vocab::JunctionFilter;
 
-// The tables that nearly every wide character needs; pointers to the others are read when needed.
+// The tables that almost every wide character needs; other pointers are read when needed.
 struct Nearby {
     const u8* basic;
     JunctionFilter junctions;  // without the parts
@@ -134,10 +140,10 @@ TM_DEVICE bool are_joined(const Tables* tables, JunctionFilter filter, u32 left,
     return filter.joined_in_part(left, right, contexts);
 }
 
-// A wide character that begins before a word and ends in it or before it.
+// A wide character that starts before a word of 32 bytes and ends in it or right before it.
 struct Incoming {
     Char c;
-    int end;  // counted from the word's begin; below 0: there is none
+    int end;  // counted from the start of the word; below 0: there is none
 };
 
 // `head` are the first four bytes of the word.
@@ -147,10 +153,10 @@ TM_DEVICE Incoming incoming_char(const Text& text, int word, u32 begins, u32 hea
     }
     const u32 tail = ((const u32*)text.bytes)[word * 8 - 1];
     const u32 edges = document_word(text, word - 1) >> 28 | begins << 4;
-    u32 back = 1;  // bytes back to where it begins
+    u32 back = 1;  // bytes back to its first byte
     for (u32 k = 1; k < 4; ++k) {
-        const bool goes_on = is_continuation(tail >> (32 - 8 * k)) && (edges >> (4 - k) & 1) == 0;
-        back += back == k && goes_on ? 1 : 0;
+        const bool is_inner = is_continuation(tail >> (32 - 8 * k)) && (edges >> (4 - k) & 1) == 0;
+        back += back == k && is_inner ? 1 : 0;
     }
     const u32 bytes = funnel(tail, head, (4 - back) * 8);
     const Char c = wide_char(bytes, edges >> (5 - back));
@@ -159,8 +165,8 @@ TM_DEVICE Incoming incoming_char(const Text& text, int word, u32 begins, u32 hea
 
 #if TM_CASED
 
-// Does a letter stand before `position`, or before the marks there? Many are not looked at.
-TM_DEVICE bool is_behind_letter(const Tables* tables, const Text& text, u32 position) {
+// Is there a letter before `position`, or before the marks there? At most 16 bytes are checked.
+TM_DEVICE bool is_after_letter(const Tables* tables, const Text& text, u32 position) {
     for (u32 at = position; position - at < 16 && !begins_document(text, at);) {
         at = char_before(text, at);
         const u32 bits = rule_class(tables, char_at(text, at).code);
@@ -171,12 +177,12 @@ TM_DEVICE bool is_behind_letter(const Tables* tables, const Text& text, u32 posi
     return false;
 }
 
-// A mark behind a letter goes on with its word, as a caseless letter does; elsewhere it depends on
-// more. So for the marks that a word of the text begins with, the first of them at `begin`.
+// A mark after a letter continues its word, like a caseless letter; elsewhere it depends on more.
+// This is for the marks at the start of a word of 32 bytes, the first of them at `begin`.
 TM_DEVICE void add_first_marks(const Tables* tables, const Text& text, u32 begin, u32 begins,
                                Masks& m) {
     const u32 marks = m.hard & ~m.han & ~begins;
-    if ((marks & 1) != 0 && is_behind_letter(tables, text, begin)) {
+    if ((marks & 1) != 0 && is_after_letter(tables, text, begin)) {
         const u32 first = marks & ~(marks + 1);
         m.letter |= first;
         m.hard &= ~first;
@@ -185,8 +191,8 @@ TM_DEVICE void add_first_marks(const Tables* tables, const Text& text, u32 begin
 
 #endif
 
-// Walks the wide characters of a word: their classes (if there is a rule), and all that is found
-// about them. `leads` are their first bytes, `m.inside` the others.
+// Walks the wide characters of a word: adds their classes (if there is a rule) and findings.
+// `leads` are their first bytes, `m.inside` the others.
 template <bool kHasRule>
 TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, u32 head, u32 leads,
                               Masks& m, Findings& found) {
@@ -195,8 +201,8 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
     const u64 edges = u64(document_word(text, word + 1)) << 32 | begins;
     const Nearby near = nearby(tables);
     const Incoming before = incoming_char(text, word, begins, head);
-    u32 expected = before.end > 0 ? (1U << before.end) - 1 : 0;  // inside of sound characters
-    u32 previous = before.c.code;  // the last character, if it has three bytes
+    u32 expected = before.end > 0 ? (1U << before.end) - 1 : 0;  // later bytes of valid characters
+    u32 previous = before.c.code;  // the previous character, if it has three bytes
     u32 previous_end = before.end >= 0 && before.c.size == 3 ? u32(before.end) : ~0U;
     if (kHasRule && expected != 0) {
         add_char(rule_class(tables, near, previous), previous, expected, m);
@@ -213,8 +219,8 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
         if (kHasRule) {
             u32 bits = rule_class(tables, near, c.code);
 #if TM_CASED
-            const bool is_behind = i != 0 && (m.letter & ~begins >> 1) >> (i - 1) & 1;
-            bits = (bits & kMark) != 0 && is_behind ? u32(kLetter) : bits;
+            const bool is_after = i != 0 && (m.letter & ~begins >> 1) >> (i - 1) & 1;
+            bits = (bits & kMark) != 0 && is_after ? u32(kLetter) : bits;
 #endif
             add_char(bits, c.code, mask, m);
         }
@@ -238,7 +244,7 @@ TM_DEVICE void add_wide_chars(const Tables* tables, const Text& text, int word, 
 #endif
 }
 
-// Masks of a word of the text, and what was found in it.
+// The masks of a word of the text, and its findings.
 template <bool kHasRule>
 TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, const Bytes32& bytes,
                            Findings& found) {
@@ -262,7 +268,7 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
     return m;
 }
 
-// Flags the documents of a word that the CPU must encode.
+// Flags the documents of a word of the text that the CPU must encode.
 TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text, int word,
                       const Bytes32& bytes, const Findings& found) {
     const u32 base = u32(word) * 32;

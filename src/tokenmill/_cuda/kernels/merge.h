@@ -1,6 +1,9 @@
-// merge_16, merge_32, merge_64, merge_128: the words of a list -> their ids in the arena, where the
-// word's own text is. One thread a word: the lowest rank first, the leftmost of equal ones, as in
-// core/encode/merge.h. What two symbols merge to is also the rank.
+// merge_16, merge_32, merge_64, merge_128: the words of a list -> their ids in the arena, at the
+// place of the word's text. One thread merges a word: the lowest rank first, the leftmost of equal
+// ones, like core/encode/merge.h. What two symbols merge to is also the rank of the merge.
+//
+// core/encode/merge.h shifts an array after each merge; here symbols keep their places, and a bit
+// for each says whether it is still there (Live), because shared memory is slow to shift.
 #pragma once
 
 #include "vocab/pairs.h"
@@ -12,7 +15,7 @@ TM_DEVICE tokenmill::vocab::PairTable pair_table(const Tables* tables) {
     return {slots, tables->byte_pairs, TM_PAIR_SHIFT, TM_PAIR_MASK};
 }
 
-// A look-up under way: half a line of slots is loaded, so that two look-ups wait side by side.
+// A look-up that has been started: half a line of slots is loading, so that two look-ups overlap.
 struct PairProbe {
     const uint4* slots;
     u64 key;
@@ -28,7 +31,7 @@ TM_DEVICE PairProbe begin_probe(const tokenmill::vocab::PairTable& pairs, u32 le
     return {slots, key, line, read_table(slots + 4 * line), read_table(slots + 4 * line + 1)};
 }
 
-// A slot is key << 20 | merged. True where the search ends.
+// A slot is key << 20 | merged, 0 is free. True if the search ends here.
 TM_DEVICE bool ends_at(u32 low, u32 high, u64 key, u32& merged) {
     if (high == u32(key >> 12) && low >> 20 == (u32(key) & 0xFFF)) {
         merged = low & kExternalMask;
@@ -60,6 +63,7 @@ TM_DEVICE u32 end_probe(const PairProbe& probe) {
 }
 
 // The symbols of a word that are left, as bits.
+//   bytes  t h e s e        after th, es:   bits  1 0 1 0 1      next(0) = 2, before(2) = 0
 struct Live32 {
     u32 bits;
     TM_DEVICE static Live32 all(u32 size) { return {size == 32 ? ~0u : (1u << size) - 1}; }
@@ -107,9 +111,11 @@ struct Live128 {
     TM_DEVICE void remove(u32 i) { i < 64 ? low.remove(i) : high.remove(i - 64); }
 };
 
-// The symbols of one thread's word. Those of a block lie interleaved, so that threads never meet in
-// a bank. A word of `ranks` is rank << 12 | place << 5 | upper bits of the symbol: the least one is
-// the merge to do, with its place. ~0 is a symbol that is gone.
+// The symbols of one thread's word. Those of a block are interleaved, so that threads use different
+// banks. The smallest word of `ranks` is the next merge, with its place; ~0 is a symbol that is
+// gone.
+//   bits  31 .. 12              11 .. 5   4 .. 0
+//         rank with the next    place     upper bits of the symbol (lower 16: `lows`)
 template <u32 kThreads>
 struct Symbols {
     u32* ranks;
@@ -146,7 +152,7 @@ TM_DEVICE void load_symbols(const u8* text, u32 position, u32 size, const u32* b
     }
 }
 
-// Merges until nothing merges; what is left is in `live`.
+// Merges until nothing merges; `live` has the symbols that are left.
 template <u32 kThreads, typename Live>
 TM_DEVICE void merge_symbols(const tokenmill::vocab::PairTable& pairs,
                              const Symbols<kThreads>& symbols, u32 size, Live& live) {
@@ -171,6 +177,11 @@ TM_DEVICE void merge_symbols(const tokenmill::vocab::PairTable& pairs,
     }
 }
 
+// merge_16 to merge_128: miss_lists[bin], misses, text -> arena, miss_counts.
+//
+// A thread owns every (blocks * kThreads)-th word of the list, and its column of `ranks` and
+// `lows`. Threads share nothing, so there is no barrier and no atomic. Ids go to the arena at the
+// place of the word's text: words do not overlap, and have at most one id a byte.
 template <u32 kSize, u32 kThreads, typename Live>
 TM_DEVICE void merge_list(const Tables* tables, const Batch* batch, u32 bin) {
     TM_SHARED u32 ranks[kSize * kThreads];
@@ -200,18 +211,22 @@ TM_DEVICE void merge_list(const Tables* tables, const Batch* batch, u32 bin) {
     }
 }
 
+// Words of up to 16 bytes.
 TM_KERNEL(128) merge_16(const Tables* tables, const Batch* batch) {
     merge_list<16, 128, Live32>(tables, batch, 0);
 }
 
+// Words of 17 to 32 bytes.
 TM_KERNEL(128) merge_32(const Tables* tables, const Batch* batch) {
     merge_list<32, 128, Live32>(tables, batch, 1);
 }
 
+// Words of 33 to 64 bytes.
 TM_KERNEL(64) merge_64(const Tables* tables, const Batch* batch) {
     merge_list<64, 64, Live64>(tables, batch, 2);
 }
 
+// Words of 65 to 128 bytes.
 TM_KERNEL(32) merge_128(const Tables* tables, const Batch* batch) {
     merge_list<128, 32, Live128>(tables, batch, 3);
 }

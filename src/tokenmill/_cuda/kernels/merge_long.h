@@ -1,12 +1,13 @@
 // merge_512, merge_long: words of 129 to 512, and of up to 8192 bytes -> their ids in the arena.
-// One warp or one block a word, in rounds: all occurrences of the lowest rank at once. That is
-// exact unless such a merge makes room for one of a lower rank still; the few that can
-// (Tables::early_parts) are done one by one, the leftmost first.
+// One warp or one block merges a word, in rounds: all occurrences of the lowest rank at once. That
+// is exact unless such a merge enables one of a lower rank; the few that can (Tables::early_parts)
+// are done one by one, the leftmost first.
 #pragma once
 
 constexpr u32 kFresh = 0x80000000u;  // of a symbol: made in this round
 
-// Symbols are a list over the places of a word's bytes.
+// A linked list of symbols over the places of a word's bytes.
+//   bytes    a b c d          after b + c:   nexts  1 3 . 4      befores  . 0 . 1
 struct LongWord {
     u32 size;
     u32* symbols;
@@ -83,8 +84,9 @@ TM_DEVICE u32 join(const LongWord& word, u32 at, u32 rank) {
     return after;
 }
 
-// Occurrences overlap where a symbol merges with itself, as in "aaaa": of such a run every other
-// one is taken.
+// Occurrences overlap if a symbol merges with itself, such as in "aaaa": every other one of such a
+// run is merged.
+//   ranks    r r r .   ->   (aa)(aa)
 TM_DEVICE void join_run(const LongWord& word, u32 at, u32 rank) {
     bool overlaps = true;
     while (overlaps && at < word.size && word.ranks[at] == rank) {
@@ -93,6 +95,9 @@ TM_DEVICE void join_run(const LongWord& word, u32 at, u32 rank) {
     }
 }
 
+// Merges all occurrences of a rank. Phase 1 marks the first one of each run; after the barrier the
+// thread that owns a head merges its whole run. Runs do not touch: the symbol after a run has
+// another rank, so no two threads write the same symbols.
 template <u32 kThreads>
 TM_DEVICE void join_all(const LongWord& word, u32 rank, u8* heads) {
     TM_THREADS(t, kThreads) {
@@ -113,7 +118,8 @@ TM_DEVICE void join_all(const LongWord& word, u32 rank, u8* heads) {
     TM_SYNC();
 }
 
-// The ranks around the symbols that are new.
+// Looks up the ranks around new symbols, then clears kFresh. The barrier between keeps a thread
+// from clearing the mark that its left neighbour still reads.
 template <u32 kThreads>
 TM_DEVICE void renew_ranks(const tokenmill::vocab::PairTable& pairs, const LongWord& word,
                            u32* lowest) {
@@ -179,7 +185,7 @@ TM_DEVICE void merge_rounds(const Tables* tables, const tokenmill::vocab::PairTa
     }
 }
 
-// The ids of the symbols that are left; returns how many.
+// Writes the ids of the symbols that are left; returns how many.
 template <u32 kThreads>
 TM_DEVICE u32 write_long(const LongWord& word, const u32* external, u32* ids, u32* counts) {
     const u32 each = (word.size + kThreads - 1) / kThreads;
@@ -203,7 +209,9 @@ TM_DEVICE u32 write_long(const LongWord& word, const u32* external, u32* ids, u3
     return counts[kThreads];
 }
 
-// `space` holds four arrays of kSize.
+// Merges one word with all threads of a block: thread t owns places t, t + kThreads, ... Every step
+// ends with a barrier, because the next one reads symbols of other threads. `space` holds four
+// arrays of kSize.
 template <u32 kThreads, u32 kSize>
 TM_DEVICE void merge_word(const Tables* tables, const Batch* batch, u32 number, u32* space,
                           LongBlock<kThreads, kSize>& block) {
@@ -225,6 +233,8 @@ TM_DEVICE void merge_word(const Tables* tables, const Batch* batch, u32 number, 
     TM_SYNC();
 }
 
+// merge_512: words of 129 to 512 bytes of miss_lists[4] -> arena, miss_counts. A block is one warp
+// and owns every TM_BLOCKS-th word; the symbols are in shared memory.
 TM_KERNEL(32) merge_512(const Tables* tables, const Batch* batch) {
     TM_SHARED LongBlock<32, 512> block;
     TM_SHARED u32 space[4 * 512];
@@ -234,6 +244,8 @@ TM_KERNEL(32) merge_512(const Tables* tables, const Batch* batch) {
     }
 }
 
+// merge_long: words of up to 8192 bytes of miss_lists[5] -> arena, miss_counts. A block owns every
+// TM_BLOCKS-th word, and its own part of Batch::scratch, too large for shared memory.
 TM_KERNEL(256) merge_long(const Tables* tables, const Batch* batch) {
     TM_SHARED LongBlock<256, kMergedWord> block;
     const u32 count = bin_total(batch, 5);

@@ -1,5 +1,8 @@
-// The bits of 32 bytes by their places: plane k has bit k of every byte. Classes of single bytes
-// are a few operations on planes, each for all 32 bytes at once.
+// The bits of 32 bytes by their place: plane k has bit k of every byte. A class of single bytes is
+// then a few operations on planes, for all 32 bytes at once.
+//
+//   bytes    'a' = 01100001  'B' = 01000010  ' ' = 00100000
+//   plane 6  1 1 0      plane 5  1 0 1      plane 1  0 1 0      plane 0  1 0 0
 #pragma once
 
 #include "text.h"
@@ -8,7 +11,7 @@ struct Planes {
     u32 of[8];
 };
 
-// Columns of four words of four bytes become words.
+// Transposes four words of four bytes: out[j] has byte j of a, b, c and d.
 TM_DEVICE void turn_bytes(u32 a, u32 b, u32 c, u32 d, u32* out) {
     const u32 ab_low = pick_bytes(a, b, 0x5140);
     const u32 ab_high = pick_bytes(a, b, 0x7362);
@@ -20,14 +23,16 @@ TM_DEVICE void turn_bytes(u32 a, u32 b, u32 c, u32 d, u32* out) {
     out[3] = pick_bytes(ab_high, cd_high, 0x7632);
 }
 
-// Swaps the bits of x outside of `mask` with those of y inside it, `shift` places lower.
+// Swaps the bits of x outside of `mask` with the bits of y inside it, `shift` places lower: one
+// step of a transpose of bits.
 TM_DEVICE void swap_bits(u32& x, u32& y, u32 shift, u32 mask) {
     const u32 low = (x & mask) | (y << shift & ~mask);
     y = (x >> shift & mask) | (y & ~mask);
     x = low;
 }
 
-// Word j gets the bytes j, j + 8, j + 16 and j + 24; then each square of eight bits is turned.
+// Word j gets the bytes j, j + 8, j + 16 and j + 24. Then every eight by eight square of bits is
+// transposed, in three steps.
 TM_DEVICE Planes planes_of(const Bytes32& bytes) {
     Planes p;
     turn_bytes(bytes.low.x, bytes.low.z, bytes.high.x, bytes.high.z, p.of);

@@ -1,10 +1,10 @@
-// What every kernel is written in: C++17 without a standard library, in phases.
+// The language of the kernels: C++17 without a standard library, in phases.
 //
-// A kernel is a sequence of phases over the threads of a block: TM_THREADS(t, n) { ... } runs its
-// body for every thread t < n, nothing inside waits for another thread, and TM_SYNC() stands
-// between phases. A value that lives over a TM_SYNC() is in shared memory, or a PerThread. So the
-// same text is a CUDA kernel, and a plain loop where a host compiler reads it (TM_HOST, shim.h of
-// the tests).
+// A kernel is a sequence of phases over the threads of a block. TM_THREADS(t, n) { ... } runs its
+// body for every thread t < n, nothing inside waits for another thread, and TM_SYNC() separates
+// phases. A value that is needed after a TM_SYNC() is in shared memory, or in a PerThread. So the
+// same text is a CUDA kernel for NVRTC and a plain loop for a host compiler (TM_HOST, shim.h of the
+// tests).
 #pragma once
 
 #if defined(TM_HOST)
@@ -17,7 +17,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
-// TM_KERNEL(threads), or TM_KERNEL(threads, blocks) for registers of so many blocks a processor.
+// TM_KERNEL(threads), or TM_KERNEL(threads, blocks): registers for that many blocks on a processor.
 #define TM_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 #define TM_DEVICE __device__ __forceinline__
 #define TM_SHARED __shared__
@@ -44,15 +44,16 @@ TM_DEVICE u32 highest_bit(u32 x) {
 TM_DEVICE u32 highest_bit64(u64 x) {
     return u32(63 - __clzll(i64(x)));
 }  // x is not 0
-// The 32 bits of high:low that begin at bit `shift` (below 32).
+// The 32 bits of high:low from bit `shift` (below 32) up.
+//   high:low  h31 .. h1 h0 : l31 .. l1 l0      shift 1 ->  h0 l31 .. l1
 TM_DEVICE u32 funnel(u32 low, u32 high, u32 shift) {
     return __funnelshift_r(low, high, shift);
 }
-// Four of the eight bytes of high:low, each by a digit of the selector.
+// Four of the eight bytes of high:low; hexadecimal digit k of the selector chooses byte k.
 TM_DEVICE u32 pick_bytes(u32 low, u32 high, u32 selector) {
     return __byte_perm(low, high, selector);
 }
-// Data that is read or written once: it must not push the tables out of the caches.
+// For data that is read or written once: it must not evict the tables from the caches.
 TM_DEVICE uint4 read_once(const uint4* at) {
     return __ldcs(at);
 }
@@ -77,7 +78,7 @@ TM_DEVICE u64 read_table(const u64* at) {
 TM_DEVICE u32 read_table(const u32* at) {
     return __ldg(at);
 }
-// Says that a pointer out of a struct is one to device memory, which makes loads a little faster.
+// Tells the compiler that a pointer from a struct is to global memory, for faster loads.
 template <typename T>
 TM_DEVICE T* global_memory(T* at) {
     __builtin_assume(__isGlobal(at));
@@ -94,7 +95,7 @@ TM_DEVICE u32 warp_sum(u32 value) {
     return value;
 #endif
 }
-// Adds the values of all threads of a block to a sum in shared memory.
+// Adds the values of all threads of a block to a sum in shared memory: one atomic a warp.
 TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
     const u32 of_warp = warp_sum(value);
     if ((thread & 31) == 0) {
@@ -104,7 +105,7 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 
 #endif
 
-// What a tokenizer's rule says; without it the DFA finds the words.
+// The tokenizer's split rule (tables.py); without one (family 0) the DFA finds the words.
 #ifndef TM_FAMILY
 #define TM_FAMILY 0
 #endif
@@ -141,19 +142,15 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #ifndef TM_NORMAL
 #define TM_NORMAL 0
 #endif
-#ifndef TM_PIECES
-#define TM_PIECES 0
-#endif
-
 #ifndef TM_TILE
 #define TM_TILE 8192  // bytes
 #endif
-#define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a mask of a tile
+#define TM_TILE_WORDS (TM_TILE / 32)  // words of 32 bits in a tile's mask
 
-// What a tokenizer's vocabulary says (tables.py).
+// The tokenizer's vocabulary (tables.py).
 #ifndef TM_EXACT
-#define TM_EXACT 0  // some words are a token though merging does not make it
+#define TM_EXACT 0  // 1: some words are a token that merging does not make
 #endif
 #ifndef TM_PIECES
-#define TM_PIECES 0  // a word and an equal piece of a cut word may differ
+#define TM_PIECES 0  // 1: a word and an equal piece of a cut word may have different ids
 #endif

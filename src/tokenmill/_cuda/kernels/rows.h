@@ -1,6 +1,9 @@
-// Ids of documents -> a table of rows: every place is computed by itself from the piece it lies in.
+// fill_rows: ids of documents -> a table of rows. The host decided which piece goes where, from
+// lengths alone; here every place of the table is computed on its own from the piece that it is in.
 //
-// Which piece stands where was decided from lengths alone; this only moves ids and counts places.
+//   places       0 1 2 3 4 5 6 7 | 8 9 ...       rows of 8
+//   pieces       a a a b b . . . | c c ...       piece_place 0 3 8, piece_length 3 2 ...
+//   segment_ids  1 1 1 2 2 0 0 0 | 1 1 ...       the rest of a row is padding
 #pragma once
 
 enum : u32 {
@@ -8,7 +11,7 @@ enum : u32 {
     kRowTile = 2048,  // places of a block
 };
 
-// The last piece in [first, end) that begins at `place` or before it; `first` surely does.
+// The last piece in [first, end) that starts at or before `place`; `first` must.
 TM_DEVICE u32 piece_of(const u64* piece_place, u32 first, u32 end, u64 place) {
     while (end - first > 1) {
         const u32 middle = first + (end - first) / 2;
@@ -64,6 +67,11 @@ TM_DEVICE void fill_place(const Rows& rows, u32 piece, u64 place) {
     put(rows.attention_mask, place, is_token ? 1 : 0, wide);
 }
 
+// fill_rows: Rows -> its columns.
+//
+// A block owns kRowTile neighbouring places, a thread every kRowThreads-th of them, so that writes
+// are next to each other. Two threads find the pieces of the first and the last place; after the
+// barrier each thread searches only between those. Every place is written once: no atomics.
 TM_KERNEL(kRowThreads) fill_rows(const Tables*, const Rows* given) {
     TM_SHARED u32 range[2];  // the pieces of the first and of the last place
     const Rows rows = *given;

@@ -1,6 +1,7 @@
-// Words by the DFA, from a place where one surely begins: the rule of every split of one stage, the
-// check of the masks and their help where the algebra ends. The CPU's scanner
-// (core/split/advance.h) trusts its text; here it may be malformed.
+// Words by the DFA, from a place where a word starts in any text: for splits without a rule, and
+// for words that the mask algebra does not cover. The CPU's scanner (core/split/advance.h) is not
+// shared, because it trusts its text; here the text may be malformed, and documents end inside of
+// it.
 #pragma once
 
 #include "split/facts.h"
@@ -19,8 +20,8 @@ struct Scanner {
         return class_of(tables->stage_basic, tables->stage_page_of, tables->stage_pages, c.code);
     }
 
-    // The last place at or before `position` where a word surely begins, or ~0. Every character is
-    // looked at once, as the right one of two and then as the left one.
+    // The last place at or before `position` where a word starts in any text, or ~0. Every
+    // character is decoded once: it is the right one of a pair, then the left one.
     TM_DEVICE u32 sync_before(u32 position) const {
         const u8* const sync = global_memory(tables->stage_sync);
         u32 size = 0;
@@ -43,8 +44,8 @@ struct Scanner {
         return ~0U;
     }
 
-    // End of the match that begins at `begin`: 0 if there is none, ~0 if it takes too long to say.
-    // An end behind `enough` is not looked for: any such place is returned.
+    // End of the match that starts at `begin`: 0 if there is none, ~0 if it is too far away. An end
+    // after `enough` need not be exact: any such place is returned.
     TM_DEVICE u32 match_end(u32 begin, u32 enough) const {
         u32 found = 0;
         u32 state = kStartState;
@@ -63,7 +64,7 @@ struct Scanner {
         return ~0U;
     }
 
-    // End of the word that begins at `begin`: of a match, or of the gap before the next one.
+    // End of the word that starts at `begin`: of a match, or of the gap before the next one.
     TM_DEVICE u32 word_end(u32 begin, u32 enough) const {
         u32 end = match_end(begin, enough);
         for (u32 at = begin; end == 0;) {
@@ -78,7 +79,7 @@ struct Scanner {
         return end;
     }
 
-    // Leaves the document of a position to the CPU; returns where the next one begins among the 32
+    // Leaves the document of a position to the CPU; returns where the next one starts among the 32
     // bytes at `base`, or ~0.
     TM_DEVICE u32 skip_document(u32 position, u32 base) const {
         leave_document_at(batch, position, kNoSync);
@@ -87,9 +88,9 @@ struct Scanner {
         return rest == 0 ? ~0U : base + lowest_bit(rest);
     }
 
-    // Bits of the words that begin in the 32 bytes at `base`. `sync` is a place at or before it
-    // where a word surely begins, or ~0. `next` becomes the begin of the first word behind them if
-    // that is within 32 bytes, or a place behind those; 0: not known.
+    // Bits of the words that start in the 32 bytes at `base`. `sync` is a place at or before it
+    // where a word starts, or ~0. `next` becomes the start of the first word after them if that is
+    // within 32 bytes, or a place after those; 0: not known.
     TM_DEVICE u32 starts(u32 base, u32 sync, u32& next) const {
         const u32 stop = base + 32 < text.size ? base + 32 : text.size;
         u32 bits = 0;

@@ -1,8 +1,10 @@
-// From the ids of a batch to those of the caller: what stands around each document is put there,
-// and documents that the CPU encoded take the place of what the device made of them.
+// The ids of a batch -> the ids that the caller gets: ids are added around each document, and
+// documents that the CPU encoded replace those of the device.
+//
+//   result   [before] ids of document 0 [after] [before] ids of document 1 [after] ...
 #pragma once
 
-// Where document d begins in the result; d may be the number of documents.
+// Where document d starts in the result; d may be the number of documents.
 TM_DEVICE i64 begin_in_result(const Splice* job, u64 d) {
     if (job->out_begin != nullptr) {
         return job->out_begin[d];
@@ -10,6 +12,9 @@ TM_DEVICE i64 begin_in_result(const Splice* job, u64 d) {
     return i64(job->doc_ids[d]) + i64(d * (job->before_count + job->after_count));
 }
 
+// place_offsets: doc_ids or out_begin -> out_offsets, of all documents and the end.
+//
+// A thread owns every (256 * blocks)-th document and writes its offset: no barrier, no atomics.
 TM_KERNEL(256) place_offsets(const Tables*, const Splice* job) {
     const u64 documents = job->documents;
     if (job->out_offsets == nullptr) {
@@ -25,7 +30,7 @@ TM_KERNEL(256) place_offsets(const Tables*, const Splice* job) {
     }
 }
 
-// The document that holds id i of the result: the last one that begins at or before it.
+// The document of id i of the result: the last one that starts at or before it.
 TM_DEVICE u64 document_of(const Splice* job, u64 i) {
     u64 low = 0;
     u64 high = job->documents;
@@ -40,7 +45,7 @@ TM_DEVICE u64 document_of(const Splice* job, u64 i) {
     return low;
 }
 
-// Id `at` of document d, whose text has `size` ids.
+// Id `at` of document d in the result; its text has `size` ids.
 TM_DEVICE u32 id_of(const Splice* job, u64 d, u64 at, u64 size) {
     if (at < job->before_count) {
         return job->before[at];
@@ -56,8 +61,11 @@ TM_DEVICE u32 id_of(const Splice* job, u64 d, u64 at, u64 size) {
     return job->ids16 != nullptr ? u32(job->ids16[u64(origin) + at]) : job->ids[u64(origin) + at];
 }
 
-// Blocks take 4096 ids at a time; a thread writes every 256th of them, so that writes lie together,
-// and goes on from the document of the one before.
+// splice_ids: ids of the batch, cpu_ids, before, after -> out or out16.
+//
+// A block takes 4096 ids of the result at a time, a thread every 256th of them, so that writes of a
+// warp are next to each other. A thread searches for the document of its first id, and continues
+// from there for the next ones. Every id is written once: no barrier, no atomics.
 TM_KERNEL(256) splice_ids(const Tables*, const Splice* job) {
     const u64 total = job->total;
     const u64 frame = job->before_count + job->after_count;

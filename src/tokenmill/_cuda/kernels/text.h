@@ -1,4 +1,4 @@
-// The text of a batch: its bytes and documents, the characters in it, and what is wrong with it.
+// The text of a batch: its bytes, its documents and its characters, which may be malformed.
 #pragma once
 
 #include "base/utf8.h"
@@ -6,12 +6,12 @@
 
 using tokenmill::is_continuation;
 
-// Nothing is looked for farther than this beyond a tile: the CPU takes such a document.
+// The farthest that anything is looked for beyond a tile: longer runs go to the CPU.
 #define TM_FARTHEST 65536
 
 struct Text {
     const u8* bytes;
-    const u32* doc_bits;  // from the word of position 0 on
+    const u32* doc_bits;  // from the word of position 0
     u32 size;
 };
 
@@ -19,7 +19,7 @@ TM_DEVICE Text text_of(const Batch* batch) {
     return {global_memory(batch->text), global_memory(batch->doc_bits + 1), u32(batch->size)};
 }
 
-// Bits of the documents that begin among the 32 bytes of a word; the end of the text counts as one.
+// Bits of the documents that start in the 32 bytes of a word; the end of the text counts as one.
 TM_DEVICE u32 document_word(const Text& text, int word) {
     const u32 end = word == int(text.size >> 5) ? 1U << (text.size & 31) : 0;
     return text.doc_bits[word] | end;
@@ -30,7 +30,8 @@ TM_DEVICE bool begins_document(const Text& text, u32 position) {
            (text.doc_bits[position >> 5] >> (position & 31) & 1) != 0;
 }
 
-// Four bytes from anywhere in the text, or up to four behind it; the first one lies lowest.
+// Four bytes from any position of the text, the first one lowest. Up to four bytes after the text
+// may be read.
 TM_DEVICE u32 four_bytes(const u8* text, u32 position) {
     const u32* const words = (const u32*)text + (position >> 2);
     return funnel(words[0], words[1], (position & 3) * 8);
@@ -46,9 +47,8 @@ TM_DEVICE void flag_documents(const Batch* batch, const Text& text, u32 first, u
     while (bits != 0) {
         const u32 i = lowest_bit(bits);
         leave_document_at(batch, first + i, reason);
-        const u32 behind =
-            document_word(text, int(first >> 5)) & bits_above(i);  // the next document
-        bits = behind == 0 ? 0 : bits & ~((behind & (0 - behind)) - 1);
+        const u32 later = document_word(text, int(first >> 5)) & bits_above(i);
+        bits = later == 0 ? 0 : bits & ~((later & (0 - later)) - 1);  // from the next document on
     }
 }
 
@@ -58,8 +58,9 @@ struct Char {
     bool is_valid;
 };
 
-// The character of two to four bytes that begins with the lowest one; `edges` has bit i set where
-// a document begins i + 1 bytes behind that.
+// The character of two to four bytes that starts with the lowest byte; bit i of `edges` is set if a
+// document starts i + 1 bytes after that. base/utf8.h decodes too, but trusts its text: this one
+// checks, and reads no byte of the next document.
 TM_DEVICE Char wide_char(u32 bytes, u32 edges) {
     const u32 lead = bytes & 255;
     const u32 a = bytes >> 8 & 63;
@@ -81,8 +82,8 @@ TM_DEVICE Char wide_char(u32 bytes, u32 edges) {
     return {code, 4, valid};
 }
 
-// The character at any position of the text. Where it is malformed it has one byte, which is
-// of no consequence: the CPU takes its document. It never reaches into the next one.
+// The character at any position of the text. A malformed one has one byte, and its value does not
+// matter: the CPU encodes its document. It never reaches into the next document.
 TM_DEVICE Char char_at(const Text& text, u32 position) {
     const u32 lead = text.bytes[position];
     if (lead < 0x80) {
@@ -90,12 +91,12 @@ TM_DEVICE Char char_at(const Text& text, u32 position) {
     }
     const int word = int(position >> 5);
     const u64 edges = u64(document_word(text, word + 1)) << 32 | document_word(text, word);
-    const u32 behind = u32(edges >> (position & 31) >> 1);
-    const Char found = wide_char(four_bytes(text.bytes, position), behind);
+    const u32 after = u32(edges >> (position & 31) >> 1);
+    const Char found = wide_char(four_bytes(text.bytes, position), after);
     return lead >= 0xC0 && found.is_valid ? found : Char{0xFFFD, 1, false};
 }
 
-// Where the character begins that ends before `position`, which is not where a document begins.
+// The first byte of the character before `position`, which must not be the start of a document.
 TM_DEVICE u32 char_before(const Text& text, u32 position) {
     u32 at = position - 1;
     for (u32 i = 0; i < 3 && is_continuation(text.bytes[at]) && !begins_document(text, at); ++i) {
@@ -104,7 +105,8 @@ TM_DEVICE u32 char_before(const Text& text, u32 position) {
     return at;
 }
 
-// A byte for every code point, as core/split/advance.h has it, by code points that exist.
+// The class of a code point: a table of 65536 bytes, and pages of 256 above that. The same layout
+// as ClassTable of core/split, with pointers to global memory.
 TM_DEVICE u32 class_of(const u8* basic, const u16* page_of, const u8* pages, u32 code) {
     if (code < 0x10000) {
         return global_memory(basic)[code];
@@ -124,7 +126,9 @@ TM_DEVICE Bytes32 read_bytes(const u8* text, int word) {
     return {read_once(at), read_once(at + 1)};
 }
 
-// The high bits of four bytes become the lowest bits of a mask: a product that moves them together.
+// Moves the high bits of four bytes to the lowest bits of a mask.
+//   high_bits   d0000000 c0000000 b0000000 a0000000
+//   product     dcba.... (bits 31..28)      mask   .... -> ....dcba
 TM_DEVICE u32 push_four(u32 mask, u32 high_bits) {
     return funnel(high_bits * 0x00204081U, mask, 28);
 }

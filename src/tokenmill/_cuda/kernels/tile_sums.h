@@ -1,5 +1,5 @@
-// scan_words, scan_ids: numbers of tiles -> how many there are before each tile, and in all.
-// One block: 131072 tiles are eight rounds.
+// scan_words, scan_ids: a count for each tile -> the sum of all tiles before it, and of all.
+//   counts  3 1 4   ->   out  0 3 4 8
 #pragma once
 
 constexpr u32 kScanThreads = 1024;
@@ -18,15 +18,22 @@ TM_DEVICE u32 sum_of(uint4 four) {
     return four.x + four.y + four.z + four.w;
 }
 
-TM_DEVICE u32 write_sums(u32* out, u32 at, uint4 four, u32 sum) {
-    const u32 y = sum + four.x;
+// Writes the sums before each of four tiles; `before` is the sum before the first of them. Returns
+// the sum after the last.
+TM_DEVICE u32 write_sums(u32* out, u32 at, uint4 four, u32 before) {
+    const u32 y = before + four.x;
     const u32 z = y + four.y;
     const u32 w = z + four.z;
-    *reinterpret_cast<uint4*>(out + at) = make_uint4(sum, y, z, w);
+    *reinterpret_cast<uint4*>(out + at) = make_uint4(before, y, z, w);
     return w + four.w;
 }
 
 // out[tiles] is the total; the arrays have room up to the next multiple of four.
+//
+// One block does it all, because sums depend on each other: 1 GiB is 131072 tiles, eight rounds of
+// 1024 threads with kScanEach tiles each. Barriers: sums[] is written; block_prefix has its own;
+// sums[] and carry are read before thread 0 moves carry on, and carry is moved before the next
+// round.
 TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
     TM_SHARED u32 sums[kScanThreads + 1];
     TM_SHARED u32 carry;
@@ -66,11 +73,13 @@ TM_DEVICE void scan_tiles(const u32* counts, u32* out, u32 tiles, u32* total) {
     }
 }
 
+// scan_words: tile_words -> word_base, and the count of all words.
 TM_KERNEL(1024) scan_words(const Tables*, const Batch* batch) {
     scan_tiles(batch->tile_words, batch->word_base, u32(batch->tiles),
                &batch->counters[kWordCount]);
 }
 
+// scan_ids: tile_ids -> id_base, and the count of all ids.
 TM_KERNEL(1024) scan_ids(const Tables*, const Batch* batch) {
     scan_tiles(batch->tile_ids, batch->id_base, u32(batch->tiles), &batch->counters[kIdCount]);
 }

@@ -18,6 +18,8 @@
 
 #include "merge_long.h"
 
+#include "finish_misses.h"
+
 #include "emit.h"
 
 #include "documents.h"

@@ -1,27 +1,32 @@
-// The word tables: which ids a word has, if it was met before. They are caches: whatever they hold,
-// the ids are the same. They are read by look_up and emit_ids and written by insert_words alone.
+// The word tables: the ids of words that were merged before. They are caches: the ids are the same
+// whatever they hold. look_up and emit_ids read them, only insert_words writes them.
 //
-// words       key of 16 bytes (up to 15 of the word, then its size) and value of 16 bytes (up to
-// six
-//             ids of 20 bits; their number in bits 28..31 of y, and kElsewhere there for more).
-// long_slots  for words of 16 to 63 bytes, and ids that do not fit: tag, where the bytes are, where
-//             the ids are, and size | piece << 6 | ids << 8.
+// words, an entry of 32 bytes (one memory sector) for words of up to 15 bytes:
+//   key    x          y          z          w
+//          bytes 0-3  bytes 4-7  bytes 8-11 bytes 12-14, then size | piece << 7
+//   value  x, y: ids 0 to 2 of 20 bits each, then how many ids in bits 28..31 of y
+//          z, w: ids 3 to 5; or, if the count is kElsewhere: slot of long_slots, how many ids
+//
+// long_slots, 16 bytes, for words of 16 to 63 bytes and for more than six ids:
+//   x tag, y place in long_bytes, z place in long_ids, w size | piece << 6 | ids << 8
 #pragma once
 
 constexpr u32 kShortWord = 15;     // bytes
 constexpr u32 kLearntWord = 63;    // bytes
-constexpr u32 kMergedWord = 8192;  // bytes; a longer one is for the CPU
+constexpr u32 kMergedWord = 8192;  // bytes; the CPU encodes longer ones
 constexpr u32 kInlineIds = 6;
 constexpr u32 kElsewhere = 7;
 constexpr u32 kProbes = 16;
 constexpr u32 kPiece = 0x80000000u;  // in the size of a miss
 constexpr u32 kExternalMask = 0xFFFFFu;
 
-// What became of a word, in 32 bits: two of kind, one that says that a document begins here, then
-//   kOne   the id
-//   kMany  three bits of count - 2, and the entry of `words`
-//   kMiss  the miss, or all ones for a word without ids, whose document is flagged
-//   kLong  the entry of `long_slots`
+// The code of a word: where its ids are.
+//   bits   31 30   29       28 .. 26    25 .. 0
+//   kOne    0  0   kOpens   0           the id
+//   kMany   0  1   kOpens   count - 2   entry of `words`
+//   kMiss   1  0   kOpens   number of the miss; all ones (kLost): no ids, its document is flagged
+//   kLong   1  1   kOpens   slot of `long_slots`
+// kOpens: a document starts with this word.
 constexpr u32 kOne = 0;
 constexpr u32 kMany = 1u << 30;
 constexpr u32 kMiss = 2u << 30;
@@ -33,9 +38,11 @@ constexpr u32 kLost = kMiss | kPayload;
 constexpr u32 kManyShift = 26;
 constexpr u32 kManySlot = (1u << kManyShift) - 1;
 
-// A miss: where its bytes are, their number and whether they are a piece of a word; then a hash,
-// which dedupe_misses turns into the miss that stands for it. finish_misses leaves in z and w where
-// in the arena its ids are and how many.
+// A miss, a word that no table knows:
+//                    x                    y               z                w
+//   look_up          place of its bytes   size | kPiece   hash             0
+//   dedupe_misses    .                    .               .                representative
+//   finish_misses    .                    .               place in arena   count of ids
 TM_DEVICE u32 miss_size(uint4 miss) {
     return miss.y & ~kPiece;
 }
@@ -44,7 +51,7 @@ TM_DEVICE bool same_words(uint4 a, uint4 b) {
     return ((a.x ^ b.x) | (a.y ^ b.y) | (a.z ^ b.z) | (a.w ^ b.w)) == 0;
 }
 
-// `words` are the aligned words of text that hold the bytes, the first of which is byte `skip`.
+// `words` are the aligned words of text that hold the bytes; the first byte is number `skip`.
 TM_DEVICE uint4 make_key(const u32* words, u32 skip, u32 size, bool piece) {
     const u32 shift = 8 * skip;
     const int n = int(size);
@@ -106,19 +113,19 @@ TM_DEVICE uint4 make_value(const u32* ids, u32 count) {
 
 TM_DEVICE u32 long_tag(u32 hash) {
     return hash | 1;
-}  // never that of a free slot
+}  // not 0, which is a free slot
 
 TM_DEVICE u32 long_facts(u32 size, bool piece, u32 count) {
     return size | (piece ? 64u : 0u) | count << 8;
 }
 
-// A copy: what the struct says would be loaded anew after every write.
+// A copy of two fields: the compiler would load them again after every write.
 struct WordTable {
     const uint4* words;
     u32 mask;
 };
 
-// The entry of a short word and its value.
+// Finds the entry of a word of up to 15 bytes, and its value.
 TM_DEVICE bool find_word(const WordTable& table, uint4 key, u32& slot, uint4& value) {
     slot = hash_key(key) & table.mask;
     TM_ROLLED
@@ -147,7 +154,7 @@ TM_DEVICE bool same_bytes(const u32* words, u32 skip, u32 size, const u8* stored
     return true;
 }
 
-// The entry of a word of 16 to 63 bytes.
+// Finds the slot of a word of 16 to 63 bytes.
 TM_DEVICE bool find_long(const Tables* tables, const u32* words, u32 skip, u32 size, bool piece,
                          u32& slot, u32& count) {
     const u32 mask = u32(tables->long_mask);

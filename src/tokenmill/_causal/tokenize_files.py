@@ -1,105 +1,91 @@
-"""Files -> rows, and rows -> shards: what `tokenize` leaves to the mill."""
+"""Files -> rows, and rows -> shards: the calls of `tokenize` that the mill does."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._causal.options import IGNORE_INDEX
-from tokenmill._causal.voice import Voice
+from tokenmill._causal.counts import speed
+from tokenmill._causal.log import Log
 from tokenmill._errors import OptionError
-from tokenmill._mill.pack import pack
+from tokenmill._mill.pack import pack_task
+from tokenmill._mill.plan.task import prepare_task
+from tokenmill._pack.derive import IGNORE_INDEX
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Sequence
-
-    from tokenmill._causal.options import Options
+    from tokenmill._causal.options import Destination, Options
     from tokenmill._causal.tokenizer import CausalLMTokenizer
     from tokenmill._mill.output.manifest import Manifest
+    from tokenmill._mill.pack import PackResult
 
 
 def tokenize_files(
     face: CausalLMTokenizer,
-    dataset: Any,  # paths; with `output` also datasets
+    dataset: Any,  # paths; with an output also datasets
     options: Options,
-    *,
-    output: str | os.PathLike[str] | None,
-    format: str | Sequence[str],  # noqa: A002 -- the mill's word
-    cache_dir: str | os.PathLike[str] | None,
-    force: bool,
+    destination: Destination,
 ) -> Any:
     """Return the rows of files as a Dataset, or write the rows of anything as shards."""
-    voice = Voice(face.config.verbose_level)
-    if output is not None:
+    log = Log(face.config.verbose_level)
+    if destination.output is not None:
         config = face.config
         given = {
             "batch_size": config.batch_size,
             "num_proc": config.num_proc,
-            "cache_dir": cache_dir,
+            "cache_dir": destination.cache_dir,
         }
         if ignored := [name for name, value in given.items() if value is not None]:
-            voice.warning(
-                f"{', '.join(ignored)} ignored: with output= the mill works in its own way"
-            )
-        return write_output(face, dataset, options, output=output, format=format, force=force)
-    from tokenmill._causal.datasets_face import tokenize_texts  # datasets
+            log.warning(f"{', '.join(ignored)} ignored: with output= the mill does the work")
+        return write_output(face, dataset, options, destination)
     from tokenmill._causal.file_texts import FileTexts  # pyarrow
+    from tokenmill._causal.tokenize_datasets import tokenize_texts  # datasets
 
     texts = FileTexts(dataset, options.text_column)
-    voice.info(texts.words)
-    rows = tokenize_texts(face, texts, options, cache_dir=cache_dir, force=force)
+    log.info(texts.words)
+    rows = tokenize_texts(face, texts, options, destination)
     if complaint := texts.complaint():
-        voice.warning(complaint)
+        log.warning(complaint)
     return rows
 
 
 def write_output(
-    face: CausalLMTokenizer,
-    dataset: Any,
-    options: Options,
-    *,
-    output: str | os.PathLike[str],
-    format: str | Sequence[str],  # noqa: A002
-    force: bool,
+    face: CausalLMTokenizer, dataset: Any, options: Options, destination: Destination
 ) -> Manifest | dict[str, Manifest]:
     """Pack a dataset or files into shards; the same call again resumes.
 
-    A dict of splits goes into a folder for each, and gives a dict of manifests. Short rows are as
-    the format has them: parquet and arrow never pad, and tell by `seq_lengths` what is in a row.
+    A dict of splits goes into a folder for each, and returns a dict of manifests. The format
+    decides about short rows: parquet and arrow never pad, and have `seq_lengths` instead.
     """
     _refuse_what_shards_lack(options, face.config.overlap)
+    if reason := face.context_length_reason:
+        log = Log(face.config.verbose_level)
+        log.info(f"context_length={face.context_length}: {reason}")
+    output = Path(destination.output or "")
     splits = dataset if isinstance(dataset, Mapping) else {"": dataset}
     manifests = {
-        name: _write_split(face, split, options, Path(output) / name, format, force=force)
+        name: _write_split(face, split, options, replace(destination, output=output / name))
         for name, split in splits.items()
     }
     return manifests if isinstance(dataset, Mapping) else manifests[""]
 
 
 def _write_split(
-    face: CausalLMTokenizer,
-    split: Any,
-    options: Options,
-    output: Path,
-    format: str | Sequence[str],  # noqa: A002
-    *,
-    force: bool,
+    face: CausalLMTokenizer, split: Any, options: Options, destination: Destination
 ) -> Manifest:
     config = face.config
+    output = Path(destination.output or "")
     bos = {} if options.bos is None else {"bos": options.bos}  # None would mean: if there is one
-    manifest = pack(
+    task = prepare_task(
         split,
         output=output,
         tokenizer=face.source,
-        force=force,
-        progress="bar" if config.show_progress and sys.stderr.isatty() else "none",
-        context_length=config.context_length,
+        context_length=face.context_length,
         pack="concat" if options.pack else "pad",
         overlap=config.overlap,
-        format=format,
+        format=destination.format,
         field=options.text_column,
         tail=options.tail,
         eos=options.eos,
@@ -108,23 +94,33 @@ def _write_split(
         max_sequences=options.max_rows,
         **bos,  # type: ignore[arg-type]
     )
-    Voice(config.verbose_level).info(_words(manifest))
-    return manifest
+    progress = "bar" if config.show_progress and sys.stderr.isatty() else "none"
+    result = pack_task(task, output=output, force=destination.force, progress=progress)
+    Log(config.verbose_level).info(_words(result))
+    return result.manifest
 
 
-def _words(manifest: Manifest) -> str:
+def _words(result: PackResult) -> str:
+    manifest, meter = result.manifest, result.meter
     books = manifest.documents
     rows = sum({shard["index"]: shard["rows"] for shard in manifest.shards}.values())
     left = [f"{count:,} {why.replace('_', ' ')}" for why, count in books["skipped"].items()]
     skipped = f" (left out: {', '.join(left)})" if left else ""
-    return f"{books['out']:,} of {books['in']:,} documents{skipped} -> {rows:,} rows in " + str(
-        manifest.folder
+    words = f"{books['out']:,} of {books['in']:,} documents{skipped} -> {rows:,} rows in "
+    if result.was_finished:
+        return f"{words}{manifest.folder}, finished by an earlier run"
+    done = speed(
+        meter.seconds,
+        meter.documents - meter.resumed_documents,
+        meter.tokens - meter.resumed_tokens,
+        meter.input_bytes - meter.resumed_bytes,
     )
+    return f"{words}{manifest.folder} in {done}"
 
 
 def _refuse_what_shards_lack(options: Options, overlap: int) -> None:
-    """Raise where a choice would be lost: shards hold ids and borders, labels are made of them."""
-    without = "leave output= away for columns, or see PackedDataset, which makes labels of shards"
+    """Refuse options that would be lost: shards hold ids and borders, but no labels."""
+    without = "omit output= to get columns, or use PackedDataset, which makes labels from shards"
     if options.mask_overlap or options.ignore_index != IGNORE_INDEX:
         name = "mask_overlap" if options.mask_overlap else "ignore_index"
         raise OptionError("shards store no labels", where=name, hint=without)
@@ -138,5 +134,5 @@ def _refuse_what_shards_lack(options: Options, overlap: int) -> None:
         raise OptionError(
             f"in shards only rows of the stream share tokens, got overlap {overlap} and pack=False",
             where="overlap",
-            hint="choose pack=True or overlap=0, or leave output= away",
+            hint="choose pack=True or overlap=0, or omit output=",
         )

@@ -1,4 +1,4 @@
-"""Voice: what people are told while datasets are tokenized, through the logger "tokenmill"."""
+"""Log: the lines that people see while datasets are tokenized, through the logger "tokenmill"."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ _LOCK = threading.Lock()
 
 
 @dataclass(frozen=True)
-class Voice:
-    """Logs what has at least the level of the configuration.
+class Log:
+    """Logs messages of at least the level of the configuration.
 
-    A level that the program has set on the logger counts, too. Where the program has set up no
-    logging, lines go to stderr, so that they are seen. The logger is left as it was.
+    A level that the program has set on the logger counts too. If the program has not set up
+    logging, lines go to stderr. The logger is left as it was.
     """
 
     level: str
 
     def debug(self, text: str) -> None:
-        """Say what only the curious want to know."""
-        self._say(logging.DEBUG, text)
+        """Log details."""
+        self._write(logging.DEBUG, text)
 
     def info(self, text: str) -> None:
-        """Say what was chosen and done."""
-        self._say(logging.INFO, text)
+        """Log choices and results."""
+        self._write(logging.INFO, text)
 
     def warning(self, text: str) -> None:
-        """Say what was left out, or could be better."""
-        self._say(logging.WARNING, text)
+        """Log what was left out, or could be better."""
+        self._write(logging.WARNING, text)
 
-    def _say(self, level: int, text: str) -> None:
+    def _write(self, level: int, text: str) -> None:
         if level < logging.getLevelName(self.level):
             return
         with _LOCK:

@@ -1,10 +1,11 @@
-"""A Dataset -> a Dataset of rows: read in Arrow, encoded, cut, written as tokens arrive."""
+"""SplitRun: a Dataset -> a Dataset of rows, written as tokens arrive."""
 
 from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
@@ -32,27 +33,27 @@ from tokenmill._causal.strategy import performance_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from tokenmill._causal.job import Job
+    from tokenmill._causal.options import Destination
 
 _COLUMN = "text"  # of the tables that texts of files are laid out in
 
 
 class Texts(Protocol):
-    """Texts that are no dataset: read once, in Arrow arrays of strings."""
+    """Texts that are not a dataset: read once, in Arrow arrays of strings."""
 
     @property
     def fingerprint(self) -> str:
-        """Return a name that other texts do not have."""
+        """Return a name that no other texts have."""
 
     def __iter__(self) -> Iterator[Any]:
-        """Read from the beginning."""
+        """Read from the start."""
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """A split that is read: its tables, which column holds the text, how much is read at a time."""
+    """A split while it is read: its tables, its text column, how much is read at a time."""
 
     tables: Iterator[pa.Table]
     column: str
@@ -61,7 +62,7 @@ class _Reading:
 
 @dataclass(frozen=True)
 class _Result:
-    """What a split becomes: its features, its name, the file that it is in or may come to be in."""
+    """The result of a split: its features, its name, and the file for it."""
 
     features: Any
     split: Any
@@ -71,13 +72,12 @@ class _Result:
 
 @dataclass
 class SplitRun:
-    """What is done to one split after the other; `kind` is that of the whole."""
+    """Tokenizes one split after the other; `kind` is that of the whole dataset."""
 
     job: Job
     kind: str
-    cache: Path | None
-    force: bool
-    _said: str = field(default="", init=False)
+    destination: Destination
+    _last_line: str = field(default="", init=False)
 
     def result(self, dataset: Any, where: str = "") -> Any:  # Datasets
         """Return the rows of a split, from the cache if they are there."""
@@ -85,7 +85,7 @@ class SplitRun:
         if is_transformed(dataset):
             sample = first_rows(dataset, as_arrow(dataset))
             known = type(known).from_arrow_schema(sample.schema)
-        column = choose_columns(known.arrow_schema, options, self.job.voice, where)
+        column = choose_columns(known.arrow_schema, options, self.job.log, where)
         features = result_features(self.job, {n: known[n] for n in options.keep_columns})
         path = self._path(dataset._fingerprint, column, where)  # noqa: SLF001 -- its only name
         result = _Result(features, dataset.split, path, where)
@@ -94,7 +94,7 @@ class SplitRun:
         source = dataset
         if not is_transformed(dataset):
             source = dataset.select_columns([column, *_others(self.job, column)])
-        size = BatchSize(self.job.config.batch_size, self.job.voice)
+        size = BatchSize(self.job.config.batch_size, self.job.log)
         read, is_trial = as_arrow(source), options.max_rows is not None
         texts = first_rows(source, read).column(column)
         size.measure(texts.nbytes, len(texts))
@@ -108,7 +108,7 @@ class SplitRun:
         result = _Result(result_features(self.job), None, path, "")
         if (cached := self._cached(result)) is not None:
             return cached
-        size = BatchSize(self.job.config.batch_size, self.job.voice)
+        size = BatchSize(self.job.config.batch_size, self.job.log)
         arrays = (pa.table({_COLUMN: array}) for array in texts)
         first = list(islice(arrays, 1))
         for table in first:
@@ -118,36 +118,37 @@ class SplitRun:
         return self._make(_Reading(watched, _COLUMN, size), result)
 
     def _cached(self, result: _Result) -> Any:  # a Dataset, or None
-        if self.force or not result.path.exists():
+        if self.destination.force or not result.path.exists():
             return None
         try:
             found = open_rows(result.path, result.features, result.split)
         except (pa.ArrowInvalid, OSError) as error:
-            self.job.voice.warning(
-                f"{result.where}made again, since the file in the cache cannot be read: "
+            self.job.log.warning(
+                f"{result.where}made again, because the file in the cache cannot be read: "
                 f"{result.path}: {error}"
             )
             return None
-        self.job.voice.info(f"{result.where}found in the cache: {result.path}")
+        self.job.log.info(f"{result.where}found in the cache: {result.path}")
         return found
 
     def _path(self, fingerprint: str, column: str, where: str) -> Path:
-        if self.cache is None:
+        cache = self.destination.cache_dir
+        if cache is None:
             return temporary_folder() / f"tokenmill-{uuid.uuid4().hex}.arrow"
         key = cache_key(self.job, fingerprint, column)
         if key is None:
-            self.job.voice.warning(
-                f"{where}not looked up in the cache: nothing tells this tokenizer from others"
+            self.job.log.warning(
+                f"{where}not looked up in the cache: this tokenizer cannot be identified"
             )
             key = uuid.uuid4().hex
-        return self.cache / f"tokenmill-{key}.arrow"
+        return Path(cache) / f"tokenmill-{key}.arrow"
 
     def _make(self, reading: _Reading, result: _Result) -> Any:  # a Dataset
         job, size, counts = self.job, reading.size, Counts()
-        length = job.config.context_length
-        self._say_performance(size)
+        length = job.shape.context_length
+        self._log_performance(size)
         most = writer_rows(self.kind, length, available_bytes())
-        job.voice.debug(f"{result.where}writer batches of {most:,} rows")
+        job.log.debug(f"{result.where}writer batches of {most:,} rows")
         texts = text_batches(
             reading.tables,
             reading.column,
@@ -158,17 +159,19 @@ class SplitRun:
         )
         rows = cut_rows(job, encode_batches(job, texts, size, counts), counts)
         store = RowStore(
-            result.path, result.features.arrow_schema, must_write=self.cache is not None
+            result.path,
+            result.features.arrow_schema,
+            must_write=self.destination.cache_dir is not None,
         )
         store.put(rows, job, most)
-        counts.say(job.voice, result.where, length)
+        counts.report(job.log, result.where, length)
         return store.dataset(result.features, result.split)
 
-    def _say_performance(self, size: BatchSize) -> None:
+    def _log_performance(self, size: BatchSize) -> None:
         line = performance_line(self.job.encoder, size.documents)
-        if line != self._said:
-            self.job.voice.info(line)
-            self._said = line
+        if line != self._last_line:
+            self.job.log.info(line)
+            self._last_line = line
 
 
 def _others(job: Job, column: str) -> list[str]:

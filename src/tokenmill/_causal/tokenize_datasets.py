@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from contextlib import closing
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._causal.job import make_job
-from tokenmill._causal.split import SplitRun
+from tokenmill._causal.split_run import SplitRun
 from tokenmill._causal.streams import stream_of_rows
 from tokenmill._errors import MissingDependency, OptionError
 
 if TYPE_CHECKING:
-    import os
-
     from tokenmill._causal.job import Job
-    from tokenmill._causal.options import Options
-    from tokenmill._causal.split import Texts
+    from tokenmill._causal.options import Destination, Options
+    from tokenmill._causal.split_run import Texts
     from tokenmill._causal.tokenizer import CausalLMTokenizer
 
 _KINDS = ("Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDict")
@@ -27,18 +24,16 @@ def tokenize_dataset(
     face: CausalLMTokenizer,
     dataset: Any,  # of datasets
     options: Options,
-    *,
-    cache_dir: str | os.PathLike[str] | None = None,
-    force: bool = False,
+    destination: Destination,
 ) -> Any:  # the same kind
     """Tokenize a Dataset, DatasetDict, IterableDataset or IterableDatasetDict."""
     kind = _kind_of(dataset)
-    job = make_job(face.source, face.config, options)
+    job = make_job(face, options)
     if kind.startswith("Iterable"):
-        if cache_dir is not None:
-            job.voice.warning(f"cache_dir is ignored: an {kind} is tokenized as it is read")
+        if destination.cache_dir is not None:
+            job.log.warning(f"cache_dir is ignored: an {kind} is tokenized as it is read")
         return _streams(job, dataset, kind)
-    run = SplitRun(job, kind, None if cache_dir is None else Path(cache_dir), force)
+    run = SplitRun(job, kind, destination)
     with closing(job.encoder):
         if kind == "Dataset":
             return run.result(dataset)
@@ -50,19 +45,16 @@ def tokenize_texts(
     face: CausalLMTokenizer,
     texts: Texts,
     options: Options,
-    *,
-    cache_dir: str | os.PathLike[str] | None = None,
-    force: bool = False,
+    destination: Destination,
 ) -> Any:  # a Dataset
-    """Tokenize texts that are no dataset, as those of files, into a Dataset."""
+    """Tokenize texts that are not a dataset, such as those of files, into a Dataset."""
     _import_datasets()
     if options.keep_columns:
-        problem = f"files give texts and no other columns, got {list(options.keep_columns)}"
+        problem = f"files have only texts, got {list(options.keep_columns)}"
         raise OptionError(problem, where="keep_columns", hint="load them with datasets first")
-    job = make_job(face.source, face.config, options)
+    job = make_job(face, options)
     with closing(job.encoder):
-        cache = None if cache_dir is None else Path(cache_dir)
-        return SplitRun(job, "Dataset", cache, force).result_of_texts(texts)
+        return SplitRun(job, "Dataset", destination).result_of_texts(texts)
 
 
 def _streams(job: Job, dataset: Any, kind: str) -> Any:  # of datasets
@@ -81,7 +73,7 @@ def _kind_of(dataset: object) -> str:
         f"expected a {', '.join(_KINDS)}, a path, a glob or a list of them, "
         f"got {type(dataset).__name__}",
         where="dataset",
-        hint="datasets.Dataset.from_dict({'text': texts}) makes one of texts",
+        hint="datasets.Dataset.from_dict({'text': texts}) makes a Dataset",
     )
 
 
