@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ class Cut(NamedTuple):
 
     context_length: int
     overlap: int
-    tail: str
+    tail: Literal["pad", "carry", "drop"]
     pad_id: int
     mask_overlap: bool
     ignore_index: int = -100
