@@ -219,6 +219,17 @@ public:
         return array_of(counts);
     }
 
+    std::size_t prefix_end(nb::handle text, std::size_t from) const {
+        const OneText held(text);
+        return model_.prefix_end(held.view(), from);
+    }
+
+    bool is_well_formed(nb::handle text) const {
+        const OneText held(text);
+        const nb::gil_scoped_release unlocked;
+        return model_.is_well_formed(held.view());
+    }
+
     nb::bytes decode(const IdArray& ids) const {
         std::string out;
         decode::append_bytes(model_.vocab(), {ids.data(), ids.size()}, out);
@@ -315,6 +326,8 @@ void register_model(nb::module_& m) {
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), nb::arg("threads"),
              nb::arg("add_special_tokens"), nb::arg("special_mode"), nb::arg("errors"),
              nb::arg("limit"))
+        .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))
+        .def("is_well_formed", &BoundModel::is_well_formed, nb::arg("text"))
         .def("decode", &BoundModel::decode, nb::arg("ids"))
         .def("decode_batch", &BoundModel::decode_batch, nb::arg("ids"), nb::arg("offsets"))
         .def("token_bytes", &BoundModel::token_bytes, nb::arg("id"))

@@ -107,6 +107,13 @@ public:
     [[nodiscard]] std::size_t count(const Text& text, const Options& options,
                                     std::size_t limit) const;
 
+    // The next place at or after `from`, in units of the text, where the text may be cut: the part
+    // before it has the ids that it has in the whole text, unless an added token lies across. The
+    // size of the text if there is no such place nearby.
+    [[nodiscard]] std::size_t prefix_end(const Text& text, std::size_t from) const;
+    // Is it UTF-8, or code points without a surrogate?
+    [[nodiscard]] bool is_well_formed(const Text& text) const noexcept;
+
     [[nodiscard]] const vocab::VocabView& vocab() const noexcept { return vocab_; }
     [[nodiscard]] const split::SplitView& split() const noexcept { return split_; }
     [[nodiscard]] Bytes meta() const noexcept { return meta_; }
@@ -128,6 +135,7 @@ private:
     friend class DocumentReader;
     friend class BatchRun;
     [[nodiscard]] Worker* take_worker() const;
+    [[nodiscard]] bool is_border(std::uint8_t left, std::uint8_t right) const;
     void give_back(Worker* worker) const noexcept;
     // A worker from now on writes spans, or no longer does.
     void set_spans(Worker& worker, const Options& options) const;

@@ -238,7 +238,7 @@ class CorruptShard(TokenmillError, ValueError):
 
 
 class BadRecordFound(TokenmillError, ValueError):
-    """An input record that gives no document, found where the policy for its kind is to fail."""
+    """A bad record, if the policy for its reason is to fail, or if no record holds a document."""
 
     def __init__(
         self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""

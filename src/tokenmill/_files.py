@@ -1,7 +1,7 @@
-"""Files that are whole or not there: written beside their name, checksummed, synced, renamed.
+"""Files that are complete or absent: written under another name, checksummed, synced, renamed.
 
-A name is only taken when every byte behind it is on the disk. What a killed run leaves has the
-suffix UNFINISHED and is swept away by the next one.
+A file gets its name when all its bytes are on the disk. What a killed run leaves has the suffix
+UNFINISHED, and the next run removes it.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-UNFINISHED = ".tokenmill-part"  # a name that no file of a user has
+UNFINISHED = ".tokenmill-part"  # unlikely in the name of a user's file
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A finished file: its path below the folder, its size, and its checksum `xxh3-128:<hex>`."""
+    """A finished file: its path in the folder, its size, and its checksum `xxh3-128:<hex>`."""
 
     path: str
     bytes: int
@@ -32,7 +32,7 @@ class FileRecord:
 
 
 class NewFile:
-    """A file in the making: `commit` gives it its name, `discard` removes it."""
+    """An unfinished file: `commit` gives it its name, `discard` removes it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -49,7 +49,7 @@ class NewFile:
         self._hash.update(view)
         self.size += len(view)
         with writing(self._path):
-            while view:  # an unbuffered file may take less than it is given
+            while view:  # an unbuffered file may accept fewer bytes
                 view = view[self._file.write(view) :]
 
     def commit(self) -> FileRecord:
@@ -70,7 +70,7 @@ class NewFile:
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn what the system says into an OutputError with its place."""
+    """Turn errors of the system into an OutputError with its path."""
     try:
         yield
     except OutputError:
@@ -79,7 +79,7 @@ def writing(path: Path) -> Iterator[None]:
         raise OutputError(
             f"cannot be written: {error.strerror or error}",
             path=str(path),
-            hint="make room or choose another output; the same call goes on where this one stopped",
+            hint="make room or choose another output; the same call resumes where this one stopped",
         ) from error
 
 
@@ -95,7 +95,7 @@ def write_file(path: Path, data: bytes) -> FileRecord:
 
 
 def checksum(path: Path) -> str:
-    """Return the checksum of a file, as its FileRecord has it."""
+    """Return the checksum of a file, as in its FileRecord."""
     digest = xxhash.xxh3_128()
     with path.open("rb") as file:
         for block in _blocks(file):
@@ -104,7 +104,7 @@ def checksum(path: Path) -> str:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last."""
+    """Make renames in a folder durable."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -113,7 +113,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> int:
-    """Remove what killed runs left below a folder, and return how many files that were."""
+    """Remove the unfinished files in a folder tree, and return how many there were."""
     left = list(folder.rglob("*" + UNFINISHED)) if folder.is_dir() else []
     for path in left:
         path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Tokenizer: the face of the engine. A spec's model behind methods; no state that can change."""
+"""Tokenizer: the face of the engine. It has methods over a model, and no state that changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tokenmill._decode import (
 from tokenmill._decode.spelling import Spelling
 from tokenmill._model.describe import Description
 from tokenmill._model.resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._post import Templates, assemble, encode_side, templates_of, wanted_of
+from tokenmill._post import assemble, encode_side, wanted_of
 
 if TYPE_CHECKING:
     import os
@@ -65,16 +65,13 @@ class Tokenizer:
     affinity, control-group quota and TOKENMILL_THREADS.
     """
 
-    __slots__ = (
-        "__weakref__", "_decoder", "_encode", "_model", "_spelling", "_templates", "ready",
-    )  # fmt: skip
+    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_spelling", "ready")
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
     _decoder: Decoder
     ready: Ready  # for other rooms of the package, e.g. _cuda
     _spelling: Spelling
-    _templates: Templates
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
@@ -84,7 +81,6 @@ class Tokenizer:
         decoder = make_decoder(ready)
         put(self, "_decoder", decoder)
         put(self, "_spelling", Spelling(ready.model, ready.meta, decoder))
-        put(self, "_templates", templates_of(ready.meta))
 
     @classmethod
     def load(
@@ -182,9 +178,9 @@ class Tokenizer:
         """
         wanted = wanted_of(results) if results else None
         how = modes(special_in_text, errors)
-        count = thread_count(threads)
-        first = texts_of(texts)
-        unit = span_unit(offsets, self.ready.meta.get("no_offsets", ()))
+        count, first = thread_count(threads), texts_of(texts)
+        unit = span_unit(offsets)
+        model = self._model if unit is None else self.ready.span_model
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
         if device != "cpu":
@@ -198,14 +194,14 @@ class Tokenizer:
                 return found
             reason = found
         if wanted is None:
-            side = encode_side(self._model, (first, count, bits, add_special_tokens, *how), unit)
+            side = encode_side(model, (first, count, bits, add_special_tokens, *how), unit)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
-        sides = [encode_side(self._model, (b, count, bits, False, *how), unit) for b in batches]
-        return assemble(
-            sides, self._templates, wanted, add_special_tokens=add_special_tokens, dtype=kind
-        )
+        need = self.ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
+        sides = [encode_side(model, (b, count, bits, False, *how), unit, need) for b in batches]
+        around = self.ready.templates
+        return assemble(sides, around, wanted, add_special_tokens=add_special_tokens, dtype=kind)
 
     def encode_into(
         self,
@@ -324,8 +320,8 @@ class Tokenizer:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
 
-        What was loaded from a tokenizer.json or a SentencePiece `.model` is written as it was, for
-        rank files a new tokenizer.json whose merges say what the ranks say.
+        A tokenizer.json or a SentencePiece `.model` is written as it was; rank files become a
+        tokenizer.json. So does a `.model` whose `path` ends in .json, if that can be exact.
         """
         from tokenmill._model.save import save  # brings the compiler
 

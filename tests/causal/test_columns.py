@@ -149,7 +149,7 @@ def test_pack_finds_the_same_text_column(
     if found is None:
         with pytest.raises(OptionError, match="none of them is called 'text', 'content' or 'raw"):
             made().tokenize(texts)
-        with pytest.raises(OptionError, match="cannot tell which field"):
+        with pytest.raises(OptionError, match="cannot detect which field"):
             find_field(find_inputs([path]).files, ReadRules())
         return
     assert rows(texts) == rows(dataset(columns[found]))

@@ -82,7 +82,7 @@ WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"keep_columns": ["n", "n"], "pack": False}, "keep_columns: expected each column once"),
     ({"special_in_text": "drop"}, "special_in_text: expected one of 'text', 'encode', 'raise'"),
     ({"eos": "</nothing>"}, "eos: the tokenizer has no token '</nothing>'"),
-    ({"bos": True}, "bos: the tokenizer names none"),
+    ({"bos": True}, "bos: the tokenizer does not define one"),
     ({"pad": 10**6}, "pad: the tokenizer has no token 1000000"),
 ]
 

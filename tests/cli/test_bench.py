@@ -1,4 +1,4 @@
-"""`tokenmill bench tokenize`: ids before times, every row by itself, nothing left out unsaid."""
+"""`tokenmill bench tokenize`: ids before times, every row by itself, nothing left out silently."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_table_has_a_row_for_each_tokenizer_and_size(
     tokens = int(Tokenizer.load(small_json).count_batch(TEXTS).sum())
     assert f"all rows return the same {tokens:,} ids" in shown
     words = " ".join(shown.split())
-    assert "left out, being no documents: 1 bad json, 1 empty text" in words
+    assert "skipped, not documents: 1 bad json, 1 empty text" in words
     assert "speedup (against fast/1)" in words
 
 
@@ -100,10 +100,10 @@ def test_a_missing_package_is_named(
 
 
 @pytest.mark.parametrize("folder", [None, "somewhere"])
-def test_where_no_slow_tokenizer_exists_that_is_said(
+def test_a_missing_slow_tokenizer_is_reported(
     small_json: Path, monkeypatch: pytest.MonkeyPatch, folder: str | None
 ) -> None:
-    """As transformers 5 does for byte-level BPE, whatever `use_fast` says."""
+    """As transformers 5 does for byte-level BPE, whatever `use_fast` is."""
     fast = SimpleNamespace(is_fast=True)
     auto = SimpleNamespace(from_pretrained=lambda _folder, use_fast: fast)
     fake = SimpleNamespace(AutoTokenizer=auto, __version__="5.0")
@@ -218,9 +218,9 @@ def test_a_process_that_dies_is_an_error(
 ) -> None:
     monkeypatch.setattr(processes, "_WORKER", "tokenmill._no_such_module")
     assert bench("-t", small_json, "--only", "native", "--num-docs", "1") == 1
-    said = capsys.readouterr().err
-    assert "native/1: its process ended with 1: " in said
-    assert "_no_such_module" in said
+    printed = capsys.readouterr().err
+    assert "native/1: its process ended with 1: " in printed
+    assert "_no_such_module" in printed
 
 
 @pytest.mark.parametrize(
@@ -245,8 +245,10 @@ def test_a_row_that_will_not_be_there_is_refused_before_measuring(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert bench("--against", "fast/7", "--batch-sizes", "1,8", "--only", "fast,native") == 2
-    said = capsys.readouterr().err
-    assert "--against: expected a row, got 'fast/7'; hint: one of fast/1, fast/8, native/1" in said
+    printed = capsys.readouterr().err
+    assert (
+        "--against: expected a row, got 'fast/7'; hint: one of fast/1, fast/8, native/1" in printed
+    )
 
 
 def test_an_input_without_documents_is_an_error(tmp_path: Path) -> None:
@@ -284,7 +286,7 @@ def test_the_plot_is_drawn_or_the_package_it_needs_is_named(
     assert bench("--plot", path) == 1
 
 
-def test_a_machine_with_other_work_is_said(
+def test_a_busy_machine_is_reported(
     small_json: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(os, "getloadavg", lambda: (77.7, 0.0, 0.0))
@@ -294,10 +296,10 @@ def test_a_machine_with_other_work_is_said(
 
 
 def test_measure_says_what_it_does(small_json: Path) -> None:
-    said: list[str] = []
+    printed: list[str] = []
     request = processes.Request(str(small_json), None, (1,), 2, 1, ("native",))
-    result = measure(request, ["hello"], said.append)
-    assert said == ["round 1 of 2: native/1", "round 2 of 2: native/1"]
+    result = measure(request, ["hello"], printed.append)
+    assert printed == ["round 1 of 2: native/1", "round 2 of 2: native/1"]
     assert result.rows[0].tokens == len(Tokenizer.load(small_json).encode("hello"))
 
 

@@ -210,9 +210,11 @@ def test_interrupting_is_quiet() -> None:
 
 def modules_of(code: str) -> set[str]:
     """Return the names of all modules that are there when a program ends."""
-    told = "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\n"
+    listing = (
+        "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))\n"
+    )
     result = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", told + code], capture_output=True, check=True, text=True
+        [sys.executable, "-c", listing + code], capture_output=True, check=True, text=True
     )
     return set(result.stderr.split())
 
@@ -229,7 +231,7 @@ def test_help_imports_little() -> None:
 
 
 def test_help_takes_less_than_150_ms_of_processor_time() -> None:
-    """Not wall time, which says more about what else the machine is doing.
+    """Not wall time, which depends on what else the machine is doing.
 
     On a processor that is slow, or shared, Python without any program is the measure.
     """

@@ -27,13 +27,13 @@ def test_rows_of_a_folder_are_those_of_the_slow_cut(
 
 
 @pytest.mark.parametrize("options", [("--no-eos",), ("--overlap", "5"), ("--overlap", "15")])
-def test_options_of_rows_change_them_as_the_slow_cut_says(
+def test_options_of_rows_change_them_as_in_the_slow_cut(
     run: Callable[..., int], raw: Path, tmp_path: Path, small: Tokenizer, options: tuple[str, ...]
 ) -> None:
     assert run("--input-dir", raw, *options) == 0
     overlap = int(options[1]) if options[0] == "--overlap" else 0
     assert rows_of(tmp_path / "out") == slow_rows(
-        small, TEXTS, eos=options[0] != "--no-eos", overlap=overlap
+        small, TEXTS, eos=None if options[0] == "--no-eos" else "</s>", overlap=overlap
     )
 
 
@@ -80,16 +80,16 @@ def test_files_that_cannot_be_read_are_named_and_the_others_packed(
     (raw / "a.damaged.parquet").write_bytes(b"PAR1 is not enough PAR1")
     (raw / "z.gone.jsonl").symlink_to(raw / "nowhere")
     assert run("--input-dir", raw) == 4
-    said = capsys.readouterr().err
-    assert "3 files could not be read and are left out completely:" in said
-    assert f"{raw}/a.cut.jsonl.gz: at byte" in said
-    assert f"{raw}/z.gone.jsonl: cannot be read: No such file" in said
+    printed = capsys.readouterr().err
+    assert "3 files could not be read; the output holds no part of them:" in printed
+    assert f"{raw}/a.cut.jsonl.gz: at byte" in printed
+    assert f"{raw}/z.gone.jsonl: cannot be read: No such file" in printed
     assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
     assert Manifest.load(tmp_path / "out").documents["skipped"] == {"bad_file": 3}
     assert verify(tmp_path / "out", full=True).ok
     assert run("--input-dir", raw, "--json") == 4  # also when there is nothing left to do
-    told = json.loads(capsys.readouterr().out)
-    assert [Path(one["file"]).name for one in told["failed"]] == [
+    facts = json.loads(capsys.readouterr().out)
+    assert [Path(one["file"]).name for one in facts["failed"]] == [
         "a.cut.jsonl.gz",
         "a.damaged.parquet",
         "z.gone.jsonl",
@@ -121,10 +121,10 @@ def test_an_empty_folder_is_an_error(
 ) -> None:
     (tmp_path / "raw").mkdir()
     assert run("--input-dir", tmp_path / "raw") == 1
-    assert "no file in this folder has a suffix that is known" in capsys.readouterr().err
+    assert "no file in this folder has a known suffix" in capsys.readouterr().err
 
 
-def test_a_stopped_run_goes_on_to_the_same_bytes(
+def test_a_stopped_run_resumes_to_the_same_bytes(
     run: Callable[..., int],
     raw: Path,
     tmp_path: Path,
@@ -172,7 +172,7 @@ def test_a_wrong_command_is_refused(
     assert words in capsys.readouterr().err
 
 
-def test_the_help_says_which_options_decide_the_result(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_groups_options_by_what_they_decide(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["pretokenize", "--help"])
     groups = dict(

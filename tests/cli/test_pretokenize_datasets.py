@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.cli.slow_cut import TEXTS, rows_of, slow_rows
+from tests.cli.slow_cut import TEXTS, HubRows, fake_datasets, rows_of, slow_rows
 
 from tokenmill._cli import main
 from tokenmill._errors import SourceNotFound
@@ -20,28 +19,7 @@ if TYPE_CHECKING:
     from tokenmill import Tokenizer
 
 
-def fake_datasets(monkeypatch: pytest.MonkeyPatch, load: Callable[..., Any]) -> None:
-    module = ModuleType("datasets")
-    module.load_dataset = load  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "datasets", module)
-
-
-class Rows:
-    """What the mill asks of a dataset that is downloaded: rows by number, and a fingerprint."""
-
-    def __init__(self, texts: list[str], name: str = "text") -> None:
-        self._rows = [{"id": str(n), name: text} for n, text in enumerate(texts)]
-        self._fingerprint = str(hash(tuple(texts)))
-        self.column_names = ["id", name]
-
-    def __iter__(self) -> Iterator[dict[str, str]]:
-        return iter(self._rows)
-
-    def __getitem__(self, number: int) -> dict[str, str]:
-        return self._rows[number]
-
-
-def test_a_stream_that_was_stopped_begins_anew(
+def test_a_stream_that_was_stopped_starts_again(
     run: Callable[..., int],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
@@ -76,9 +54,9 @@ def test_a_preset_is_loaded_by_its_facts(
 ) -> None:
     asked: list[tuple[Any, ...]] = []
 
-    def load(hub: str, config: str, **keywords: Any) -> Rows:
+    def load(hub: str, config: str, **keywords: Any) -> HubRows:
         asked.append((hub, config, keywords))
-        return Rows(TEXTS)
+        return HubRows(TEXTS)
 
     fake_datasets(monkeypatch, load)
     assert run("--dataset", "finewebedu", "--batch-size", "5000", "--cache-dir", "data/") == 0
@@ -93,7 +71,7 @@ def test_a_preset_is_loaded_by_its_facts(
 def test_a_dataset_of_the_hub_may_name_another_column(
     run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Tokenizer
 ) -> None:
-    fake_datasets(monkeypatch, lambda *_, **__: Rows(TEXTS, "body"))
+    fake_datasets(monkeypatch, lambda *_, **__: HubRows(TEXTS, "body"))
     assert run("--dataset", "owner/name", "--text-column", "body") == 0
     assert rows_of(tmp_path / "out") == slow_rows(small, TEXTS)
 
@@ -138,11 +116,11 @@ def test_the_text_column_of_a_stream_is_found_by_its_first_row(
     ("error", "words"),
     [
         (ConnectionError("no route"), "the hub cannot be reached, and the dataset is not in the"),
-        (FileNotFoundError("no such repository"), "not found on the hub, or not open to you"),
+        (FileNotFoundError("no such repository"), "not found on the hub, or you have no access"),
         (ValueError("Unknown split 'tran'"), "cannot be loaded: Unknown split 'tran'"),
     ],
 )
-def test_what_the_hub_refuses_is_said_in_words(
+def test_a_refusal_of_the_hub_is_explained(
     run: Callable[..., int],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -157,7 +135,7 @@ def test_what_the_hub_refuses_is_said_in_words(
     assert words in capsys.readouterr().err
 
 
-def test_without_datasets_the_way_to_install_it_is_said(
+def test_without_datasets_the_error_names_how_to_install_it(
     run: Callable[..., int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "datasets", None)
@@ -165,13 +143,13 @@ def test_without_datasets_the_way_to_install_it_is_said(
     assert "hint: pip install 'tokenmill[hf]'" in capsys.readouterr().err
 
 
-def test_a_name_that_is_nothing_is_answered_with_near_names(
+def test_an_unknown_name_gets_the_nearest_names(
     run: Callable[..., int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run("--dataset", "FineWebEdu-10b") == 1
-    said = capsys.readouterr().err
-    assert "no preset, file or folder of that name" in said
-    assert "did you mean finewebedu" in said
+    printed = capsys.readouterr().err
+    assert "not a preset, a file or a folder" in printed
+    assert "did you mean finewebedu" in printed
 
 
 def test_names_mean_presets_then_paths_then_ids_of_the_hub(
@@ -190,7 +168,7 @@ def test_names_mean_presets_then_paths_then_ids_of_the_hub(
             find_dataset(wrong)
 
 
-def test_every_preset_says_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_preset_is_complete(capsys: pytest.CaptureFixture[str]) -> None:
     for name, preset in read_presets().items():
         assert preset.hub.count("/") == 1, name
         assert all((preset.split, preset.column, preset.note)), name

@@ -81,10 +81,10 @@ def test_an_unknown_option_gets_its_own_usage_and_the_nearest_name(
     with pytest.raises(SystemExit) as stopped:
         main(arguments.split())
     assert stopped.value.code == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith(f"usage: tokenmill {usage} ")
-    assert words in said.err
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"usage: tokenmill {usage} ")
+    assert words in printed.err
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What `tokenmill pack` says of the sample: short lines, and numbers that add up."""
+"""What `tokenmill pack` prints about the sample: short lines, and numbers that add up."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WIDTH = 100
 
 @pytest.fixture
 def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # On a slow machine, lines of progress would stand among those that are looked at.
+    # On a slow machine, lines of progress would appear among those that are checked.
     monkeypatch.setattr(progress, "_LINE_SECONDS", 10**6)
     (tmp_path / "data").symlink_to(CORPUS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def said_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def printed_by(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     assert main([*arguments]) == 0
     text = capsys.readouterr()
     return text.err + text.out
@@ -43,7 +43,7 @@ def numbers_under(label: str, text: str) -> list[int]:
 def test_accounts_add_up_and_lines_are_short(
     in_a_folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = said_by(
+    text = printed_by(
         capsys, "pack", "data/*", "-o", "packed", "--context-length", "512", "--format",
         "bin,parquet", "--validation", "5%", "--max-tokens", "60000", "--tail", "pad",
     )  # fmt: skip
@@ -58,15 +58,15 @@ def test_accounts_add_up_and_lines_are_short(
 
 def test_nothing_skipped_is_one_line(in_a_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["pack", "data/constitution.jsonl.zst", "-o", "packed", "--context-length", "512"]
-    text = said_by(capsys, *command)
+    text = printed_by(capsys, *command)
     assert "read, all of them packed" in text
     assert "put aside" not in text
-    assert "nothing to do" in said_by(capsys, *command)
-    assert "finished" in said_by(capsys, "status", "packed")
+    assert "nothing to do" in printed_by(capsys, *command)
+    assert "finished" in printed_by(capsys, "status", "packed")
 
 
 def test_a_plan_is_short(in_a_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    text = said_by(capsys, "plan", "data/*", "--context-length", "512")
+    text = printed_by(capsys, "plan", "data/*", "--context-length", "512")
     assert max(map(len, text.splitlines())) <= WIDTH
     assert numbers_under("tokens", text)[0] > 0
     assert sorted(in_a_folder.iterdir()) == [in_a_folder / "data"]
@@ -88,5 +88,5 @@ def test_ranks_are_split_by_their_pattern(
     ranks = [f"{b64encode(bytes([byte])).decode()} {byte}" for byte in range(256)]
     (in_a_folder / "bytes.tiktoken").write_text("\n".join(ranks))
     tokenizer = ["-t", "bytes.tiktoken", "--pattern", r"\w+|\W+", "--no-eos"]
-    text = said_by(capsys, "pack", "data/constitution.jsonl.zst", "-o", "packed", *tokenizer)
+    text = printed_by(capsys, "pack", "data/constitution.jsonl.zst", "-o", "packed", *tokenizer)
     assert numbers_under("documents", text) == [54]

@@ -45,3 +45,13 @@ def view(encoding: Any, depth: int = 0) -> Any:  # of either library
             for name in ("char_to_word", "word_to_chars", "word_to_tokens"):
                 shown[name, place] = getattr(encoding, name)(place, encoding.n_sequences - 1)
     return shown
+
+
+def exact_outcome(action: Callable[..., Any], *arguments: object) -> Any:
+    """Return the result, or the full name and the text of the error."""
+    try:
+        return action(*arguments)
+    except BaseException as error:
+        if isinstance(error, (KeyboardInterrupt, Warning)):
+            raise
+        return f"{type(error).__module__}.{type(error).__name__}: {error}"

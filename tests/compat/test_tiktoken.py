@@ -1,4 +1,4 @@
-"""`tokenmill.compat.tiktoken` beside `tiktoken`: results and kinds of errors."""
+"""`tokenmill.compat.tiktoken` against `tiktoken`: results and kinds of errors."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from tests.compat.outcome import outcome
 
 import tokenmill
 import tokenmill.compat.tiktoken as ours
+from tokenmill.compat.tiktoken import _encoding
 
 PATTERN = r"'s| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGED = ["he", "ll", "hell", "hello", " w", " wo", "rl", "rld", "ld", " world"]
@@ -128,7 +129,7 @@ def test_special_tokens_of_which_one_begins_like_another_are_the_peers() -> None
 
 def test_names_are_looked_up_in_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiktoken, "get_encoding", {"small": PEER}.__getitem__)
-    monkeypatch.setattr(ours, "_registry", {})
+    monkeypatch.setattr(_encoding, "registry", {})
     found = ours.get_encoding("small")
     assert found is ours.get_encoding("small")
     assert found.encode("hello world") == PEER.encode("hello world")
@@ -147,7 +148,7 @@ def test_models_have_the_encodings_that_they_have() -> None:
 
 def test_without_tiktoken_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    monkeypatch.setattr(ours, "_registry", {})
+    monkeypatch.setattr(_encoding, "registry", {})
     with pytest.raises(tokenmill.MissingDependency, match="pip install tiktoken"):
         ours.get_encoding("cl100k_base")
     assert ours.Encoding(**PARTS).encode("hello") == [259]
@@ -158,3 +159,30 @@ def _made() -> ours.Encoding:
         _made.encoding = ours.Encoding(**PARTS)  # type: ignore[attr-defined]
     made: ours.Encoding = _made.encoding  # type: ignore[attr-defined]
     return made
+
+
+@given(st.one_of(st.binary(max_size=40), st.text(max_size=20).map(str.encode)))
+def test_bytes_that_may_not_be_utf8(data: bytes) -> None:
+    made = _made()
+    assert made._encode_bytes(data) == PEER._encode_bytes(data)
+    assert made.decode_bytes(made._encode_bytes(data)) == data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b" \xec\x8b\xa4\xed", b"hello \xff\xfe", b"\n \n\xe2", b"\xe2\x82", b"<|a|>\xf0\x9f",
+     bytearray(b"a"), memoryview(b"a"), "text", 5, None],
+    ids=ascii,
+)  # fmt: skip
+def test_bytes_that_are_hard(encoding: ours.Encoding, data: Any) -> None:
+    compare(encoding, lambda e: e._encode_bytes(data))
+
+
+@pytest.mark.parametrize("text", ["", "hello world", b"hello\xff", "hello  hello", 5], ids=ascii)
+def test_private_methods_that_others_call(encoding: ours.Encoding, text: Any) -> None:
+    compare(encoding, lambda e: e._encode_single_piece(text))
+    compare(encoding, lambda e: e._encode_only_native_bpe(text))
+
+
+def test_no_method_of_the_library_is_missing() -> None:
+    assert set(dir(tiktoken.Encoding)) <= set(dir(ours.Encoding))

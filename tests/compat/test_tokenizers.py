@@ -1,4 +1,4 @@
-"""`tokenmill.compat.hf.Tokenizer` beside `tokenizers.Tokenizer`: all that can be seen of both."""
+"""`tokenmill.compat.hf.Tokenizer` against `tokenizers.Tokenizer`: all that can be seen of both."""
 
 from __future__ import annotations
 

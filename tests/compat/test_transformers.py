@@ -1,4 +1,4 @@
-"""Fast tokenizers of `transformers` on tokenmill beside those of `transformers` itself."""
+"""Fast tokenizers of `transformers` on tokenmill against those of `transformers` itself."""
 
 from __future__ import annotations
 
@@ -200,10 +200,10 @@ def test_a_tokenizer_that_is_trained_anew_is_ours_too(
 ) -> None:
     mine = pair[1].train_new_from_iterator(TEXTS, 300)
     assert isinstance(mine, type(pair[1]))
-    mine.save_pretrained(tmp_path / "anew")
-    anew = transformers.AutoTokenizer.from_pretrained(tmp_path / "anew"), mine
-    agree(anew, lambda t: t(TEXTS, TEXTS[::-1], padding=True))
-    agree(anew, lambda t: t.batch_decode(t(TEXTS)["input_ids"]))
+    mine.save_pretrained(tmp_path / "retrained")
+    retrained = transformers.AutoTokenizer.from_pretrained(tmp_path / "retrained"), mine
+    agree(retrained, lambda t: t(TEXTS, TEXTS[::-1], padding=True))
+    agree(retrained, lambda t: t.batch_decode(t(TEXTS)["input_ids"]))
 
 
 def _shouting(tokenizer: Any) -> Any:
@@ -234,7 +234,7 @@ def test_a_class_that_encodes_by_itself_stays_as_it_is(tmp_path: Path) -> None:
             return super()._encode_plus(*args, **kwargs)
 
     tokenizer = Own.from_pretrained(write_folder(tmp_path))
-    with pytest.warns(ReferencePathWarning, match="Own encodes in a way of its own"):
+    with pytest.warns(ReferencePathWarning, match="Own has its own way to encode"):
         assert type(hf.accelerate(tokenizer)) is Own
 
 

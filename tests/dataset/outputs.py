@@ -1,4 +1,4 @@
-"""Small finished outputs: documents whose ids tell their place, packed and written."""
+"""Small finished outputs: documents whose ids encode their place, packed and written."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def make_output(
 ) -> list[list[int]]:
     """Write an output; ids count up from `first_id` through all documents. Return its rows.
 
-    Ids begin anew at `repeat_after`.
+    Ids restart at `repeat_after`.
     """
     packed = Packer(strategy, context_length).pack(lengths)
     firsts = first_id + np.cumsum([0, *lengths])

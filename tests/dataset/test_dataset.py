@@ -1,4 +1,4 @@
-"""PackedDataset: rows come back as they were packed, with what is derived from their borders."""
+"""PackedDataset: rows come back as they were packed, with the columns derived from their pieces."""
 
 from __future__ import annotations
 

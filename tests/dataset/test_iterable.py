@@ -1,4 +1,4 @@
-"""PackedIterable: every row once over all ranks, and any place of an epoch can be resumed at."""
+"""PackedIterable: every row once over all ranks, and an epoch can be resumed from any place."""
 
 from __future__ import annotations
 

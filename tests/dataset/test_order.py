@@ -59,7 +59,7 @@ def test_every_number_comes_first_about_as_often(size: int) -> None:
 def test_neighbours_are_torn_apart() -> None:
     numbers = Permutation(100_000, 5)(np.arange(100_000))
     near = np.abs(np.diff(numbers)) < 100
-    assert near.mean() < 0.004  # 0.002 is what chance gives
+    assert near.mean() < 0.004  # 0.002 is expected by chance
 
 
 def shares(rows: int, batch: int, ranks: int, remainder: Remainder) -> list[list[list[int]]]:

@@ -22,7 +22,7 @@ from torch.utils.data import DataLoader, IterableDataset  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = 37
-# Python warns of forks where threads may run, and the loader of more workers than there are cores.
+# Python warns of forks with threads, and the loader of more workers than cores.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning"),
     pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),

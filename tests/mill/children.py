@@ -1,4 +1,4 @@
-"""Runs of the mill in processes of their own, which die when they are told to.
+"""Runs of the mill in child processes, which can be killed at a given step.
 
 A *step* is a write to a new file, a sync, a rename or a removal: a process that is killed before
 step n leaves what a machine would leave that stopped there.
@@ -36,7 +36,7 @@ class Order:
     inputs: Any
     options: dict[str, Any]
     die_at: int | None = None  # step before which it gets the signal
-    signal: int | None = signal.SIGKILL  # None: it asks to be killed and goes on until it is
+    signal: int | None = signal.SIGKILL  # None: it asks to be killed and continues until it is
     file_bytes: int | None = None  # a full disk: no file grows beyond this
     sizes: Sizes | None = SMALL
 
@@ -49,11 +49,11 @@ class Outcome:
     error: BaseException | None
     steps: int
     peak_mb: float
-    grown_mb: float  # from when it began
+    grown_mb: float  # since its start
 
 
 class _Steps:
-    """Counts steps, and brings the end about before one of them."""
+    """Counts steps, and ends the process before one of them."""
 
     def __init__(self, die_at: int | None, die: Callable[[], None]) -> None:
         self._die_at = die_at
@@ -73,7 +73,7 @@ class _Steps:
 
 
 def _child(connection: Any, order: Order) -> None:
-    # A shell that runs tests in the background has told them to ignore it.
+    # A shell that runs tests in the background makes them ignore it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     refuse_large_pages()
 
@@ -117,7 +117,7 @@ def run_child(order: Order) -> Outcome:
         said = ours.recv()
         if said == _KILL_ME:
             process.kill()
-            said = ours.recv()  # it may have got to its end all the same
+            said = ours.recv()  # it may have finished before
         outcome = said
     process.join()
     assert process.exitcode is not None

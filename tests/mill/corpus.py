@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-LONGEST = 900  # bytes of a document, where corpora have documents that are too long
-SLACK = 4_000  # what a line may have beyond that, as tests.mill.tuned has it
+LONGEST = 900  # bytes of a document, in corpora with documents that are too long
+SLACK = 4_000  # how much longer a line may be, as in tests.mill.tuned
 
 # A line for each reason; the last two are too long as a document and as a line.
 BAD_LINES = (
@@ -91,7 +91,7 @@ def add_lines(
 
 
 def write_compressed(path: Path, body: bytes) -> None:
-    """Write bytes as the suffix says; several members where the format has them."""
+    """Write bytes compressed by the suffix, in several members if the format has them."""
     half = len(body) // 2
     if path.suffix == ".gz":
         body = gzip.compress(body[:half], mtime=0) + gzip.compress(body[half:], mtime=0)
@@ -119,7 +119,7 @@ def add_parquet(corpus: Corpus, path: Path, rng: random.Random, documents: int) 
 
 
 def dirty_corpus(folder: Path, documents: int = 150, seed: int = 7) -> Corpus:
-    """JSONL that is cut into ranges, small files that are put together, gz, zst and Parquet."""
+    """JSONL that is divided into ranges, small files that are joined, gz, zst and Parquet."""
     rng = random.Random(seed)  # noqa: S311
     corpus = Corpus()
     add_lines(corpus, folder / "a.jsonl", rng, 3 * documents, BAD_LINES * 3)

@@ -1,4 +1,4 @@
-"""Finished outputs for the tests of the commands beside `pack`, and ways to damage them."""
+"""Finished outputs for tests of commands other than `pack`, and ways to damage them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def make(corpus: Path, output: Path, tokenizer: Path, **options: Any) -> Manifes
 
 
 def files_of(folder: Path) -> dict[str, bytes]:
-    """Return all files but those that say how the others were made."""
+    """Return all files except those that record how the others were made."""
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -85,7 +85,7 @@ def change_manifest(output: Path, change: Callable[[Any], None]) -> None:
 
 
 def forge(output: Path, name: str, content: bytes) -> None:
-    """Replace a file, and let the manifest believe that it was always so."""
+    """Replace a file, and change the manifest to match."""
     (output / name).write_bytes(content)
     record = {"bytes": len(content), "checksum": checksum(output / name)}
 

@@ -27,7 +27,7 @@ BOS = 265
 
 
 def digests(output: Path, *, but: Sequence[str] = ()) -> dict[str, str]:
-    """Return a hash of every file of an output, hidden ones apart."""
+    """Return a hash of every file of an output, except hidden ones."""
     return {
         str(path.relative_to(output)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(output.rglob("*"))
@@ -40,7 +40,7 @@ def unfinished_names(output: Path) -> list[str]:
 
 
 def wanted(inputs: Sequence[Any], tokenizer: Tokenizer, options: Mapping[str, Any]) -> Wanted:
-    """Say to the slow mill what `pack` is told."""
+    """Return the arguments of `pack` for the slow mill."""
     sources: list[tuple[list[Path], str | None, int | None]] = []
     plain = [Path(item) for item in inputs if not isinstance(item, dict)]
     if plain:
@@ -56,14 +56,14 @@ def wanted(inputs: Sequence[Any], tokenizer: Tokenizer, options: Mapping[str, An
 def compare(
     manifest: Manifest, inputs: Sequence[Any], tokenizer: Tokenizer, options: Mapping[str, Any]
 ) -> Milled:
-    """Compare everything that an output says with the slow mill."""
+    """Compare everything in an output with the slow mill."""
     slow = mill(wanted(inputs, tokenizer, options))
     limits = ("limit_documents", "max_tokens", "max_sequences")
     limited = any(options.get(name) is not None for name in limits)
     for split, rows in slow.rows.items():
         compare_split(manifest, split, rows, slow, options)
     assert manifest.documents["out"] == slow.documents_out
-    if not limited:  # how much is read beyond a limit is the mill's own affair
+    if not limited:  # how much is read beyond a limit is not defined
         compare_books(manifest, slow)
         compare_tables(manifest.folder, slow)
     return slow

@@ -1,4 +1,4 @@
-"""Files that cannot be read, where the run shall go on without them."""
+"""Files that cannot be read, if the run is to continue without them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = [f"hello world {n} " * (n % 9 + 1) for n in range(400)]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files that can be read, and between them some that cannot, in their middle or at all."""
+    """Files that can be read, and some that cannot, in their middle or at all."""
     raw = tmp_path / "raw"
     raw.mkdir()
     for number in range(0, 6, 2):

@@ -1,4 +1,4 @@
-"""Dirty corpora: what is good comes out, what is bad is put aside with its place and its reason."""
+"""Dirty corpora: good records are packed, bad ones quarantined with their place and reason."""
 
 from __future__ import annotations
 
@@ -75,11 +75,12 @@ def test_one_bad_line_of_each_kind_in_a_thousand(tokenizer: Tokenizer, tmp_path:
 def test_quarantine_is_in_the_order_of_the_files(
     tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a file has nothing but a line that is too long to be held, and no newline."""
+    """Even if a file has only one line, which is too long for memory, and no newline."""
     corpus, rng = Corpus(), random.Random(1)  # noqa: S311
     (tmp_path / "a.jsonl").write_bytes(b'{"text": "' + b"z" * 200_000 + b'"}')
     for name, bad in {"b": BAD_LINES[:1], "c": BAD_LINES[1:4]}.items():
         add_lines(corpus, tmp_path / f"{name}.jsonl", rng, 0, bad)
+    add_lines(corpus, tmp_path / "d.jsonl", rng, 1)  # without a document a run is an error
     paths = [str(tmp_path / "a.jsonl"), *corpus.paths]
     with monkeypatch.context() as patch:
         shrink(patch.setattr, Sizes(stream_bytes=10**6))  # all in one stream
@@ -162,15 +163,15 @@ def test_fail_says_the_row_of_a_table(tokenizer: Tokenizer, tmp_path: Path) -> N
 
 
 def test_replace_mends_and_counts(dirty: Corpus, tokenizer: Tokenizer, tmp_path: Path) -> None:
-    mended = ("bad_utf8", "lone_surrogate")
+    repaired = ("bad_utf8", "lone_surrogate")
     manifest = pack(
         dirty.paths,
         output=tmp_path,
         tokenizer=tokenizer,
-        on_bad=dict.fromkeys(mended, "replace"),
+        on_bad=dict.fromkeys(repaired, "replace"),
         **OPTIONS,
     )
-    counts = {reason: sum(bad[0] == reason for bad in dirty.bad) for reason in mended}
+    counts = {reason: sum(bad[0] == reason for bad in dirty.bad) for reason in repaired}
     assert manifest.documents["replaced"] == counts
     assert manifest.documents["out"] == len(dirty.good) + sum(counts.values())
     texts = texts_out(manifest, tokenizer)
@@ -193,7 +194,7 @@ def test_policies_that_there_are_not(
 
 
 def faults(corpus: Corpus) -> int:
-    """Count the bad records that a budget counts: an empty text is nobody's fault."""
+    """Count the bad records that a budget counts: empty texts are not among them."""
     return sum(bad[0] != "empty_text" for bad in corpus.bad)
 
 
@@ -206,13 +207,13 @@ def test_budget(as_share: bool, dirty: Corpus, tokenizer: Tokenizer, tmp_path: P
         pack(dirty.paths, output=tmp_path, tokenizer=tokenizer, max_bad=less, **OPTIONS)
     assert caught.value.bad <= caught.value.records
     assert not (tmp_path / "manifest.json").exists()
-    # The budget decides no byte: with a larger one the same output goes on.
+    # The budget changes no byte: with a larger one the run resumes.
     manifest = pack(dirty.paths, output=tmp_path, tokenizer=tokenizer, max_bad=just, **OPTIONS)
     assert manifest.documents["out"] == len(dirty.good)
 
 
 def test_budget_of_what_a_limit_takes(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """Bad records behind a limit are no matter of the run, however far workers read."""
+    """Bad records after a limit do not count, however far workers read."""
     corpus, rng = Corpus(), random.Random(6)  # noqa: S311
     add_lines(corpus, tmp_path / "a.jsonl", rng, 400)
     add_lines(corpus, tmp_path / "b.jsonl", rng, 0, BAD_LINES * 20)

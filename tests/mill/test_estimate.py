@@ -1,4 +1,4 @@
-"""`plan`: what it reckons from a sample is about what a run comes to."""
+"""`plan`: its estimate from a sample is close to the real run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXTS = [f"The mill grinds text number {i}. " * (i % 9 + 1) for i in range(600)]
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Files of several kinds, of which a byte gives very different numbers of tokens."""
+    """Files of several kinds, with very different numbers of tokens per byte."""
     folder = tmp_path / "in"
     folder.mkdir()
     lines = "".join(json.dumps({"text": text}) + "\n" for text in TEXTS).encode()
@@ -49,7 +49,7 @@ def corpus(tmp_path: Path) -> Path:
     ],
     ids=str,
 )
-def test_reckoned_is_about_what_is_made(
+def test_estimated_is_about_what_is_made(
     options: dict[str, Any], corpus: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
@@ -62,5 +62,5 @@ def test_reckoned_is_about_what_is_made(
         "tokens": manifest.tokens["out"] - manifest.tokens["padding"],
         "output_bytes": sum({file["path"]: file["bytes"] for file in stored}.values()),
     }
-    reckoned = {name: getattr(guess, name) for name in made}
-    assert reckoned == {name: pytest.approx(count, rel=0.25) for name, count in made.items()}
+    estimated = {name: getattr(guess, name) for name in made}
+    assert estimated == {name: pytest.approx(count, rel=0.25) for name, count in made.items()}

@@ -45,7 +45,7 @@ OPTIONS: dict[str, Any] = {
 
 
 class Mill:
-    """A corpus of its own, which a test may spoil, and what comes of it when nobody does."""
+    """A corpus that a test may damage, and its output without damage."""
 
     def __init__(self, folder: Path, small_json: Path) -> None:
         (folder / "in").mkdir()
@@ -63,7 +63,7 @@ class Mill:
         return run_child(self.order(self.output, **how)).error
 
     def check_nothing_half_done(self) -> None:
-        """Whatever has a final name is whole."""
+        """Check that every file with its final name is complete."""
         assert not (self.output / "manifest.json").exists()
         assert not unfinished_names(self.output)
         found = digests(self.output)
@@ -103,7 +103,7 @@ def test_interrupt(mill: Mill) -> None:
     steps = [1, *[mill.steps // 5] * 3]
     while steps:
         error = mill.run(die_at=steps[0], signal=signal.SIGINT)
-        if error is None:  # workers had done the rest before the main thread heard of it
+        if error is None:  # workers were done before the main thread noticed
             assert digests(mill.output) == mill.expected
             shutil.rmtree(mill.output)
         else:
@@ -125,7 +125,7 @@ def test_interrupt_is_raised_when_no_worker_writes_any_more(
             return deliver(self, *arguments)
         os.kill(os.getpid(), signal.SIGINT)
         stopped.wait()
-        time.sleep(0.3)  # what would not wait for this worker would be far away by now
+        time.sleep(0.3)  # a run that does not wait for this worker would have ended by now
         written = deliver(self, *arguments)
         delivered.set()
         return written
@@ -174,7 +174,7 @@ def test_interrupted_while_it_waits_for_its_workers(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr.split("\n")) == (
         130,
-        ["", "tokenmill: stopped; the same command goes on from here", ""],
+        ["", "tokenmill: stopped; the same command resumes from here", ""],
     )
 
 
@@ -267,7 +267,7 @@ def test_inputs_that_are_no_files(tokenizer: Tokenizer, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.jsonl")
     (tmp_path / "gone.jsonl").symlink_to(tmp_path / "nowhere")
     options = {**OPTIONS, "output": tmp_path / "out", "tokenizer": tokenizer}
-    with pytest.raises(InputError, match=r"pipe\.jsonl: .* no regular file.*hint: .*-"):
+    with pytest.raises(InputError, match=r"pipe\.jsonl: not a regular file; hint: .*-"):
         pack(tmp_path / "pipe.jsonl", **options)
     with pytest.raises(SourceNotFound, match=r"gone\.jsonl"):
         pack(tmp_path / "gone.jsonl", **options)

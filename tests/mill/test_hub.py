@@ -1,4 +1,4 @@
-"""Datasets of the hub in the mill, by the real `datasets` with local files in the hub's place."""
+"""Datasets of the hub in the mill: the real `datasets`, with local files instead of the hub."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_a_downloaded_dataset_is_resumed_and_known_again(
         assert run("out")[0] == 0
     assert rows_of(output) == slow_rows(small)
     assert run("out")[0] == 0
-    assert "is finished already" in capsys.readouterr().err
+    assert "is already finished" in capsys.readouterr().err
 
 
 def test_the_hub_that_cannot_be_reached_and_a_wrong_name_are_said(
@@ -112,5 +112,7 @@ def test_the_hub_that_cannot_be_reached_and_a_wrong_name_are_said(
         raise datasets.exceptions.DatasetNotFoundError("Dataset 'owner/name' doesn't exist")
 
     monkeypatch.setattr(datasets, "load_dataset", missing)
-    with pytest.raises(SourceNotFound, match="not found on the hub, or not open to you: Dataset"):
+    with pytest.raises(
+        SourceNotFound, match="not found on the hub, or you have no access: Dataset"
+    ):
         load_source(HubDataset("owner/name"))

@@ -19,7 +19,7 @@ from tokenmill import (
     rewrite,
 )
 from tokenmill._cli import _show, main
-from tokenmill._mill.inspect import DocumentView, RowView, SourceView
+from tokenmill._mill.views import DocumentView, RowView, SourceView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +50,7 @@ def output(places: tuple[Path, dict[int, int]], small_json: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def split(places: tuple[Path, dict[int, int]], small_json: Path) -> Path:
-    """Two splits, and documents that are cut: only a part of each stands in a row."""
+    """Two splits, and documents that are truncated: only a part of each is in a row."""
     folder = places[0].parent / "split"
     options: dict[str, Any] = {"pack": "pad", "context_length": 30, "long_documents": "truncate"}
     make(places[0], folder, small_json, **options, validation=0.3, format="parquet")
@@ -159,8 +159,8 @@ def test_documents_are_found_behind_convert_and_merge(output: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("choice", "complaint"),
     [
-        ({"row": 10**6}, "train has .* rows, from 0 on"),
-        ({"row": -1}, "train has .* rows, from 0 on"),
+        ({"row": 10**6}, "train has .* rows, counted from 0"),
+        ({"row": -1}, "train has .* rows, counted from 0"),
         ({"document": 60}, "there are 60 documents"),
         ({"source": "a.jsonl"}, r"as data\.jsonl:991"),
         ({"row": 0, "split": "test"}, "expected one of train, got 'test'"),
@@ -173,10 +173,12 @@ def test_what_is_not_there_is_said(output: Path, choice: dict[str, Any], complai
 
 
 def test_an_unknown_input_is_an_error(output: Path) -> None:
-    with pytest.raises(SourceNotFound, match=r"no input of that name; hint: there are .*a\.jsonl"):
+    with pytest.raises(
+        SourceNotFound, match=r"no input has this name; hint: the inputs are .*a\.jsonl"
+    ):
         inspect(output, source="b.jsonl:1")
     with pytest.raises(SourceNotFound, match="no input of that name"):
-        inspect(output, source=".jsonl:1")  # the end of a name is no name
+        inspect(output, source=".jsonl:1")  # the end of a name does not match
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
@@ -218,10 +220,10 @@ def test_a_page_for_people(
     assert f"{0:>9} {first.ids[0]:>8} {0:>7} {'-':>8}  " in mask
     assert f"{1:>9} {first.ids[1]:>8} {1:>7} {first.ids[1]:>8}  " in mask
     long = shown(capsys, output, "--document", "6", "--ids")
-    assert "more lines, which --all shows" in long
+    assert "more lines; --all shows them" in long
     assert "more lines" not in shown(capsys, output, "--document", "6", "--ids", "--all")
     assert "was put aside: bad json" in shown(capsys, output, "a.jsonl:4")
-    assert "no document begins here" in shown(capsys, output, "a.jsonl:4000")
+    assert "no document starts here" in shown(capsys, output, "a.jsonl:4000")
 
 
 def test_colour_is_for_terminals_that_want_it(

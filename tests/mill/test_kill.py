@@ -23,7 +23,7 @@ WAYS: dict[str, dict[str, Any]] = {
 
 
 class Killing:
-    """A run that is killed again and again, beside one that was left alone."""
+    """A run that is killed again and again, and one that is not."""
 
     def __init__(self, way: str, dirty: Corpus, small_json: Path, folder: Path) -> None:
         self.output = folder / "killed"
@@ -46,7 +46,7 @@ class Killing:
         return run_child(self.order(self.output, **how))
 
     def check(self) -> None:
-        """Compare, and see that nothing is left of the work."""
+        """Compare, and check that nothing is left of the work folder."""
         assert digests(self.output) == self.expected
         assert not unfinished_names(self.output)
         assert not (self.output / "_work").exists()
@@ -55,13 +55,13 @@ class Killing:
 def kill_and_resume(
     killing: Killing, kills: int, rng: random.Random, by: int | None = signal.SIGKILL
 ) -> None:
-    """Kill a run at random steps until it has been often enough, then let it finish."""
+    """Kill a run at random steps several times, then let it finish."""
     done = 0
     while done < kills:
         outcome = killing.resume(die_at=rng.randint(1, killing.alone.steps * 3 // kills), signal=by)
         if outcome.code == -signal.SIGKILL:
             done += 1
-        else:  # it got through
+        else:  # it finished
             assert outcome.error is None
             killing.check()
             shutil.rmtree(killing.output)
@@ -78,7 +78,7 @@ def test_killed_at_steps_and_resumed(
 
 
 def test_killed_at_any_time_and_resumed(dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
-    """From outside, some time after a step: in the middle of whatever it does then."""
+    """From outside, some time after a step, whatever it is doing then."""
     killing = Killing("concat", dirty, small_json, tmp_path)
     kill_and_resume(killing, 4, random.Random(4), by=None)  # noqa: S311
 

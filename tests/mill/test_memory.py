@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MB = 10**6
-# Large enough to be worth something, small enough that a few megabytes are many of each.
+# Small enough that a few megabytes are many of each.
 SIZES = Sizes(256_000, 4 * MB, 2 * MB, 400_000, MB, 30_000, MB, 2 * MB)
 WAYS: list[dict[str, Any]] = [
     {},
@@ -59,8 +59,7 @@ def run_on(path: Path, small_json: Path, sizes: Sizes | None = None, **options: 
 def least(name: str, bound: float, path: Path, *arguments: Any, **options: Any) -> float:
     """Run up to five times, until it is below the bound.
 
-    Noise of the allocator, or a worker that the system let wait, adds to a peak and never takes
-    from it.
+    Noise of the allocator, or a worker that has to wait, only adds to a peak.
     """
     found: list[float] = []
     while len(found) < 5 and min(found, default=bound) >= bound:
@@ -101,7 +100,7 @@ def write_long(path: Path, size: int) -> None:
 
 @pytest.fixture(scope="module")
 def large_vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a compiled model of 128,256 ids: to load it takes no memory but its own."""
+    """Return a compiled model of 128,256 ids, so that loading it takes no memory for compiling."""
     path = tmp_path_factory.mktemp("llama3") / "llama3.mill"
     compile_file(json_file("llama3"), path)
     return path
@@ -131,7 +130,7 @@ def test_a_larger_model_or_larger_tables_leave_fewer_workers(mapped: int, tables
 
 
 class _Memory:
-    """As much of a tokenizer as memory is asked of."""
+    """The method of a tokenizer that the memory limit needs."""
 
     def __init__(self, use: dict[str, int]) -> None:
         self._use = use

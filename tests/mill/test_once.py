@@ -1,4 +1,4 @@
-"""Inputs that are no files: stdin, generators, rows in memory. None is mixed with another."""
+"""Inputs that are not files: stdin, generators, rows in memory. None is mixed with another."""
 
 from __future__ import annotations
 
@@ -121,8 +121,10 @@ def test_other_rows_on_a_finished_output(
         pack(make([*ONE[:-1], "x"], monkeypatch), output=tmp_path, tokenizer=tokenizer, **OPTIONS)
 
 
-@pytest.mark.parametrize(("kind", "again"), [("stdin", "begins anew"), ("file", "goes on")])
-def test_the_command_says_whether_it_can_go_on(
+@pytest.mark.parametrize(
+    ("kind", "again"), [("stdin", "starts again from the beginning"), ("file", "resumes")]
+)
+def test_the_command_tells_whether_it_resumes(
     kind: str,
     again: str,
     tmp_path: Path,

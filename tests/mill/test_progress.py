@@ -1,4 +1,4 @@
-"""What a run says while it works: a line on a terminal, plain lines or JSON elsewhere."""
+"""The progress of a run: a line on a terminal, plain lines or JSON elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is one."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         return True
@@ -28,7 +28,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def meter() -> Meter:
-    """A run that is half through, for some time."""
+    """A run that is half done."""
     half = Meter(total_bytes=200_000_000, input_bytes=100_000_000, documents=1234, tokens=5_600_000)
     half.began = time.perf_counter() - 10
     half.stages["parse"] += 7

@@ -14,7 +14,7 @@ from tests.mill.corpus import BAD_LINES, LONGEST, Corpus, add_lines, add_parquet
 from tests.mill.outputs import BOS, compare
 from tests.mill.tuned import Sizes, shrink
 
-from tokenmill import Tokenizer
+from tokenmill import BadRecordFound, Tokenizer
 from tokenmill._mill.pack import pack
 from tokenmill._write import FORMATS
 
@@ -227,6 +227,10 @@ def test_any_options_and_sizes(
     options = {"field": "text", **way, **choices}
     with monkeypatch.context() as patch:
         shrink(patch.setattr, sizes)
+        if not lengths:
+            with pytest.raises(BadRecordFound, match="no document in 1 record"):
+                pack(inputs, output=folder / "out", tokenizer=tokenizer, workers=2, **options)
+            return
         manifest = pack(inputs, output=folder / "out", tokenizer=tokenizer, workers=2, **options)
     compare(manifest, inputs, tokenizer, options)
     shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""What an output may look like when `pack` is called again, and what becomes of it."""
+"""Everything that `pack` may find in its output when it is called again."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, mill: Any, output: Path, *place
         (shards, "write_json", 4),  # a shard and its index without their record
         (run, "write_documents", 1),
         (run, "write_json", 2),  # everything but the manifest (the first call writes the plan)
-        (Work, "finish", 1),  # the manifest is written, the work not cleared away
+        (Work, "finish", 1),  # the manifest is written, the work folder not removed
     ],
     ids=lambda place: place[1],
 )
@@ -229,7 +229,7 @@ def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
     )
     with pytest.raises(PlanDiffers) as caught:
         pack(dirty.paths[0], output=out, tokenizer=tokenizer, **OPTIONS)
-    gone = tuple(f"inputs: {path} is not given now" for path in sorted(map(str, dirty.paths[1:])))
+    gone = tuple(f"inputs: {path} is missing now" for path in sorted(map(str, dirty.paths[1:])))
     assert caught.value.differences[: len(gone)] == gone
     assert digests(out) == before
 
@@ -252,7 +252,7 @@ def test_force_starts_over_and_keeps_what_is_not_ours(
 def test_force_killed_at_every_step_leaves_nothing_that_misleads(
     dirty: Corpus, small_json: Path, tmp_path: Path
 ) -> None:
-    """Whatever a killed `force` leaves, another command must not build on it."""
+    """Another command must not use what a killed `force` leaves."""
     inputs, out = dirty.paths[1:4], tmp_path / "out"
     common = {"tokenizer": str(small_json), "shard_tokens": 4000, "workers": 1}
     old = {**common, "output": str(out), "context_length": 64, "shuffle": "docs"}
@@ -260,7 +260,7 @@ def test_force_killed_at_every_step_leaves_nothing_that_misleads(
     run_child(Order(inputs, {**new, "output": str(tmp_path / "alone")}))
     expected = digests(tmp_path / "alone")
     steps = run_child(Order(inputs, old)).steps
-    # Killed while packing, while clearing away, and finished; then at steps of clearing all.
+    # Killed while packing, while removing the work, and finished; then at each removal.
     for die_at, step in ((steps - 30, 12), (steps - 9, 5), (None, 2), (None, 12)):
         shutil.rmtree(out)
         assert run_child(Order(inputs, old, die_at)).code == (-signal.SIGKILL if die_at else 0)
@@ -297,7 +297,7 @@ def test_output_that_is_a_file(mill: Any, tmp_path: Path) -> None:
 
 
 def test_output_inside_of_the_input_folder(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    """What a run writes is no input of the same call when it comes again."""
+    """Files that a run writes are not inputs when the same call is repeated."""
     (tmp_path / "a.jsonl").write_text('{"text": "hello world"}\n{"text": 1}\n' * 100)
     first = pack(tmp_path, output=tmp_path / "packed", tokenizer=tokenizer, context_length=32)
     again = pack(tmp_path, output=tmp_path / "packed", tokenizer=tokenizer, context_length=32)

@@ -1,4 +1,4 @@
-"""Outputs written anew are what `pack` would have written, or a typed error says why not."""
+"""Rewritten outputs are what `pack` would have written, or a typed error explains why not."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_folders_of_others_are_left_alone(padded: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "mine").write_text("precious")
     for force in (False, True):
-        with pytest.raises(OutputInUse, match="holds other things: bin"):
+        with pytest.raises(OutputInUse, match="it holds bin"):
             rewrite(padded, output=tmp_path, format="bin", force=force)
     assert (tmp_path / "bin" / "mine").read_text() == "precious"
 
@@ -267,7 +267,7 @@ def test_folders_of_others_are_left_alone(padded: Path, tmp_path: Path) -> None:
 def test_what_is_read_is_never_written_over(padded: Path) -> None:
     before = files_of(padded)
     for folder in (padded, padded.parent):
-        with pytest.raises(OptionError, match="would be written over"):
+        with pytest.raises(OptionError, match="would be overwritten"):
             rewrite(padded, output=folder, format="npy", force=True)
     assert files_of(padded) == before
 
@@ -343,4 +343,4 @@ def test_the_commands(padded: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["verify", c]) == 0
     assert Manifest.load(c).tokens["in"] == 2 * facts["tokens"]["in"]
     assert main(["merge", a, "-o", str(tmp_path), "--force"]) == 2
-    assert "would be written over" in capsys.readouterr().err
+    assert "would be overwritten" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`verify` finds what is wrong with an output, all of it, and nothing with a sound one."""
+"""`verify` finds everything that is wrong with an output, and nothing in a sound one."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def output(sound: Path, tmp_path: Path) -> Path:
 
 
 def move_documents(shards: list[dict[str, Any]]) -> None:
-    """Say that a document of the first shard stands in the second, in every format."""
+    """Make the manifest list a document of the first shard in the second, in every format."""
     for shard in shards:
         shard["documents"] += {0: -1, 1: 1}.get(shard["number"], 0)
 
@@ -134,14 +134,14 @@ def test_all_problems_are_listed(output: Path) -> None:
     assert any("mds/shard.00000.mds: expected" in line for line in found)
     assert any("documents.parquet: expected" in line for line in found)
     assert any("books: cannot be counted" in line for line in found)
-    assert verify(output).warnings == ["stranger.txt: no part of the output"]
+    assert verify(output).warnings == ["stranger.txt: not part of the output"]
 
 
 def test_a_stranger_alone_is_no_fault(output: Path) -> None:
     (output / "bin" / "note.txt").write_text("?")
     report = verify(output)
     assert report.ok
-    assert report.warnings == ["bin/note.txt: no part of the output"]
+    assert report.warnings == ["bin/note.txt: not part of the output"]
 
 
 def test_ids_are_compared_between_formats(output: Path) -> None:
@@ -284,7 +284,7 @@ def test_full_refuses_another_tokenizer(output: Path, tmp_path: Path, small_json
     with pytest.raises(PlanDiffers, match="with the hash"):
         verify(output, full=True, tokenizer=path)
     change_manifest(output, lambda data: data.update(tokenizer_source=str(tmp_path / "gone.json")))
-    with pytest.raises(SourceNotFound, match=r"no longer at .*gone\.json.*hint: say where it is"):
+    with pytest.raises(SourceNotFound, match=r"no longer at .*gone\.json.*hint: pass its path"):
         verify(output, full=True)
     assert verify(output, full=True, tokenizer=Tokenizer.load(small_json)).ok
 
@@ -305,7 +305,7 @@ def test_the_command_tells_by_its_exit_status(
     output: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["verify", str(output), "--full"]) == 0
-    assert "tokenizing again gives the same bytes" in capsys.readouterr().out
+    assert "tokenizing again writes the same bytes" in capsys.readouterr().out
     (output / BIN).unlink()
     assert main(["verify", str(output)]) == 1
     assert f"WRONG       {BIN}: no such file" in capsys.readouterr().out

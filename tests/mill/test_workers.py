@@ -88,7 +88,7 @@ def test_sizes_change_no_byte(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # The writer of Parquet keeps what each part gave it apart: row groups are cut where parts are.
+    # The Parquet writer starts a row group with each part.
     but = "documents.parquet"
     first = None
     for number, sizes in enumerate(SIZES):

@@ -50,7 +50,7 @@ def test_what_a_tokenizer_gives_is_written_as_it_is(tmp_path: Path) -> None:
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="rows of one length"):
         write_shards(tmp_path, [batch()], format="npy")
-    with pytest.raises(OptionError, match="no id to fill them with"):
+    with pytest.raises(OptionError, match="no pad id is given"):
         write_shards(tmp_path, [batch()], format="npy", packer=Packer("pad", 8))
     with pytest.raises(DtypeError, match="uint16 or uint32"):
         write_shards(tmp_path, [batch("int64")])

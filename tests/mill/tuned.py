@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 from tokenmill._mill.plan import task
-from tokenmill._mill.run import collect, deal, feed, shards
+from tokenmill._mill.run import buckets, collect, feed, shards
 from tokenmill._read import ReadRules, rules
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How small things are cut; none of it may change what comes out."""
+    """Small sizes; none of them may change the output."""
 
     block_bytes: int = 4_000
     stream_bytes: int = 30_000
@@ -22,7 +22,7 @@ class Sizes:
     buffer_bytes: int = 10_000
     batch_tokens: int = 3_000
     mapped_bytes: int = 9_000
-    line_slack: int = 4_000  # with a document more than the quarantine shows of a record
+    line_slack: int = 4_000  # with a document, more than the quarantine keeps of a record
 
 
 SMALL = Sizes()
@@ -34,7 +34,7 @@ def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:
     put(task, "ReadRules", own)
     put(rules, "LINE_SLACK", sizes.line_slack)
     put(feed, "PART_BYTES", sizes.part_bytes)
-    put(deal, "_BUCKET_TOKENS", sizes.bucket_tokens)
-    put(deal, "_BUFFER_BYTES", sizes.buffer_bytes)
+    put(buckets, "_BUCKET_TOKENS", sizes.bucket_tokens)
+    put(buckets, "_BUFFER_BYTES", sizes.buffer_bytes)
     put(shards, "_BATCH_TOKENS", sizes.batch_tokens)
     put(collect, "_MAPPED_BYTES", sizes.mapped_bytes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+import random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -85,13 +87,62 @@ def test_windows_of_offsets_that_depend_on_their_place() -> None:
         )
 
 
-def test_vocabulary_that_drops_characters(tmp_path: Path) -> None:
-    """Its library counts what follows a dropped character from the wrong place."""
-    definition = tokenizer_json(vocab={"a": 0, "b": 1}, pre_tokenizer={"type": "WhitespaceSplit"})
+def dropping() -> dict[str, Any]:
+    """A vocabulary that drops characters: the library counts what follows from another place."""
+    return tokenizer_json(vocab={"a": 0, "b": 1}, pre_tokenizer={"type": "WhitespaceSplit"})
+
+
+def trimmed_twice() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(byte_level(True, tokenizers.processors.ByteLevel()).to_str())
+    again = {**made["post_processor"], "add_prefix_space": False}
+    made["post_processor"] = {"type": "Sequence", "processors": [made["post_processor"], again]}
+    return made
+
+
+def trimmed_characters() -> dict[str, Any]:
+    made = dropping()
+    made["model"] |= {"unk_token": "a"}
+    made["post_processor"] = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True}
+    return made
+
+
+@pytest.mark.parametrize("make", [dropping, trimmed_twice, trimmed_characters])
+def test_offsets_that_only_the_library_has(make: Any, tmp_path: Path) -> None:
+    definition = make()
+    library = tokenizers.Tokenizer.from_str(json.dumps(definition))
     tokenizer = Tokenizer.load(write_json(tmp_path, definition))
-    assert len(tokenizer.encode_batch(["a\u00e9b"]).ids) == 2
-    with pytest.raises(UnsupportedTokenizer, match="drops characters"):
-        tokenizer.encode_batch(["a\u00e9b"], offsets="char")
+    assert tokenizer.describe().path != "reference"
+    choose = random.Random(7)  # noqa: S311
+    texts = [
+        "".join(choose.choices("ab \u00e9\u4e2d  the", k=choose.randrange(9))) for _ in range(99)
+    ]
+    with pytest.warns(ReferencePathWarning, match="offsets come from the library 'tokenizers'"):
+        batch = tokenizer.encode_batch(texts, offsets="char")
+    expected = library.encode_batch(texts, add_special_tokens=False)
+    assert batch.tolist() == [one.ids for one in expected] == tokenizer.encode_batch(texts).tolist()
+    assert batch.spans is not None
+    assert batch.spans.tolist() == [list(span) for one in expected for span in one.offsets]
+    in_bytes = tokenizer.encode_batch(texts, offsets="byte").spans  # warned once
+    assert in_bytes is not None
+    texts_of_tokens = [text for text, one in zip(texts, expected, strict=True) for _ in one.ids]
+    assert in_bytes.tolist() == [
+        [len(text[:place].encode()) for place in span]
+        for text, span in zip(texts_of_tokens, batch.spans.tolist(), strict=True)
+    ]
+
+
+def test_rows_with_offsets_that_only_the_library_has(tmp_path: Path) -> None:
+    library = tokenizers.Tokenizer.from_str(json.dumps(trimmed_twice()))
+    tokenizer = Tokenizer.load(write_json(tmp_path, trimmed_twice()))
+    with pytest.warns(ReferencePathWarning, match="trimmed more than once"):
+        rows = tokenizer.encode_batch(
+            TEXTS, pairs=TEXTS[::-1], offsets="char", truncation="longest_first", max_length=9
+        )
+    library.enable_truncation(9)
+    expected = library.encode_batch(list(zip(TEXTS, TEXTS[::-1], strict=True)))
+    assert rows.tolist() == [one.ids for one in expected]
+    assert rows.spans is not None
+    assert rows.spans.tolist() == [list(span) for one in expected for span in one.offsets]
 
 
 def test_offsets_of_a_rank_file(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def is_refused_by_us_alone(tokenizer: Tokenizer, case: Case, expected: list[Row]
     are padded to make no table.
     """
     options = case.options
-    templates, is_pair = tokenizer._templates, case.pairs is not None
+    templates, is_pair = tokenizer.ready.templates, case.pairs is not None
     n_added = templates.n_added(is_pair=is_pair) if case.add_special_tokens else 0
     if options.get("truncation") and options["max_length"] < n_added:
         return True

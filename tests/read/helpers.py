@@ -44,7 +44,7 @@ COMPRESS: dict[str, Callable[[bytes], bytes]] = {
 
 @dataclass
 class Read:
-    """What came out: (file, line, position, text) of documents, and of bad records the reason."""
+    """What was read: (file, line, position, text) of documents, and the reason of bad records."""
 
     documents: list[tuple[int, int, int, bytes]] = field(default_factory=list)
     bad: list[tuple[int, int, int, str]] = field(default_factory=list)
@@ -108,11 +108,11 @@ def read_all(sources: Sequence[object], rules: ReadRules) -> Read:
 
 
 def expected_jsonl(data: bytes, rules: ReadRules, field: str = "text", file: int = 0) -> Read:
-    """What a file of lines gives, by the reference."""
+    """What a file of lines holds, by the reference."""
     result = Read()
     position = 0
     for number, line in enumerate(data.split(b"\n"), start=1):
-        is_rest = position == len(data)  # what stands behind the last newline
+        is_rest = position == len(data)  # nothing after the last newline
         found = read_line(line, field, rules.max_document_bytes, rules.replace)
         if found is None:
             result.blank_lines += 0 if is_rest else 1

@@ -97,7 +97,7 @@ def test_kinds_by_content(suffix: str, content: bytes, format_name: str, tmp_pat
 
 
 def lines_that_do_not_shrink() -> bytes:
-    """Return JSONL of which compressed blocks, of bz2 nearly a megabyte, are longer than a head."""
+    """Return JSONL whose compressed blocks, of bz2 nearly a megabyte, exceed the first bytes."""
     digits = random.Random(0).randbytes(400_000).hex()  # noqa: S311
     lines = [{"body": digits[begin : begin + 200_000]} for begin in range(0, 800_000, 200_000)]
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
@@ -176,7 +176,7 @@ def test_the_first_file_that_can_tell_names_the_field(tmp_path: Path) -> None:
     (tmp_path / "3.jsonl").write_bytes(b'{"a": "1", "b": "2"}\n')
     files = find_inputs([tmp_path]).files
     assert find_field(files, ReadRules()) == "body"
-    with pytest.raises(OptionError, match=r"3\.jsonl: cannot tell .* a, b hold strings"):
+    with pytest.raises(OptionError, match=r"3\.jsonl: cannot detect .* a, b hold strings"):
         find_field([*files[:2], files[3], files[2]], ReadRules())
     with pytest.raises(OptionError, match=r"0\.jsonl: cannot tell .* no record was found"):
         find_field(files[:2], ReadRules())
@@ -184,7 +184,7 @@ def test_the_first_file_that_can_tell_names_the_field(tmp_path: Path) -> None:
 
 def test_what_is_no_jsonl_names_no_field(tmp_path: Path) -> None:
     (tmp_path / "array.json").write_text('[\n{"text": "a"},\n{"text": "b"}\n]')
-    with pytest.raises(InputError, match="expected, got an array; hint: make lines of it"):
+    with pytest.raises(InputError, match="got an array; hint: convert it to lines"):
         find_field(find_inputs([tmp_path / "array.json"]).files, ReadRules())
     (tmp_path / "dirty.json").write_text('[1]\n{"text": "a"}\n')
     assert find_field(find_inputs([tmp_path / "dirty.json"]).files, ReadRules()) == "text"

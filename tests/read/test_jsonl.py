@@ -15,7 +15,7 @@ from tokenmill._read.blocks import REASONS
 
 TARGETS = _core.targets()
 FIELDS = ("text", "meta.text", "a.b.c")
-MEND = frozenset({"bad_utf8", "lone_surrogate"})
+REPAIR = frozenset({"bad_utf8", "lone_surrogate"})
 CASES = [
     b'{"text":"a"}',
     b' \t{ "text" : "a" } \r',
@@ -109,7 +109,7 @@ def read(
     field: str,
     target: str,
     limit: int = 1 << 30,
-    replace: frozenset[str] = MEND,
+    replace: frozenset[str] = REPAIR,
 ) -> list[object]:
     """Return (text, reason) of each line, None for blank ones."""
     text, offsets, numbers, begins, bad, counts = _core.read_jsonl(
@@ -132,7 +132,7 @@ def read(
 
 
 def expect(
-    lines: list[bytes], field: str, limit: int = 1 << 30, replace: frozenset[str] = MEND
+    lines: list[bytes], field: str, limit: int = 1 << 30, replace: frozenset[str] = REPAIR
 ) -> list[object]:
     found = [read_line(line, field, limit, replace) for line in lines]
     return [None if line is None else (line.text, line.reason) for line in found]
@@ -140,17 +140,17 @@ def expect(
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("replace", [frozenset(), MEND])
+@pytest.mark.parametrize("replace", [frozenset(), REPAIR])
 def test_known_lines(target: str, field: str, replace: frozenset[str]) -> None:
     assert read(CASES, field, target, replace=replace) == expect(CASES, field, replace=replace)
-    for case in CASES:  # alone: no byte stands behind it
+    for case in CASES:  # alone: no byte follows it
         assert read([case], field, target, replace=replace) == expect(
             [case], field, replace=replace
         )
 
 
 def mutate(line: bytes, chance: random.Random) -> bytes:
-    """Change a few bytes: to what JSON is made of, or to anything."""
+    """Change a few bytes: to characters of JSON, or to any."""
     data = bytearray(line)
     for _ in range(chance.randrange(1, 4)):
         at = chance.randrange(len(data) + 1)
@@ -175,7 +175,7 @@ def test_mutated_lines(target: str) -> None:
     chance = random.Random(f"jsonl {target}")  # noqa: S311
     short = [case for case in CASES if len(case) < 1000]
     for field in FIELDS:
-        for replace in (frozenset[str](), MEND):
+        for replace in (frozenset[str](), REPAIR):
             lines = [mutate(chance.choice(short), chance) for _ in range(3000)]
             assert read(lines, field, target, 20, replace) == expect(lines, field, 20, replace)
 
@@ -208,7 +208,7 @@ def test_generated_values(values: list[object], field: str, is_ascii: bool) -> N
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_strings_of_every_length_at_every_place(target: str) -> None:
-    """Stops at each byte of a block, and strings that end where memory does."""
+    """Stops at each byte of a block, and strings that end where the memory ends."""
     lines = []
     for length in range(140):
         for tail in (b"", b"\\n", b"\\u00e9", "\u00e9".encode(), b"\x1f", b"\xff"):

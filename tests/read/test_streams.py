@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from tokenmill._read import BadRecord, StreamReader
 
-MEND = frozenset({"bad_utf8", "lone_surrogate"})
+REPAIR = frozenset({"bad_utf8", "lone_surrogate"})
 
 
 def dirty_lines(count: int, seed: str = "lines") -> bytes:
-    """Lines of all kinds; no newline behind the last."""
+    """Lines of all kinds; no newline after the last."""
     chance = random.Random(seed)  # noqa: S311
     lines = []
     for i in range(count):
@@ -38,7 +38,7 @@ def dirty_lines(count: int, seed: str = "lines") -> bytes:
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-@pytest.mark.parametrize("replace", [frozenset(), MEND])
+@pytest.mark.parametrize("replace", [frozenset(), REPAIR])
 def test_every_compression_gives_what_the_reference_gives(
     tmp_path: Path, suffix: str, replace: frozenset[str]
 ) -> None:
@@ -139,15 +139,15 @@ def test_lines_of_text(tmp_path: Path) -> None:
     found = read_all([tmp_path / "a.txt"], ReadRules(text_mode="line"))
     assert found.documents == [(0, 1, 3, b"one"), (0, 6, 20, b"three")]
     assert (found.bad, found.blank_lines) == ([(0, 3, 9, "bad_utf8")], 3)
-    mended = read_all([tmp_path / "a.txt"], ReadRules(text_mode="line", replace=MEND))
-    assert mended.texts == [b"one", "two \ufffd".encode(), b"three"]
-    assert mended.replaced == {"bad_utf8": 1}
+    repaired = read_all([tmp_path / "a.txt"], ReadRules(text_mode="line", replace=REPAIR))
+    assert repaired.texts == [b"one", "two \ufffd".encode(), b"three"]
+    assert repaired.replaced == {"bad_utf8": 1}
 
 
 @pytest.mark.parametrize("suffix", ["", ".zst"])
 @pytest.mark.parametrize("mode", ["jsonl", "line", "file", "<|end|>"])
 def test_a_record_that_is_too_long_is_passed_over(tmp_path: Path, suffix: str, mode: str) -> None:
-    """Its place, length and first bytes are kept; it is never held as a whole."""
+    """Its place, length and first bytes are kept; it is never in memory as a whole."""
     rules = ReadRules(max_document_bytes=1000, block_bytes=1 << 16, text_mode=mode)
     size = 40 << 20
     if mode == "jsonl":

@@ -252,11 +252,11 @@ def test_objects_in_memory() -> None:
         found = read_all([source], ReadRules(field="text", block_bytes=1))
         assert found.texts == [b"a", b"plain"]
         assert [(line, reason) for _, line, _, reason in found.bad] == reasons
-    mended = read_all(
+    repaired = read_all(
         [rows], ReadRules(field="text", replace=frozenset({"bad_utf8", "lone_surrogate"}))
     )
-    assert mended.texts == [b"a", "\ufffd!".encode(), "raw\ufffd".encode(), b"plain"]
-    assert mended.replaced == {"bad_utf8": 1, "lone_surrogate": 1}
+    assert repaired.texts == [b"a", "\ufffd!".encode(), "raw\ufffd".encode(), b"plain"]
+    assert repaired.replaced == {"bad_utf8": 1, "lone_surrogate": 1}
     assert read_all([[{"meta": {"text": "in"}}]], ReadRules(field="meta.text")).texts == [b"in"]
 
 

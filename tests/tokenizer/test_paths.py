@@ -142,7 +142,9 @@ def test_the_reference_path_raises_what_the_core_raises(
 ) -> None:
     core, library = (error_of(tokenizer, texts) for tokenizer in (small, referred))
     assert type(core) is type(library)
-    assert vars(core) == vars(library)
+    wording = {"problem", "hint"}  # each has its own
+    facts = [{k: v for k, v in vars(e).items() if k not in wording} for e in (core, library)]
+    assert facts[0] == facts[1]
 
 
 @pytest.mark.parametrize("text", [7, b"\xff", "\udfff", "hello </s>"])

@@ -16,7 +16,7 @@ from tests.load.sources import package_file, rank_lines
 from tests.strategies import EXAMPLES, class_strings
 
 from tokenmill import ReferencePathWarning, SourceNotFound, Tokenizer, UnsupportedTokenizer
-from tokenmill._model.save import derive_merges
+from tokenmill._model.merges import derive_merges
 
 if TYPE_CHECKING:
     from pathlib import Path

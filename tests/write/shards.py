@@ -26,13 +26,13 @@ SIGNED = {"megatron", "parquet", "arrow", "torch"}
 
 @dataclass(frozen=True)
 class Shard:
-    """Rows of pieces, and the shape that announces them."""
+    """Rows of pieces, and their shape."""
 
     rows: Rows
     shape: ShardShape
 
     def stored(self, form: str) -> list[int]:
-        """Return the ids that a format must store, padding included, by the slow way."""
+        """Return the ids that a format must store, padding included, computed slowly."""
         fixed = FORMATS[form].fixed_rows
         pads = fixed or (self.shape.padded and form not in {"parquet", "arrow"})
         ids: list[int] = []

@@ -71,5 +71,5 @@ def test_an_index_of_a_later_version_says_so(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[8] = 2
     path.write_bytes(data)
-    with pytest.raises(CorruptShard, match="version 1 was expected, got 2; hint: update"):
+    with pytest.raises(CorruptShard, match="expected version 1, got 2; hint: update"):
         read_index(path)

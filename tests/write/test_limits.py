@@ -49,7 +49,7 @@ def test_an_id_that_int32_cannot_hold_is_refused_where_ids_are_signed(form: str)
 
 # int64 holds every id.
 @pytest.mark.parametrize("form", sorted(FORMATS.keys() - {"torch-chunks"}))
-def test_an_id_that_was_not_announced_is_refused_too(form: str, tmp_path: Path) -> None:
+def test_an_id_that_does_not_fit_is_refused_too(form: str, tmp_path: Path) -> None:
     shard = shard_of([[[1, 2]]], context=2)
     writer = FORMATS[form].open_shard(tmp_path, 0, shard.shape)
     if form in SIGNED - {"megatron"}:
@@ -66,7 +66,7 @@ def test_an_id_that_was_not_announced_is_refused_too(form: str, tmp_path: Path) 
     [
         ("llmc", (2 * GIB - 1024) // 4, "2,147,483,648 bytes are too many"),
         ("litdata", (4 * GIB - 12) // 4, "4,294,967,296 bytes are too many"),
-        ("mds", GIB, "bytes are too many: the format ends at 4,294,967,296"),
+        ("mds", GIB, "bytes are too many: the limit of the format is 4,294,967,296"),
         ("megatron", 2 * GIB, "2,147,483,648 tokens in one row are too many"),
         ("npy", 2 * GIB, "tokens in one row are too many"),
         ("torch", 2 * GIB, "tokens in one row are too many"),
@@ -91,7 +91,7 @@ def test_other_formats_take_large_shards(form: str) -> None:
 
 @pytest.mark.parametrize("form", ["npy", "litdata", "torch", "torch-chunks"])
 def test_formats_of_fixed_rows_refuse_documents(form: str) -> None:
-    with pytest.raises(OptionError, match="rows of one length are needed"):
+    with pytest.raises(OptionError, match="expected rows of one length"):
         FORMATS[form].check(shape([1, 2]))
 
 
@@ -99,12 +99,12 @@ def test_formats_of_fixed_rows_refuse_documents(form: str) -> None:
 def test_rows_longer_than_the_context_are_refused(form: str) -> None:
     with pytest.raises(OptionError, match="a row of 5 tokens is longer than the context of 4"):
         FORMATS[form].check(shape([4, 5], context=4))
-    with pytest.raises(OptionError, match="a context of 0 tokens holds no row"):
+    with pytest.raises(OptionError, match="expected a context of at least 1 token, got 0"):
         FORMATS[form].check(shape([], context=0))
 
 
 def test_a_tokenizer_whose_name_would_break_the_line_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match=r"cannot be named 'a\|b'"):
+    with pytest.raises(OptionError, match=r"cannot be stored here, got 'a\|b'"):
         write("datatrove", tmp_path, shard_of([[[1]]]), extras=Extras(tokenizer="a|b"))
     assert list(tmp_path.iterdir()) == []
 

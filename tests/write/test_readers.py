@@ -1,4 +1,4 @@
-"""Shards in the hands of the libraries they are for: those that are light enough for every run."""
+"""Shards read by the libraries they are for, those that are light enough for every run."""
 
 from __future__ import annotations
 

@@ -128,12 +128,12 @@ def test_a_discarded_shard_leaves_nothing(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_rows_that_were_not_announced_are_refused(form: str, tmp_path: Path) -> None:
+def test_rows_that_do_not_match_the_shape_are_refused(form: str, tmp_path: Path) -> None:
     shard, other = shard_of([[[1, 2]]] * 2, context=3), shard_of([[[1, 2, 3]]], context=3)
     writer = FORMATS[form].open_shard(tmp_path, 0, shard.shape)
-    with pytest.raises(TokenmillError, match="rows 0 to 1 have other lengths"):
+    with pytest.raises(TokenmillError, match="rows 0 to 1 have different lengths"):
         writer.write(other.rows)
-    with pytest.raises(TokenmillError, match="2 rows were announced, got 0"):
+    with pytest.raises(TokenmillError, match="2 rows were expected, got 0"):
         writer.commit()
     writer.discard()
 

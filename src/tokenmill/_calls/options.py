@@ -17,11 +17,10 @@ from tokenmill._errors import (
     Option,
     TextTypeError,
     UnknownId,
-    UnsupportedTokenizer,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -42,19 +41,9 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
     )
 
 
-def span_unit(offsets: object, reasons: Sequence[str]) -> bool | None:
-    """Tell whether offsets are in characters; None if they were not asked for."""
-    if offsets is None:
-        return None
-    unit = bool(SPAN_UNITS[one_of("offsets", offsets, SPAN_UNITS)])
-    if reasons:
-        raise UnsupportedTokenizer(
-            f"the native engine has no offsets for it: {'; '.join(reasons)}",
-            where="offsets",
-            reasons=tuple(reasons),
-            hint="the library 'tokenizers' gives them",
-        )
-    return unit
+def span_unit(offsets: object) -> bool | None:
+    """Return whether offsets are in characters; None if they were not asked for."""
+    return None if offsets is None else bool(SPAN_UNITS[one_of("offsets", offsets, SPAN_UNITS)])
 
 
 MAX_THREADS = 4096

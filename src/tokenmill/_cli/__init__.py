@@ -70,7 +70,7 @@ def _parser() -> CommandParser:
         prog="tokenmill",
         usage="%(prog)s COMMAND [OPTIONS]",
         description="Text to token ids and back, exactly as the tokenizer's own library does it.",
-        epilog="See `tokenmill COMMAND --help`. Without -t, commands use the package's tokenizer.",
+        epilog="See `tokenmill COMMAND --help`. Without -t, commands use the built-in tokenizer.",
     )
     parser.add_argument("--version", action="version", version=f"tokenmill {__version__}")
     commands = parser.add_subparsers(

@@ -31,7 +31,9 @@ def failure_lines(manifest: Manifest, failed: list[dict[str, str]]) -> list[str]
     """Name them, as many as fit a screen."""
     if not failed:
         return []
-    lines = [f"\n{counted(len(failed), 'file')} could not be read and are left out completely:"]
+    them = "it" if len(failed) == 1 else "them"
+    count = counted(len(failed), "file")
+    lines = [f"\n{count} could not be read; the output holds no part of {them}:"]
     lines += [f"  {one['file']}: {one['problem']}" for one in islice(failed, _SHOWN)]
     if len(failed) > _SHOWN:
         lines.append(f"  and {len(failed) - _SHOWN:,} more in {manifest.folder}/quarantine.jsonl")

@@ -64,14 +64,14 @@ def run_call(
     start = time.perf_counter() if start is None else start
     task = prepare(call)
     if not quiet:
-        say(_summary.opening(task, Path(call.run.output)))
+        print_note(_summary.opening(task, Path(call.run.output)))
     try:
         result = pack_task(task, **asdict(call.run))
     except KeyboardInterrupt:
         # Input from stdin or the network cannot be read from its middle.
         resumes = all(stream.resumable for stream in task.plan.streams)
         again = "resumes from here" if resumes else "starts again from the beginning"
-        say(f"\ntokenmill: stopped; the same command {again}")
+        print_note(f"\ntokenmill: stopped; the same command {again}")
         raise
     return result, time.perf_counter() - start
 
@@ -95,6 +95,6 @@ def run_options(options: argparse.Namespace, **more: Any) -> RunOptions:
     )
 
 
-def say(text: str) -> None:
+def print_note(text: str) -> None:
     """Print for people, not for programs: on stderr."""
     sys.stderr.write(text + "\n")

@@ -32,7 +32,7 @@ def add_tokenizer(parser: argparse._ActionsContainer) -> None:
         "--tokenizer",
         metavar="SOURCE",
         help="tokenizer.json or a folder with one, .tiktoken, tekken.json, .model, .mill, or a hub "
-        "id (default: the tokenizer in the package)",
+        "id (default: the built-in tokenizer)",
     )
     add_pattern(parser)
 

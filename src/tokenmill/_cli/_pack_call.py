@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 # Options that `tokenmill.pack` takes as they are, under the same name.
 _PLAIN = (
-    "context_length", "pack", "format", "field", "text_mode", "delimiter", "overlap",
-    "long_documents", "tail", "bos", "pad", "special_in_text", "shard_tokens", "shuffle", "seed",
-    "validation", "max_tokens", "max_sequences", "limit_documents",
+    "context_length", "pack", "format", "field", "text_mode", "delimiter", "input_format",
+    "overlap", "long_documents", "tail", "bos", "pad", "special_in_text", "shard_tokens",
+    "shuffle", "seed", "validation", "max_tokens", "max_sequences", "limit_documents",
 )  # fmt: skip
 # Keys of a recipe that decide no byte. The command line comes first.
 _RUN_KEYS = (

@@ -58,6 +58,12 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
         "--delimiter", metavar="CHAR", help="between fields of CSV (default: by the suffix)"
     )
     group.add_argument(
+        "--input-format",
+        choices=["jsonl", "text", "csv", "tsv", "parquet", "arrow"],
+        help="of stdin and of files without a known suffix (default: JSONL, Parquet, Arrow or "
+        "text, by their first bytes)",
+    )
+    group.add_argument(
         "--special-in-text",
         choices=["text", "encode", "raise"],
         help="the text of a special token in a document stays text, becomes its id, or is an error "
@@ -81,7 +87,7 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
 
 
 def _add_packing(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--context-length", type=int, metavar="N", help="tokens in a row")
+    group.add_argument("--context-length", type=int, metavar="N", help="tokens per row")
     group.add_argument(
         "--pack",
         choices=["concat", "bestfit", "bos-bestfit-crop", "pad", "none"],
@@ -90,8 +96,8 @@ def _add_packing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--format",
         metavar="NAME[,NAME]",
-        help="bin, megatron, datatrove, olmo, llmc, litdata, mds, npy, parquet, arrow, torch "
-        "(default: bin)",
+        help="bin, megatron, datatrove, olmo, llmc, litdata, mds, npy, parquet, arrow, torch, "
+        "torch-chunks (default: bin)",
     )
     group.add_argument(
         "--overlap", type=int, metavar="N", help="tokens that rows of concat share (default: 0)"
@@ -108,7 +114,7 @@ def _add_packing(group: argparse._ArgumentGroup) -> None:
         "pad)",
     )
     group.add_argument(
-        "--shard-tokens", type=int, metavar="N", help="tokens in a shard (default: 33554432)"
+        "--shard-tokens", type=int, metavar="N", help="tokens per shard (default: 33554432)"
     )
 
 

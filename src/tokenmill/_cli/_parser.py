@@ -43,8 +43,8 @@ class CommandParser(argparse.ArgumentParser):
     `default_command` runs if the arguments start with an option instead of a subcommand.
     """
 
-    def __init__(self, *args: Any, default_command: str | None = None, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, *, default_command: str | None = None, **options: Any) -> None:
+        super().__init__(formatter_class=_HelpFormatter, **options)
         self._default_command = default_command
 
     def parse_known_args(  # type: ignore[override]  # argparse overloads it for its namespace
@@ -93,12 +93,19 @@ class CommandParser(argparse.ArgumentParser):
             self.error(f"unknown command {name!r}{_did_you_mean(meant)}")
 
 
+class _HelpFormatter(argparse.HelpFormatter):
+    """Wraps a paragraph; text with lines of its own, e.g. examples, stays as it is."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
 def _did_you_mean(names: Sequence[str]) -> str:
     return f"; did you mean {names[0]}?" if names else ""
 
 
 def _options_in(arguments: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the long options with their positions, as argparse tells them from other arguments."""
+    """Yield the long options with their positions, as argparse recognises them."""
     for at, argument in enumerate(arguments):
         if argument == "--":
             return

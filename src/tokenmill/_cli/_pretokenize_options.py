@@ -58,7 +58,7 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         dest="context_length",
         type=positive,
         metavar="N",
-        help=f"tokens in a row (default: {CHUNK_SIZE})",
+        help=f"tokens per row (default: {CHUNK_SIZE})",
     )
     group.add_argument(
         "--overlap", type=int, default=0, metavar="N", help="tokens that rows share (default: 0)"
@@ -106,14 +106,14 @@ def _add_files(group: argparse._ArgumentGroup) -> None:
         "--format",
         default="parquet",
         metavar="NAME[,NAME]",
-        help="parquet, arrow, bin, npy, mds, litdata, torch, and the others of `pack` "
-        "(default: parquet)",
+        help="parquet, arrow, bin, npy, mds, litdata, torch, torch-chunks (one plain int64 tensor "
+        "per file), and the others of `pack` (default: parquet)",
     )
     group.add_argument(
         "--sequences-per-chunk",
         type=positive,
         metavar="N",
-        help="rows in a file (default: as many as hold 33,554,432 tokens)",
+        help="rows per file (default: as many as hold 33,554,432 tokens)",
     )
 
 

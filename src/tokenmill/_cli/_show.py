@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tokenmill._mill.inspect import DocumentView, RowView, SourceView
+    from tokenmill._mill.views import DocumentView, RowView, SourceView
 
 _UNPRINTABLE = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 _NAMES = {"\t": "\\t", "\r": "\\r", "\n": "\\n"}

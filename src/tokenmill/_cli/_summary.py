@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _MEGA = 1e6
 _MUCH = 0.1  # of a run's time
+_SOON = 0.1  # seconds
 
 
 def opening(task: Task, output: object) -> str:
@@ -103,10 +104,13 @@ def _speeds(meter: Meter, seconds: float) -> list[str]:
     """Return how fast the run was once it had started, without what an earlier run did."""
     at_work = max(meter.seconds, 1e-3)
     before = seconds - at_work
+    new_bytes = meter.input_bytes - meter.resumed_bytes
     words = [
         f"{rate((meter.documents - meter.resumed_documents) / at_work)} documents/s",
         f"{rate((meter.tokens - meter.resumed_tokens) / at_work)} tokens/s",
-        f"{rate((meter.input_bytes - meter.resumed_bytes) / _MEGA / at_work)} MB/s",
     ]
+    if new_bytes:  # the size of a dataset in memory or on the hub is unknown
+        words.append(f"{rate(new_bytes / _MEGA / at_work)} MB/s")
     words += [f"mostly {slowest}"] if (slowest := meter.bottleneck()) else []
-    return words + ([f"{duration(before)} to start"] if before > _MUCH * seconds else [])
+    is_slow = before > max(_SOON, _MUCH * seconds)
+    return words + ([f"{duration(before)} to start"] if is_slow else [])

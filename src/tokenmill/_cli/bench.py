@@ -115,8 +115,8 @@ def _run(options: argparse.Namespace) -> None:
         thread_count(options.threads), options.only,
     )  # fmt: skip
     documents = _documents(options)
-    with _bench_table.progress() as tell:
-        result = measure(request, documents.texts, tell)
+    with _bench_table.progress() as show:
+        result = measure(request, documents.texts, show)
     table = _bench_table.lines(result, documents, options.against)
     shown = sys.stderr if options.json == _STDOUT else sys.stdout
     shown.write("\n".join(table) + "\n")

@@ -20,7 +20,7 @@ def register(commands: _options.Commands) -> None:
         description="Print which normalizer, split and code path a tokenizer uses, and why.",
     )
     parser.add_argument(
-        "tokenizer", nargs="?", metavar="SOURCE", help="(default: the tokenizer in the package)"
+        "tokenizer", nargs="?", metavar="SOURCE", help="(default: the built-in tokenizer)"
     )
     _options.add_pattern(parser)
     _options.add_json(parser)

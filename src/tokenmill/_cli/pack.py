@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
-from tokenmill._cli._milling import run_call, say
+from tokenmill._cli._milling import print_note, run_call
 from tokenmill._cli._pack_call import read_call
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
+    import argparse
+
     from tokenmill._cli._options import Commands
 
 _EPILOG = """\
@@ -38,7 +39,6 @@ def register(commands: Commands) -> None:
         description="Tokenize files and pack the tokens into shards, each document exactly once. "
         "Bad records go to a quarantine with their place and reason.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(
@@ -59,4 +59,4 @@ def _run(options: argparse.Namespace) -> None:
     if options.json:
         sys.stdout.write(json.dumps(_summary.run_facts(result, seconds)) + "\n")
     elif not quiet:
-        say(_summary.closing(result, seconds))
+        print_note(_summary.closing(result, seconds))

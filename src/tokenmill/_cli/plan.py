@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
 from tokenmill._cli._lines import counted, duration, line, note, size
-from tokenmill._cli._milling import prepare, say
+from tokenmill._cli._milling import prepare, print_note
 from tokenmill._cli._pack_call import read_call
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> None:
 
     given = [f"--{name.replace('_', '-')}" for name in _OF_RUNS if getattr(options, name)]
     if given:
-        say(note("ignored", f"{', '.join(given)}: no effect on a plan"))
+        print_note(note("ignored", f"{', '.join(given)}: no effect on a plan"))
     call = read_call(options)
     output = Path(call.run.output or ".")
     task = prepare(dataclasses.replace(call, run=dataclasses.replace(call.run, output=str(output))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import time
@@ -12,13 +11,15 @@ from tokenmill._cli import _pretokenize_options, _summary
 from tokenmill._cli._accounts import BAD_FILE
 from tokenmill._cli._failed_files import failed_files, failure_lines
 from tokenmill._cli._lines import note
-from tokenmill._cli._milling import PackCall, run_call, run_options, say, tokenizer_of
+from tokenmill._cli._milling import PackCall, print_note, run_call, run_options, tokenizer_of
 from tokenmill._cli._pack_call import eos_of
 from tokenmill._cli._pretokenize_options import CHUNK_SIZE
 from tokenmill._cli._pretokenize_source import find_source
 from tokenmill._cli._process import prepare_process
 
 if TYPE_CHECKING:
+    import argparse
+
     from tokenmill._cli._options import Commands
     from tokenmill._cli._pretokenize_source import NamedSource
 
@@ -48,7 +49,6 @@ def register(commands: Commands) -> None:
         description="Tokenize a dataset by its name, or a folder, into rows of --chunk-size "
         "tokens. A short way to call `tokenmill pack`.",
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _pretokenize_options.add_options(parser)
     parser.set_defaults(run=_run)
@@ -67,7 +67,7 @@ def _run(options: argparse.Namespace) -> int:
     quiet = options.quiet or options.json
     lines = [*source.notes, *_fill_defaults(options, source)]
     if lines and not quiet:
-        say("\n".join(lines))  # before the dataset is loaded, which may take long
+        print_note("\n".join(lines))  # before the dataset is loaded, which may take long
     run = run_options(options, read_ahead=options.prefetch_files or 0)
     keywords = {**_keywords(options), **ends}
     call = PackCall(source.load(options), tokenizer_of(options), keywords, run)
@@ -77,7 +77,7 @@ def _run(options: argparse.Namespace) -> int:
         facts = {**_summary.run_facts(result, seconds), "failed": failed}
         sys.stdout.write(json.dumps(facts) + "\n")
     elif not quiet:
-        say("\n".join([_summary.closing(result, seconds), *failure_lines(manifest, failed)]))
+        print_note("\n".join([_summary.closing(result, seconds), *failure_lines(manifest, failed)]))
     return _FILES_FAILED if failed else 0
 
 

@@ -44,7 +44,7 @@ def register(commands: Commands) -> None:
     )
     _add_outputs(reshard)
     reshard.add_argument(
-        "--shard-tokens", required=True, type=int, metavar="N", help="tokens in a shard"
+        "--shard-tokens", required=True, type=int, metavar="N", help="tokens per shard"
     )
     _add_format(reshard)
     _add_run_options(reshard)
@@ -57,7 +57,7 @@ def register(commands: Commands) -> None:
     )
     merge.add_argument("outputs", nargs="+", metavar="OUTPUT", help="folders you passed to `pack`")
     merge.add_argument(
-        "--shard-tokens", type=int, metavar="N", help="tokens in a shard (default: as they are)"
+        "--shard-tokens", type=int, metavar="N", help="tokens per shard (default: as they are)"
     )
     _add_format(merge)
     _add_run_options(merge)

@@ -1,4 +1,4 @@
-"""Rows -> the tables that a model gets, with one line per row."""
+"""Rows -> tables for a model, with one line per row."""
 
 from __future__ import annotations
 

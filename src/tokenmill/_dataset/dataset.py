@@ -95,9 +95,9 @@ class PackedDataset:
         return (self[index] for index in range(len(self)))
 
     def batch(self, rows: ArrayLike) -> dict[str, Any]:
-        """Return several rows as tables of one line a row.
+        """Return several rows as tables with one line per row.
 
-        "cu_seqlens" are those of all rows, back to back; the padding of a row is a piece by itself.
+        "cu_seqlens" covers all rows, back to back; the padding of a row is a piece of its own.
         """
         numbers = np.asarray(rows, np.int64)
         wrong = numbers[(numbers < 0) | (numbers >= len(self))]

@@ -1,4 +1,4 @@
-"""PackedIterable: rows in an order, shared out to ranks and workers, that can be resumed."""
+"""PackedIterable: rows in order, divided among ranks and workers; it can be resumed."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
 
     Order = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
-_RESOLVED_AT_ONCE = 64  # units: resolving one place costs as much as resolving a thousand
+_RESOLVED_AT_ONCE = 64  # units: one lookup costs as much as a thousand
 
 
 class PackedIterable:
     """Rows of a PackedDataset in a deterministic order, one epoch for each `iter()`.
 
     It yields rows, or with `batch_size` tables of that many rows; both are called *units* here.
-    With a DataLoader, give it `batch_size` here and `DataLoader(..., batch_size=None)`: the units
-    then arrive in the same order for every number of workers.
+    With a DataLoader, pass `batch_size` here and `DataLoader(..., batch_size=None)`: then the units
+    arrive in the same order for any number of workers.
 
-    `shuffle` orders each epoch anew, by `seed` and the epoch's number. `rank` and `ranks` default
-    to those of `torch.distributed` if it runs, else of the variables RANK and WORLD_SIZE, else 0
-    of 1. Over all ranks and workers every row is read exactly once in an epoch; `remainder` says
-    what becomes of the rows that are too few for one unit on every rank:
-    "uneven" divides them (a rank may have one unit more than another, or a smaller one), "drop"
-    leaves them out of this epoch, "repeat" fills up with the first rows of the epoch.
+    `shuffle` gives each epoch another order, by `seed` and the number of the epoch. `rank` and
+    `ranks` default to those of `torch.distributed` if it is running, else to the variables RANK and
+    WORLD_SIZE, else to 0 of 1. Over all ranks and workers, every row is read exactly once per
+    epoch. `remainder` decides about the last rows, if they are too few for one unit on every rank:
+    "uneven" divides them (a rank may get one unit more than another, or a smaller one), "drop"
+    leaves them out of this epoch, "repeat" adds the first rows of the epoch.
 
     `weights`, one for each output, mix the outputs: an epoch is `epoch_rows` rows (by default as
-    many as there are), of each output in proportion to its weight. An output is read in full
-    before any of its rows comes again, also over the ends of epochs.
+    many as there are), of each output in proportion to its weight. All rows of an output are read
+    before any is repeated, across epochs too.
 
-    After its last unit an iterable goes on to the next epoch by itself. Workers of a DataLoader
-    that are not persistent begin with a copy each time: call `set_epoch` before each epoch.
+    After its last unit, an iterable continues with the next epoch. Workers of a DataLoader that
+    are not persistent start with a copy each time: call `set_epoch` before each epoch.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class PackedIterable:
             expected = ", ".join(map(repr, REMAINDERS))
             raise OptionError(f"expected one of {expected}, got {remainder!r}", where="remainder")
         if epoch_rows is not None and weights is None:
-            raise OptionError("has a meaning only with weights", where="epoch_rows")
+            raise OptionError("has no effect without weights", where="epoch_rows")
         rows = len(dataset) if epoch_rows is None else whole_number("epoch_rows", epoch_rows)
         batch = 1 if batch_size is None else whole_number("batch_size", batch_size)
         self.dataset = dataset
@@ -77,7 +77,7 @@ class PackedIterable:
         if weights is not None:
             self._mixture = Mixture(dataset.output_rows, weights, self._seed, shuffle=shuffle)
         self._weights = None if weights is None else list(map(float, weights))
-        # Units before `start` are done; of those from it on, this worker has given `given`.
+        # Units before `start` are done; this worker has yielded `given` of the others.
         self._start, self._given = 0, 0
         self._worker = (0, 1)
         self._is_resumed = False
@@ -86,7 +86,7 @@ class PackedIterable:
         return self._share.units
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        worker, workers = self._take_up()
+        worker, workers = self._start_epoch()
         first = self._start + self._given * workers + worker
         order = self._order()
         units = range(first, self._share.units, workers)
@@ -99,17 +99,17 @@ class PackedIterable:
         self.set_epoch(self.epoch + 1)
 
     def set_epoch(self, epoch: int) -> None:
-        """Begin with this epoch the next time; forgets a place that was to be resumed at."""
+        """Start with this epoch the next time; a place to resume from is forgotten."""
         self.epoch = operator.index(epoch)
         self._start, self._given, self._is_resumed = 0, 0, False
 
     def state_dict(self, delivered: int | None = None) -> dict[str, Any]:
-        """Return the place that `load_state_dict` resumes at.
+        """Return a place for `load_state_dict` to resume from.
 
-        Iterated here, or in the workers of a loader that keeps the states of its workers, it knows
-        what it has given. A plain DataLoader with workers does not tell: give the number of units
-        `delivered` in this epoch since it began or was resumed. Such a state, and one from an
-        iterable without workers, can be resumed with any number of workers.
+        If it is iterated in this process, or by a loader that keeps the states of its workers, it
+        knows how many units it has yielded. With workers of a plain DataLoader, pass the number of
+        units `delivered` in this epoch since it started or was resumed. Such a state, and one from
+        an iterable without workers, can be resumed with any number of workers.
         """
         state = {"epoch": self.epoch, "start": self._start, "given": self._given,
                  "worker": list(self._worker), "order": self._identity()}  # fmt: skip
@@ -118,20 +118,22 @@ class PackedIterable:
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Resume at a place: the next `iter()` goes on with the unit behind it."""
+        """Resume from a place: the next `iter()` continues with the unit after it."""
         mine = self._identity()
         for name, value in state["order"].items():
             if mine.get(name) != value:
                 problem = f"expected the {name} of the state, {value!r}, got {mine.get(name)!r}"
-                raise OptionError(problem, hint="a place means something in one order only")
+                raise OptionError(
+                    problem, hint="resume with the same order: a place is valid only in one"
+                )
         self.epoch, self._start = state["epoch"], state["start"]
         self._given, self._worker = state["given"], (state["worker"][0], state["worker"][1])
         if self._worker[1] == 1:
             self._start, self._given = self._start + self._given, 0
         self._is_resumed = True
 
-    def _take_up(self) -> tuple[int, int]:
-        """Begin the epoch, or go on where it was resumed; return the worker and how many."""
+    def _start_epoch(self) -> tuple[int, int]:
+        """Start the epoch, or resume it; return this worker and the number of workers."""
         here = worker_of_loader()
         if not self._is_resumed:
             self._start, self._given = 0, 0
@@ -152,7 +154,7 @@ class PackedIterable:
         return lambda places: places
 
     def _identity(self) -> dict[str, Any]:
-        """Return what places depend on. Ranks may change if the rows of a step stay as many."""
+        """Return what places depend on. Ranks may change if the rows per step do not."""
         share = self._share
         return {
             "rows": share.rows,

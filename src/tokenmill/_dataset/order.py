@@ -1,7 +1,7 @@
-"""In which order rows are read, and by whom: closed forms, so that any place can be resumed at.
+"""The order of rows, and which rank reads them: closed forms, so that any place can be resumed.
 
 Nothing here holds a list of rows. A shuffled order is a keyed bijection, a mixture repeats one
-block of choices under ever new bijections, and a rank's share is arithmetic.
+block of choices under new bijections, and the share of a rank is arithmetic.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ _MIX_BLOCK = 1 << 16
 
 
 class Permutation:
-    """A bijection of 0 .. size that depends on the key alone, without a list where it is large.
+    """A bijection of 0 .. size that depends only on the key, without a list if it is large.
 
-    Above 4096 it is a Feistel network over the next power of two: the number is cut in two halves,
-    and each round adds a hash of one half to the other. What falls outside is sent through again
-    until it is inside, which keeps it a bijection and takes less than two passes on average.
+    Above 4096 it is a Feistel network over the next power of two: the number is split into two
+    halves, and each round adds a hash of one half to the other. Numbers that fall outside are sent
+    through again until they are inside, which keeps it a bijection and takes less than two passes
+    on average.
     """
 
     def __init__(self, size: int, *key: int) -> None:
@@ -48,7 +49,7 @@ class Permutation:
             self._table = np.argsort(hashes, kind="stable").astype(np.int64)
 
     def __call__(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what stands at these places."""
+        """Return the numbers at these places."""
         if self._table is not None:
             return self._table[places]
         numbers = self._once(places.astype(np.uint64))
@@ -66,7 +67,7 @@ class Permutation:
 
 
 def _hash(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Mix the bits of 64-bit numbers: multiply and fold, three times (overflow is meant)."""
+    """Mix the bits of 64-bit numbers: multiply and fold, three times, with overflow."""
     mixed = numbers
     for factor in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
         mixed = mixed * np.uint64(factor)
@@ -78,11 +79,11 @@ def _hash(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Share:
     """What one rank reads of an epoch of `rows` rows, in units of `batch` rows.
 
-    Step `t` of all ranks together is the places `t * ranks * batch` and on; rank `r` reads the
-    `r`-th `batch` of them. `remainder` says what becomes of the last places, too few for a step:
-    "uneven" divides them as evenly as it goes, so that every row is read exactly once and one rank
-    may have a unit more than another; "drop" leaves them out; "repeat" adds the first places of
-    the epoch until every rank has a whole unit.
+    Step `t` of all ranks together starts at place `t * ranks * batch`; rank `r` reads the `r`-th
+    `batch` of it. `remainder` decides about the last places, if they are too few for a step:
+    "uneven" divides them as evenly as possible, so that every row is read exactly once and one
+    rank may have a unit more than another; "drop" leaves them out; "repeat" adds the first places
+    of the epoch until every rank has a whole unit.
     """
 
     rows: int
@@ -115,9 +116,9 @@ class Share:
 class Mixture:
     """An endless sequence of rows of several sources, in the proportion of their weights.
 
-    It is made of blocks of 65,536 places in which each source has the same number of places, the
-    nearest to its weight but at least one; which they are is drawn anew for every block. A source
-    is read in full before any of its rows comes again, each time in another order.
+    It consists of blocks of 65,536 places. In each block a source has the same number of places,
+    the nearest to its weight but at least one; which places is drawn again for every block. All
+    rows of a source are read before any is repeated, each time in another order.
     """
 
     def __init__(
@@ -142,11 +143,11 @@ class Mixture:
         for block in np.unique(blocks).tolist():
             here = np.flatnonzero(blocks == block)
             sources, turns = self._block(block)
-            rows[here] = self._rows(sources[slots[here]], turns[slots[here]])
+            rows[here] = self._rows_at(sources[slots[here]], turns[slots[here]])
         return rows
 
     def _block(self, block: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the source at each place of a block, and how often it has come before."""
+        """Return the source at each place of a block, and how often it appeared before."""
         if self._last_block is None or self._last_block[0] != block:
             drawn = Permutation(_MIX_BLOCK, self._seed, block, -1)(np.arange(_MIX_BLOCK))
             sources = np.searchsorted(np.cumsum(self._quotas), drawn, side="right")
@@ -156,7 +157,7 @@ class Mixture:
             self._last_block = (block, sources, turns)
         return self._last_block[1:]
 
-    def _rows(self, source: NDArray[np.int64], turn: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _rows_at(self, source: NDArray[np.int64], turn: NDArray[np.int64]) -> NDArray[np.int64]:
         passes, row = np.divmod(turn, self._sizes[source])
         if self._shuffle:
             by_pass = np.lexsort((passes, source))

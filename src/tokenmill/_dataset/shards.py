@@ -32,12 +32,12 @@ _DECODED_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class DatasetShard:
-    """A shard as the manifest has it; `ids` counts padding too."""
+    """A shard, as listed in the manifest; `ids` counts padding too."""
 
     format: str
     folder: Path
     number: int
-    split: str  # as names of files have it
+    split: str  # the part of file names that names it
     index: Path
     rows: int
     ids: int
@@ -66,7 +66,7 @@ def read_output(folder: Path, split: str | None) -> Output:
     try:
         data = json.loads(path.read_bytes())
     except FileNotFoundError as error:
-        hint = "give the folder of a finished `tokenmill pack`; the same command resumes one"
+        hint = "pass the folder of a finished `tokenmill pack`; the same command resumes one"
         raise SourceNotFound("no manifest.json here", source=str(folder), hint=hint) from error
     except ValueError as error:
         raise CorruptShard(f"expected JSON, got {error}", path=path) from error
@@ -89,7 +89,7 @@ def read_output(folder: Path, split: str | None) -> Output:
         )
         return Output(folder, data["context_length"], data.get("pad_id"), shards)
     except (KeyError, TypeError) as error:
-        raise CorruptShard(f"no manifest of this version: {error!r}", path=path) from error
+        raise CorruptShard(f"not a manifest of this version: {error!r}", path=path) from error
 
 
 def _chosen(records: list[dict[str, Any]], split: str | None, folder: Path) -> list[dict[str, Any]]:
@@ -130,7 +130,7 @@ class _DecodedRuns:
 
 
 class Shards:
-    """The rows of all shards, numbered through; maps are dropped when it is pickled."""
+    """The rows of all shards, with consecutive numbers; pickling drops the mapped files."""
 
     def __init__(self, files: Sequence[DatasetShard]) -> None:
         self._files = tuple(files)
@@ -153,7 +153,7 @@ class Shards:
         lengths = pieces.row_lengths
         ends = np.cumsum(lengths)
         ids = np.empty(int(lengths.sum()), self._dtype)
-        # By place and not in the order given: a run that has to be decoded is so once for a batch.
+        # Sorted by place, so that a batch decodes each run at most once.
         for i in np.argsort(rows, kind="stable").tolist():
             length = int(lengths[i])
             ids[int(ends[i]) - length : int(ends[i])] = shards[i].row_ids(int(inside[i]), length)
@@ -175,7 +175,7 @@ class _OpenShard:
     """A shard's index, mapped, and its ids: mapped, or decoded in groups of rows."""
 
     def __init__(self, file: DatasetShard, number: int, decoded: _DecodedRuns) -> None:
-        # Its checksum is for `verify`: to read the whole index here would cost the start of a run.
+        # The checksum is left to `verify`: reading the whole index would slow down the start.
         self.index: ShardIndex = read_index(file.index, check=False)
         self.pieces = self.index.pieces
         self._file = file
@@ -183,7 +183,7 @@ class _OpenShard:
         self._runs = find_format(file.format).map_runs(
             file.folder, file.number, dtype=file.dtype, split=file.split
         )
-        # Rows lie back to back, or each is padded to the context length.
+        # Rows are back to back, or each is padded to the context length.
         self._width = None if file.ids == self.index.tokens else file.context_length
         stored = self.index.tokens if self._width is None else self._width * file.rows
         last_run = int(self._runs.first_rows.max(initial=0))

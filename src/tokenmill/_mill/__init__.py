@@ -1,4 +1,4 @@
-"""The mill: inputs -> packed, checksummed shards; deterministic, resumable, with books.
+"""The mill: inputs -> packed, checksummed shards; deterministic, resumable, every token counted.
 
     plan/    options as people write them -> a plan        run/      a plan -> tokens -> shards
     output/  what a finished output holds                  verify/   an output against its manifest

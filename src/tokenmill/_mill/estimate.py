@@ -1,4 +1,4 @@
-"""What a run will come to, before it begins: reckoned from a sample of each kind of input."""
+"""How large a run will be, before it starts: estimated from a sample of each kind of input."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from tokenmill._mill.plan.settings import Settings
     from tokenmill._mill.plan.task import Task
 
-_SAMPLE_BLOCKS = 8  # of all kinds together, as far as there are so many
-_SAMPLE_FILES = 64  # of a kind, where files are small
-_INDEX_BYTES = 24  # that a piece takes beside its tokens
-_WORK_BYTES = 32  # that a document takes while a run works
+_SAMPLE_BLOCKS = 8  # of all kinds together, if there are so many
+_SAMPLE_FILES = 64  # of a kind, if files are small
+_INDEX_BYTES = 24  # of a piece, in addition to its tokens
+_WORK_BYTES = 32  # of a document, while a run works
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run will come to, from a sample of its inputs."""
+    """How large a run will be, estimated from a sample of its inputs."""
 
     files: int
     streams: int
@@ -43,8 +43,8 @@ class Estimate:
 
 
 @dataclass
-class _Reckoning:
-    """Counts of the whole corpus, as samples of its kinds let one expect them."""
+class _Totals:
+    """Counts of the whole corpus, extrapolated from samples of its kinds."""
 
     documents: float = 0
     bad: float = 0
@@ -53,7 +53,7 @@ class _Reckoning:
     sample_bytes: int = 0
 
     def add(self, meter: Meter, total_bytes: int) -> None:
-        """Count a kind of inputs, of which `meter` has seen a sample."""
+        """Count a kind of input; `meter` counted a sample of it."""
         share = total_bytes / meter.input_bytes if meter.input_bytes else 0.0
         self.documents += meter.documents * share
         self.bad += meter.bad * share
@@ -62,7 +62,7 @@ class _Reckoning:
         self.sample_bytes += meter.input_bytes
 
     def cut(self, settings: Settings) -> None:
-        """Leave what limits leave; a shuffle and weights read everything all the same."""
+        """Apply the limits; with a shuffle or weights everything is read nevertheless."""
         tokens, documents = max(self.tokens, 1), max(self.documents, 1)
         kept = [1.0]
         if settings.limit_documents is not None:
@@ -78,16 +78,16 @@ class _Reckoning:
 
 
 def estimate(task: Task, output: Path, workers: int) -> Estimate:
-    """Tokenize some of each kind of input, and reckon from there."""
+    """Tokenize a sample of each kind of input, and extrapolate."""
     plan, settings = task.plan, task.plan.settings
-    all_in_all = _Reckoning()
+    totals = _Totals()
     kinds = _kinds(plan)
     for numbers in kinds:
         meter = _sample(task, numbers, max(1, _SAMPLE_BLOCKS // len(kinds)))
-        all_in_all.add(meter, sum(plan.files[number].size for number in numbers))
-    bad_share = all_in_all.bad / max(all_in_all.bad + all_in_all.documents, 1)
-    all_in_all.cut(settings)
-    documents, tokens = round(all_in_all.documents), round(all_in_all.tokens)
+        totals.add(meter, sum(plan.files[number].size for number in numbers))
+    bad_share = totals.bad / max(totals.bad + totals.documents, 1)
+    totals.cut(settings)
+    documents, tokens = round(totals.documents), round(totals.tokens)
     item = 2 if settings.dtype == "uint16" else 4
     return Estimate(
         files=len(plan.files),
@@ -98,14 +98,14 @@ def estimate(task: Task, output: Path, workers: int) -> Estimate:
         output_bytes=_output_bytes(settings, documents, tokens),
         work_bytes=tokens * item + documents * _WORK_BYTES,
         free_bytes=shutil.disk_usage(_existing(output)).free,
-        seconds=all_in_all.seconds / workers,
-        sample_bytes=all_in_all.sample_bytes,
+        seconds=totals.seconds / workers,
+        sample_bytes=totals.sample_bytes,
         bad_share=bad_share,
     )
 
 
 def _kinds(plan: Plan) -> list[list[int]]:
-    """Group the files that can be read again: of one kind as many bytes give as many tokens."""
+    """Group the files that can be read again by kind: a kind has about as many tokens per byte."""
     kinds: dict[tuple[int, str, str | None], list[int]] = {}
     for number, file in enumerate(plan.files):
         if file.is_resumable and file.size > 0:
@@ -114,7 +114,7 @@ def _kinds(plan: Plan) -> list[list[int]]:
 
 
 def _sample(task: Task, numbers: list[int], blocks: int) -> Meter:
-    """Tokenize the beginnings of some files, as many bytes of text as so many blocks have."""
+    """Tokenize the start of some files, about as much text as `blocks` blocks hold."""
     plan, meter = task.plan, Meter()
     encoder = BlockEncoder(
         task.tokenizer, plan.settings, plan.rules, plan.files, plan.fields, meter
@@ -136,7 +136,7 @@ def _sample(task: Task, numbers: list[int], blocks: int) -> Meter:
 
 
 def _spread(numbers: list[int]) -> Iterator[int]:
-    """Yield some of many, first far apart and then between those."""
+    """Yield some of the numbers, first far apart and then between those."""
     step = len(numbers)
     seen: set[int] = set()
     while step > 0 and len(seen) < _SAMPLE_FILES:
@@ -148,7 +148,7 @@ def _spread(numbers: list[int]) -> Iterator[int]:
 
 
 def _output_bytes(settings: Settings, documents: int, tokens: int) -> int:
-    """Return what all formats take; rows that are filled take their whole length."""
+    """Return the size of all formats; padded rows count with their whole length."""
     packer, size = settings.packer(), 0
     for name in settings.formats:
         form = find_format(name)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._errors import OptionError, SourceNotFound, UnknownId
-from tokenmill._mill.output.document_table import DocumentPlace, DocumentTable
+from tokenmill._mill.output.document_table import DocumentTable
 from tokenmill._mill.output.manifest import Manifest
 from tokenmill._mill.output.quarantine import quarantined
 from tokenmill._mill.output.stored import RowReader, stored_shards
 from tokenmill._mill.output.tables import shown_path
 from tokenmill._mill.output.tokenizer_of import tokenizer_of
 from tokenmill._mill.output.work import DOCUMENTS
+from tokenmill._mill.views import DocumentView, PieceView, RowView, SourceView, Spot
 from tokenmill._pack import labels, position_ids
 
 if TYPE_CHECKING:
@@ -27,82 +27,7 @@ if TYPE_CHECKING:
     from tokenmill._pack.rows import Rows
     from tokenmill._tokenizer import Tokenizer
 
-_NAMED = 8  # files that a message names
-
-
-@dataclass(frozen=True)
-class _View:
-    """Something to be looked at."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"kind": type(self).__name__.removesuffix("View").lower(), **asdict(self)}
-
-
-@dataclass(frozen=True)
-class PieceView(_View):
-    """A run of tokens of one document in a row, from token `begin` of the document on."""
-
-    place: DocumentPlace
-    begin: int
-    begins_document: bool
-    ends_document: bool
-    ids: list[int]
-    tokens: list[str]  # the text of each id
-    text: str
-    position_ids: list[int]
-    labels: list[int]
-
-    @property
-    def end(self) -> int:
-        """The token of the document behind the last one here."""
-        return self.begin + len(self.ids)
-
-
-@dataclass(frozen=True)
-class RowView(_View):
-    """A row, and the pieces of documents in it; `row` counts over all shards of the split."""
-
-    split: str
-    row: int
-    shard: str
-    row_of_shard: int
-    tokens: int
-    padding: int  # up to the context length
-    pieces: tuple[PieceView, ...]
-
-
-@dataclass(frozen=True)
-class Spot:
-    """Where tokens of a document stand: from `column` of a row on."""
-
-    split: str
-    row: int
-    column: int
-    begin: int
-    length: int
-
-
-@dataclass(frozen=True)
-class DocumentView(_View):
-    """A document as it stands in the rows; `missing` tokens stand in none."""
-
-    place: DocumentPlace
-    spots: tuple[Spot, ...]
-    missing: int
-    ids: list[int]
-    tokens: list[str]
-    text: str
-
-
-@dataclass(frozen=True)
-class SourceView(_View):
-    """A line of an input: its documents, and what was put aside of it."""
-
-    file: str
-    line: int
-    documents: tuple[DocumentView, ...]
-    quarantine: tuple[dict[str, Any], ...]
+_NAMED = 8  # inputs that a message lists
 
 
 def inspect(
@@ -116,8 +41,8 @@ def inspect(
 ) -> RowView | DocumentView | SourceView:
     """Show a row, a document by its number, or a line of an input ("data.jsonl:991").
 
-    Without any of them, the first row. `split` chooses among the rows of several. `tokenizer` says
-    where it is, if that is no longer where it was.
+    Without any of them, show the first row. `split` chooses the split whose rows are counted. Give
+    `tokenizer` if it is no longer at its old path.
     """
     if sum(choice is not None for choice in (row, document, source)) > 1:
         raise OptionError("expected one of row, document and source", where="inspect")
@@ -131,7 +56,7 @@ def inspect(
 
 
 class _Finder:
-    """Looks things up in one output."""
+    """Finds rows and documents in one output."""
 
     def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:
         self._manifest = manifest
@@ -154,7 +79,7 @@ class _Finder:
                 return self._row(shard, row, row - first)
             first += shard.rows
         raise OptionError(
-            f"{chosen or 'the output'} has {first:,} rows, from 0 on, got {row}", where="row"
+            f"{chosen or 'the output'} has {first:,} rows, counted from 0, got {row}", where="row"
         )
 
     def _row(self, shard: StoredShard, row: int, inside: int) -> RowView:
@@ -193,10 +118,10 @@ class _Finder:
             )
 
     def document(self, number: int) -> DocumentView:
-        """Return a document, put together from the rows in which it stands."""
+        """Return a document, put together from the rows that hold it."""
         if not 0 <= number < len(self._table):
             raise OptionError(
-                f"there are {len(self._table):,} documents, from 0 on, got {number}",
+                f"there are {len(self._table):,} documents, counted from 0, got {number}",
                 where="document",
             )
         place = self._table.places(np.array([number]))[0]
@@ -220,7 +145,7 @@ class _Finder:
         )
 
     def _spots(self, number: int) -> Iterator[tuple[StoredShard, int, int, Spot]]:
-        """Yield shard, its first row in the split, row and spot of each piece of a document."""
+        """Yield the shard, its first row in the split, the row and the spot of each piece."""
         firsts: dict[str, int] = {}
         for shard in self._shards:
             index, first = shard.index(), firsts.get(shard.split, 0)
@@ -232,10 +157,10 @@ class _Finder:
                 yield shard, first, row, Spot(shard.split, row, int(before), begin, length)
 
     def source(self, source: str) -> SourceView:
-        """Return what came of a line of an input."""
+        """Return the documents and quarantined records of a line of an input."""
         name, _, line = source.rpartition(":")
         if not name or not line.isascii() or not line.isdigit():
-            raise OptionError(f"expected a file and a line as data.jsonl:991, got {source!r}")
+            raise OptionError(f"expected a file and a line such as data.jsonl:991, got {source!r}")
         file, number = self._file(name), int(line)
         return SourceView(
             file=file,
@@ -249,7 +174,7 @@ class _Finder:
         )
 
     def _file(self, name: str) -> str:
-        """Return the input of a name: its whole path, or the end of it."""
+        """Return the path of an input, given its path or the end of it."""
         paths = list(dict.fromkeys(_inputs(self._manifest.data["plan"])))
         if name in paths:
             return name
@@ -258,11 +183,11 @@ class _Finder:
             return found[0]
         shown = ", ".join((found or paths)[:_NAMED])
         if found:
-            raise OptionError(f"{len(found)} inputs end so: {shown}", where=name)
-        raise SourceNotFound("no input of that name", source=name, hint=f"there are {shown}")
+            raise OptionError(f"{len(found)} inputs have this name: {shown}", where=name)
+        raise SourceNotFound("no input has this name", source=name, hint=f"the inputs are {shown}")
 
     def _text(self, ids: NDArray[Any]) -> str:
-        """Decode ids; bytes of half a character, and ids that are none, are written as such."""
+        """Decode ids; incomplete characters and unknown ids are escaped."""
         try:
             return self._tokenizer.decode_bytes(ids).decode("utf-8", "backslashreplace")
         except UnknownId:
@@ -272,7 +197,7 @@ class _Finder:
 
 
 def _inputs(plan: dict[str, Any]) -> Iterator[str]:
-    """Yield the paths of all inputs, as tables have them, through outputs made of others."""
+    """Yield the paths of all inputs as the tables show them, those of rewritten outputs too."""
     yield from (shown_path(entry["path"]) for entry in plan["inputs"])
     for origin in plan.get("from", ()):
         yield from _inputs(origin["plan"])

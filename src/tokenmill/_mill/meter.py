@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Meter:
     """Counters of one run. `stages` holds the seconds that workers spent in each stage."""
 
-    total_bytes: int = 0  # of the inputs, as they lie on the disk
+    total_bytes: int = 0  # of the inputs, as stored
     phase: str = "tokenize"
     input_bytes: int = 0
     documents: int = 0

@@ -1,4 +1,4 @@
-"""`pack`: inputs and options as people give them -> a plan -> a run -> the manifest."""
+"""`pack`: inputs and options as people write them -> a plan -> a run -> the manifest."""
 
 from __future__ import annotations
 
@@ -43,10 +43,12 @@ def pack(
     """Tokenize and pack inputs into shards below `output`; the same call again resumes.
 
     `inputs`: files, globs, folders, "-", URLs, datasets, or sources with weights and caps.
-    `tokenizer`: whatever `Tokenizer.load` takes, or a Tokenizer; None is the one in the package.
+    `tokenizer`: anything `Tokenizer.load` takes, or a Tokenizer; None is the built-in one.
     `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%"), `progress` and `device` never
-    change a byte. `device` tokenizes: "cpu", "cuda", "cuda:1", or "auto", a GPU where that can be.
-    `force` starts over. The other options decide the bytes; PackOptions lists them.
+    change a byte. `device` is what tokenizes: "cpu", "cuda", "cuda:1", or "auto" for a GPU if one
+    is usable. `force` starts over. The other options decide the bytes; PackOptions lists them.
+
+    Raises BadRecordFound if the inputs have records and none of them holds a document.
     """
     task = prepare_task(
         inputs, tokenizer=tokenizer, memory_limit=memory_limit, output=output, **options
@@ -65,7 +67,7 @@ def pack(
 
 @dataclass(frozen=True)
 class PackResult:
-    """What a run came to: its manifest, its counters, and whether an earlier run had done it."""
+    """The result of a run: its manifest, its counters, and whether it was finished before."""
 
     manifest: Manifest
     meter: Meter
@@ -86,9 +88,9 @@ def pack_task(
     device: str = "cpu",
     read_ahead: int = 0,
 ) -> PackResult:
-    """Carry out a plan, or what is missing of it.
+    """Run a plan, or what is missing of it.
 
-    The system is asked to read `read_ahead` files before their turn, which never changes a byte.
+    `read_ahead` files are requested from the disk before their turn; this never changes a byte.
     """
     chosen = choose_device(device, task.tokenizer)
     count = affordable_workers(workers, memory_limit, task.tokenizer)
@@ -118,7 +120,7 @@ def pack_task(
 
 
 def parse_budget(max_bad: int | float | str | None) -> Budget:
-    """Read an error budget: None, a count, a share below 1, or text as "0.1%"."""
+    """Read an error budget: None, a count, a share below 1, or text such as "0.1%"."""
     if max_bad is None:
         return Budget()
     text = str(max_bad).strip()
@@ -132,7 +134,7 @@ def parse_budget(max_bad: int | float | str | None) -> Budget:
     except ValueError:
         pass
     raise OptionError(
-        f"expected a count as 100 or a share as 0.1%, got {max_bad!r}", where="max_bad"
+        f"expected a count such as 100 or a share such as 0.1%, got {max_bad!r}", where="max_bad"
     )
 
 

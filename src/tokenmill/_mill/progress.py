@@ -1,4 +1,4 @@
-"""What a person sees while a run works: one line on a terminal, plain or JSON lines elsewhere."""
+"""The progress of a run: one line that changes on a terminal, plain or JSON lines elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BAR_WIDTH = 20
 
 
 class Progress:
-    """Shows a meter until it is left."""
+    """Shows a meter until the block ends."""
 
     def __init__(self, meter: Meter, kind: str, out: TextIO | None = None) -> None:
         if kind not in KINDS:
@@ -53,7 +53,7 @@ class Progress:
         self._done.set()
         if self._thread.ident is not None:
             self._thread.join()
-        if self._width:  # leave the terminal's line empty for what comes next
+        if self._width:  # clear the line for the next output
             self._out.write("\r" + " " * self._width + "\r")
             self._out.flush()
 
@@ -65,13 +65,13 @@ class Progress:
             elif self._kind == "plain":
                 self._out.write(as_line(self._meter) + "\n")
             else:
-                # A line that the terminal folds could not be written over.
+                # A line that wraps could not be overwritten.
                 line = as_bar(self._meter)[: shutil.get_terminal_size().columns - 1]
                 self._out.write("\r" + line.ljust(self._width))
                 self._width = len(line)
             self._out.flush()
         if self._kind == "json":
-            self._write_record()  # programs read the last one, however short the run was
+            self._write_record()  # programs read the last one, even of a short run
 
     def _write_record(self) -> None:
         self._out.write(json.dumps(as_json(self._meter)) + "\n")
@@ -79,7 +79,7 @@ class Progress:
 
 
 def fraction_done(meter: Meter) -> float | None:
-    """Return how much of the current phase is done, if that can be known."""
+    """Return how much of the current phase is done, if that is known."""
     if meter.phase == "tokenize":
         return min(1.0, meter.input_bytes / meter.total_bytes) if meter.total_bytes else None
     return min(1.0, meter.packed_tokens / meter.total_tokens) if meter.total_tokens else None
@@ -136,7 +136,7 @@ def as_bar(meter: Meter) -> str:
 
 
 def peak_memory_mb() -> float:
-    """Return the most memory that this process has had, in MB."""
+    """Return the peak memory of this process, in MB."""
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6, 1)
 
 

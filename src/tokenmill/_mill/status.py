@@ -1,4 +1,4 @@
-"""How far a run has come, from its records alone."""
+"""The progress of a run, read from its records."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def status(output: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what is done of a run: its state, and the counts of its records so far."""
+    """Return the state of a run, and the counts of its records so far."""
     work = Work(Path(output))
     if work.manifest.exists():
         manifest = Manifest.load(output)
@@ -26,7 +26,7 @@ def status(output: str | os.PathLike[str]) -> dict[str, Any]:
             "shards": len(manifest.shards),
         }
     if not work.plan.exists():
-        raise SourceNotFound("no run has begun here", source=str(output))
+        raise SourceNotFound("no run has started here", source=str(output))
     facts = read_json(work.plan)
     parts = [PartRecord(**value) for value in records(work.parts)]
     total = sum(max(entry["size"], 0) for entry in facts["inputs"])

@@ -1,4 +1,4 @@
-"""`stream`: inputs -> batches of ids, one after another, nothing written."""
+"""`stream`: inputs -> batches of ids, one after another; writes nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TokenStream:
     """Batches of documents in the order of the inputs; iterate over it once.
 
     Each batch is a TokenBatch of about `block_bytes` of text, EOS and BOS included. `skipped`
-    counts the records that gave no document, by reason, as far as the stream has been read.
+    counts the bad records by reason, as far as the stream has been read.
     """
 
     def __init__(self, plan: Plan, encoder: BlockEncoder, workers: int) -> None:
@@ -69,7 +69,7 @@ class TokenStream:
 
 
 def stream(
-    inputs: Any,  # as of pack
+    inputs: Any,  # as for pack
     tokenizer: object = None,
     *,
     workers: int | None = None,
@@ -77,7 +77,7 @@ def stream(
 ) -> TokenStream:
     """Tokenize inputs on the fly: an iterable of TokenBatch, in the order of the inputs.
 
-    Inputs, tokenizer and the options of reading are those of `pack`; so are EOS and BOS.
+    Inputs, tokenizer, reading options, EOS and BOS are those of `pack`.
     """
     options.setdefault("pack", "none")
     task = prepare_task(inputs, tokenizer=tokenizer, **options)

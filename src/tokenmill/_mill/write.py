@@ -32,9 +32,9 @@ def write_shards(
 ) -> list[Path]:
     """Write each batch of documents as one shard, and return the files, indexes included.
 
-    `packer` says how documents become rows; without one every document is a row, whatever its
-    length. `pad_id` fills short rows in formats whose rows have one length. Every file is written
-    beside its name, synced and renamed; a shard that the format cannot hold is refused.
+    `packer` turns documents into rows; without one, every document is a row of its own length.
+    `pad_id` fills short rows in formats whose rows have one length. Every file is written under
+    another name, synced and renamed. A shard that the format cannot hold is refused.
 
         write_shards("out", [tokenizer.encode_batch(texts)], format="megatron")
         -> [out/shard-00000.bin, out/shard-00000.idx, out/index/shard-00000.rows]

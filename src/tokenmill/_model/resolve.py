@@ -8,6 +8,7 @@ import lzma
 import mmap
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +25,13 @@ from tokenmill._model.file import (
     write_compressed,
     write_model,
 )
+from tokenmill._post import may_stop, templates_of, tokens_needed
 from tokenmill._reference.model import ReferenceModel, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokenmill._post import Templates, Wanted
     from tokenmill._spec import TokenizerSpec
 
 
@@ -44,6 +47,46 @@ class Ready:
     meta: dict[str, Any]
     payload: bytes | memoryview | None
     spec: TokenizerSpec | None = None
+
+    @cached_property
+    def span_model(self) -> _core.Model | ReferenceModel:
+        """The model that has offsets: the reference library if the native engine lacks them."""
+        reasons = tuple(self.meta.get("no_offsets", ()))
+        if not reasons:
+            return self.model
+        name, source = self.meta["name"], self.source()
+        if source is None:
+            raise UnsupportedTokenizer(
+                f"the native engine has no offsets for it: {'; '.join(reasons)}",
+                where="offsets",
+                reasons=reasons,
+                hint="load it from its tokenizer.json: the library 'tokenizers' then has them",
+            )
+        from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for ids alone
+
+        spec = read_tokenizer_json(json.loads(source), source, name)
+        model = ReferenceModel(spec)
+        warn(spec, reasons, stacklevel=4, what="offsets come from")
+        return model
+
+    @cached_property
+    def templates(self) -> Templates:
+        """What the tokenizer puts around texts."""
+        return templates_of(self.meta)
+
+    def tokens_needed(self, wanted: Wanted, *, add_special_tokens: bool) -> int | None:
+        """Return how many tokens of each text decide about the rows; None if all of them do."""
+        if not self._may_stop:
+            return None
+        is_pair = wanted.pairs is not None
+        return tokens_needed(
+            wanted, self.templates, is_pair=is_pair, add_special_tokens=add_special_tokens
+        )
+
+    @cached_property
+    def _may_stop(self) -> bool:
+        is_native = isinstance(self.model, _core.Model)
+        return is_native and may_stop(self.meta.get("added_tokens", {}))
 
     def source(self) -> bytes | None:
         """Return the text of the tokenizer.json that it came from, if it came from one."""

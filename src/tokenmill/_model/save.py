@@ -1,4 +1,4 @@
-"""A tokenizer -> a file: the one it came from, or a tokenizer.json made of its ranks."""
+"""A tokenizer -> a file: the one it came from, or a tokenizer.json that is made for it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from tokenmill._compile.regex_ast import NotRegular
 from tokenmill._errors import SourceNotFound, UnsupportedTokenizer
 from tokenmill._load.byte_level import ALPHABET
 from tokenmill._model.file import write_atomically
+from tokenmill._model.merges import derive_merges
+from tokenmill._model.save_sentencepiece import sentencepiece_as_json
 from tokenmill._spec import BpeModel
 
 if TYPE_CHECKING:
@@ -30,62 +32,21 @@ def save(ready: Ready, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir():
         target /= "tokenizer.model" if is_sentencepiece else _FILE
-    if is_sentencepiece and target.suffix == ".json":
-        raise UnsupportedTokenizer(
-            "a SentencePiece model has rules that no tokenizer.json can say",
-            where=ready.meta["name"],
-            hint="save it as a .model file",
-        )
     if not target.parent.is_dir():
         raise SourceNotFound("no such directory", source=str(target.parent))
     if ready.meta["reference"] == "python":
         raise UnsupportedTokenizer(
-            "a vocabulary of longest matches is no model of a tokenizer.json",
+            "a tokenizer.json has no model for a vocabulary of longest matches",
             where=ready.meta["name"],
             hint="copy the file that it was loaded from",
         )
     source = ready.source()
-    write_atomically(target, [_from_ranks(ready) if source is None else source])
-
-
-def derive_merges(tokens: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
-    """Return the merges that do what ranks do; `tokens` are in the order of their ranks.
-
-    With ranks, any two neighbours merge whose bytes are a token. But what lies between the ends of
-    a token merges as if it were alone, until one pair is left: no other pair ever makes the token,
-    and its merges are that one pair for each token, in the order of the ranks.
-
-        derive_merges([b"a", b"b", b"ab", b"abb"]) -> [(b"a", b"b"), (b"ab", b"b")]
-    """
-    ranks = {token: rank for rank, token in enumerate(tokens)}
-    pairs = (_pair_of(token, ranks) for token in tokens if len(token) > 1)
-    return [pair for pair in pairs if pair is not None]
-
-
-def _pair_of(token: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
-    """Find the pair; where only one can be, whether it ever comes about does not matter."""
-    cuts = [i for i in range(1, len(token)) if token[:i] in ranks and token[i:] in ranks]
-    if len(cuts) <= 1:
-        return (token[: cuts[0]], token[cuts[0] :]) if cuts else None
-    return _last_pair(token, ranks)
-
-
-def _last_pair(token: bytes, ranks: Mapping[bytes, int]) -> tuple[bytes, bytes] | None:
-    """Merge a token's bytes down to two parts; None if they do not get there."""
-    parts = [token[i : i + 1] for i in range(len(token))]
-    none = len(ranks)
-    scores = [ranks.get(token[i : i + 2], none) for i in range(len(token) - 1)]
-    while len(parts) > 2:  # noqa: PLR2004
-        best = min(scores)
-        if best == none:
-            return None
-        at = scores.index(best)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-        del scores[at]
-        for neighbour in (at - 1, at):
-            if 0 <= neighbour < len(scores):
-                scores[neighbour] = ranks.get(parts[neighbour] + parts[neighbour + 1], none)
-    return parts[0], parts[1]
+    if source is None:
+        source = _from_ranks(ready)
+    elif is_sentencepiece and target.suffix == ".json":
+        around = ready.templates
+        source = sentencepiece_as_json(source, ready.meta["name"], around.single, around.pair)
+    write_atomically(target, [source])
 
 
 def _from_ranks(ready: Ready) -> bytes:

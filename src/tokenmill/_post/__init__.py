@@ -7,6 +7,7 @@ for a single text, where arrays would cost more than the work.
 """
 
 from tokenmill._post.assemble import assemble, encode_side
+from tokenmill._post.enough import encode_enough, is_long, may_be_long, may_stop, tokens_needed
 from tokenmill._post.layout import NO_WORD, Encoded, Layout, arrange
 from tokenmill._post.one_row import OneRow, arrange_one, as_list
 from tokenmill._post.request import (
@@ -39,7 +40,12 @@ __all__ = [
     "arrange_one",
     "as_list",
     "assemble",
+    "encode_enough",
     "encode_side",
+    "is_long",
+    "may_be_long",
+    "may_stop",
     "templates_of",
+    "tokens_needed",
     "wanted_of",
 ]

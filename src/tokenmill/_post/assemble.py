@@ -8,6 +8,7 @@ import numpy as np
 
 from tokenmill._calls.batch import EncodedBatch
 from tokenmill._errors import DtypeError, EncodeError, Hint, Option
+from tokenmill._post.enough import encode_enough
 from tokenmill._post.layout import Encoded, arrange
 
 if TYPE_CHECKING:
@@ -21,15 +22,18 @@ if TYPE_CHECKING:
 
 
 def encode_side(
-    model: Any,  # the core's model or its look-alike
-    given: tuple[Any, ...],
-    in_characters: bool | None,
+    model: Any, given: tuple[Any, ...], in_characters: bool | None, need: int | None = None
 ) -> Encoded:
-    """Encode the texts of one side, with spans unless `in_characters` is None."""
-    if in_characters is None:
-        return Encoded(*model.encode_batch(*given))
-    ids, offsets, spans = model.encode_spans(*given, in_characters)
-    return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
+    """Encode the texts of one side, with spans unless `in_characters` is None.
+
+    `model` is the core's or that of a reference library. `need`: so many tokens of a text do.
+    """
+    if in_characters is not None:
+        ids, offsets, spans = model.encode_spans(*given, in_characters)
+        return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
+    if need is not None:
+        return encode_enough(model, given, need)
+    return Encoded(*model.encode_batch(*given))
 
 
 def assemble(

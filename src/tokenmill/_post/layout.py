@@ -66,7 +66,7 @@ class Layout:
         return 0 if self.padding is None else self.padding.pad_id
 
     def column(self, name: str, dtype: DTypeLike | None = None) -> NDArray[Any]:
-        """Return the values of all rows, one behind the other."""
+        """Return the values of all rows, one after the other."""
         rows, kinds = self.rows, np.array(self.rows.kinds)
         if name == "ids":
             return self._filled([side.ids for side in self.sides], self.fixed_ids, dtype)

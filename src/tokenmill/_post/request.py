@@ -27,7 +27,7 @@ _MAX_U32 = 0xFFFF_FFFF
 
 
 class ResultOptions(TypedDict, total=False):
-    """What `encode_batch` takes beside its own options; any of them makes an EncodedBatch."""
+    """More options of `encode_batch`; any of them makes the result an EncodedBatch."""
 
     pairs: Iterable[Any] | None
     truncation: Strategy | None

@@ -130,7 +130,7 @@ def pad_rows(rows: Rows, padding: Padding) -> tuple[Rows, int]:
     totals = rows.totals
     width = padding.length
     if width is None:
-        # As the library has it: what overflows does not count.
+        # As in the library: what overflows does not count.
         width = int(totals[rows.is_first].max(initial=0))
     width += -width % padding.multiple
     missing = np.maximum(width - totals, 0)

@@ -55,7 +55,7 @@ def check_room(truncation: Truncation, n_added: int, n_added_single: int) -> int
             f"got {truncation.max_length}",
             hint="raise max_length, or leave out add_special_tokens",
         )
-    # As the library has it: those of a single text count here, whatever is added in this call.
+    # As in the library: those of a single text count here, whatever is added in this call.
     if 0 <= truncation.max_length - n_added_single < truncation.stride:
         raise OptionError(
             f"stride: expected less than max_length ({truncation.max_length}) without the special "

@@ -1,12 +1,12 @@
-"""Inputs -> blocks of documents, with their places and the records that are none.
+"""Inputs -> blocks of documents with their places, and the bad records.
 
-`find_inputs` lists files, `find_field` finds their text field, `deal_streams` cuts them, and
+`find_inputs` lists files, `find_field` finds their text field, `deal_streams` divides them, and
 `open_stream` reads a stream in raw blocks, which `parse` turns into blocks of documents.
 """
 
 from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
-from tokenmill._read.fields import USUAL_FIELDS, choose_field, find_field
-from tokenmill._read.inputs import InputFile, Inputs, find_inputs
+from tokenmill._read.fields import USUAL_FIELDS, choose_field, field_names, find_field
+from tokenmill._read.inputs import InputFile, Inputs, assume_format, find_inputs
 from tokenmill._read.line_numbers import lines_before
 from tokenmill._read.parse import parse
 from tokenmill._read.rules import ReadRules
@@ -24,8 +24,10 @@ __all__ = [
     "Segment",
     "Stream",
     "StreamReader",
+    "assume_format",
     "choose_field",
     "deal_streams",
+    "field_names",
     "find_field",
     "find_inputs",
     "lines_before",

@@ -1,10 +1,10 @@
-"""What readers give: blocks of documents with their places, and the records that are none.
+"""What readers return: blocks of documents with their places, and the bad records.
 
 Positions are absolute: bytes of the (decompressed) file. Line numbers count from 1 within the
-*segment* (see `streams.py`), because a byte range that begins in the middle of a file cannot know
-how many lines stand before it. A segment that begins a file, and so every file that is not cut, has
-the file's own numbers. For the others, add the `segment_lines` of the last block of each earlier
-segment of the same file; blank and bad lines are in it.
+*segment* (see `streams.py`), because the reader of a byte range in the middle of a file does not
+know how many lines are before it. In a segment at the start of a file, and so in every file that is
+not divided, these are the numbers in the file. For the others, add the `segment_lines` of the last
+block of each earlier segment of the same file; it includes blank and bad lines.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Why a record is no document. The order is that of the numbers that the core gives them.
+# Why a record is bad. The order is that of the numbers in the core.
 REASONS = (
     "bad_json",  # not JSON, or more than one value on a line
     "missing_field",
     "null_field",
-    "wrong_type",  # the field is no string, or the line no object
+    "wrong_type",  # the field is not a string, or the line not an object
     "bad_utf8",
-    "lone_surrogate",  # \ud800 without its other half: no text can hold it
+    "lone_surrogate",  # \ud800 without its other half, which UTF-8 cannot store
     "empty_text",
-    "too_long",  # longer than `max_document_bytes`: never held in memory
-    "bad_row",  # a row of a table with another number of fields than its head
+    "too_long",  # longer than `max_document_bytes`: never read into memory
+    "bad_row",  # a row of CSV with another number of fields than its header
     "bad_file",  # a whole file that cannot be read to its end, or has no text field
 )
 
 
 @dataclass(frozen=True)
 class BadRecord:
-    """A record that gave no document: why, where, and how it begins."""
+    """A record without a document: why, where, and its first bytes."""
 
     reason: str
     file: int  # number of the input file
@@ -49,7 +49,7 @@ RAW_BYTES = 4096
 
 @dataclass(frozen=True)
 class Place:
-    """A position in a stream at which reading can go on: before the next record."""
+    """A position in a stream, before a record, where reading can resume."""
 
     segment: int = 0
     offset: int = 0  # bytes of the (decompressed) file, or row groups of a Parquet file
@@ -60,9 +60,9 @@ class Place:
 class Block:
     """Some consecutive documents of a stream.
 
-    Document `i` is `text[offsets[i]:offsets[i + 1]]`, valid UTF-8; it stands in input file
+    Document `i` is `text[offsets[i]:offsets[i + 1]]`, valid UTF-8. It is in input file
     `files[i]` at `lines[i]` (from 1 within its segment), `positions[i]` bytes into the
-    (decompressed) file, -1 in tables. A block may be empty, also the last one of a stream.
+    (decompressed) file, -1 in tables. A block may be empty, even the last one of a stream.
     """
 
     text: NDArray[np.uint8]
@@ -73,12 +73,12 @@ class Block:
     bad: tuple[BadRecord, ...]
     after: Place
     ends_stream: bool
-    replaced: dict[str, int] = field(default_factory=dict)  # documents mended, by reason
+    replaced: dict[str, int] = field(default_factory=dict)  # documents repaired, by reason
     blank_lines: int = 0
-    input_bytes: int = 0  # of the file as it lies on the disk
+    input_bytes: int = 0  # of the file as stored
     text_bytes: int = 0  # decompressed
-    # Lines or rows up to the end of this block, blank and bad ones included, of the segment that it
-    # ends in: the segment of its last record, or the last one it saw the end of.
+    # Lines or rows, blank and bad ones included, from the start of the segment to the end of this
+    # block; the segment is that of its last record, or the last one that ended in it.
     segment_lines: int = 0
 
     def __len__(self) -> int:
@@ -87,7 +87,7 @@ class Block:
 
 @dataclass(frozen=True)
 class RawPart:
-    """Consecutive whole records of one file, not looked into yet.
+    """Consecutive whole records of one file, not parsed yet.
 
     `data` is a buffer of bytes; a column of a table as an Arrow array; or a list of objects.
     """
@@ -101,10 +101,10 @@ class RawPart:
 
 @dataclass(frozen=True)
 class RawBlock:
-    """What `StreamReader.read` fetches; `parse` makes a Block of it."""
+    """What `StreamReader.read` returns; `parse` turns it into a Block."""
 
     parts: tuple[RawPart, ...]
-    bad: tuple[BadRecord, ...]  # found while reading: too long to be held
+    bad: tuple[BadRecord, ...]  # found while reading: too long for memory
     after: Place
     ends_stream: bool
     input_bytes: int

@@ -22,13 +22,13 @@ MAGIC = {
     b"BZh": "bz2",
     b"\xfd7zXZ\0": "xz",
 }
-# Dumps of large sites are made with `zstd --long=31`: two gigabytes of window.
+# Dumps of large sites are made with `zstd --long=31`, a window of two gigabytes.
 _WINDOW_LOG_MAX = 31
 
 
 @dataclass(frozen=True)
 class Codec:
-    """How one kind of compressed data is undone, and what its library raises."""
+    """How to decompress one kind of data, and which errors its library raises."""
 
     new_decoder: Callable[[], Any]
     errors: tuple[type[Exception], ...]
@@ -42,7 +42,7 @@ def open_codec(compression: str) -> Codec:
 def _gz() -> Codec:
     from isal import igzip_lib
 
-    damaged: Any = igzip_lib.error  # its stub says that it is an instance
+    damaged: Any = igzip_lib.error  # an instance in its type stub
     return Codec(
         lambda: igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP),
         (damaged, OSError, EOFError, ValueError),

@@ -1,4 +1,4 @@
-"""Rows of a table -> texts: Arrow columns without a copy where that is possible, and objects."""
+"""Rows of a table -> texts: from Arrow columns, without a copy if possible, and from objects."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LONE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row with another number of fields than its head, or one that does not end in time."""
+    """A row with another number of fields than its header, or one that is too long."""
 
     row: list[str]
     reason: str = "bad_row"
 
     @property
     def raw(self) -> bytes:
-        """Its first bytes, about as they stood in the file."""
+        """Its first bytes, about as in the file."""
         return ",".join(self.row)[:RAW_BYTES].encode("utf-8", "surrogateescape")[:RAW_BYTES]
 
 
@@ -65,7 +65,7 @@ def is_text(kind: Any) -> bool:  # pyarrow has no types
 
 
 def parse_rows(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
-    """Take the texts of some rows."""
+    """Extract the texts of some rows."""
     rows = _objects(part.data, rules, field) if isinstance(part.data, list) else _column(part.data)
     checked = check_texts(rows.data, rows.begins, rows.ends, rules)
     reasons = np.where(rows.reasons == _GOOD, checked, rows.reasons)
@@ -81,24 +81,24 @@ def parse_rows(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
         np.flatnonzero(kept) + part.line,
         np.full(np.count_nonzero(kept), -1, np.int64),
         bad,
-        mended_utf8=found.mended,
-        mended_surrogates=int(np.count_nonzero(rows.mended & kept)),
+        repaired_utf8=found.repaired,
+        repaired_surrogates=int(np.count_nonzero(rows.repaired & kept)),
     )
 
 
 @dataclass
 class _Rows:
-    """Where texts stand in a buffer, and what is known to be wrong with each row."""
+    """Where texts are in a buffer, and what is known to be wrong with each row."""
 
     data: Any  # with a buffer
     begins: NDArray[np.int64]
     ends: NDArray[np.int64]
     reasons: NDArray[np.int64]
-    mended: NDArray[np.bool_]  # lone surrogates were replaced
+    repaired: NDArray[np.bool_]  # lone surrogates were replaced
 
 
 def _column(column: Any) -> _Rows:  # an Arrow array
-    """Borrow the buffers of a column of strings or bytes."""
+    """Use the buffers of a column of strings or bytes, without a copy."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type):
@@ -107,21 +107,21 @@ def _column(column: Any) -> _Rows:  # an Arrow array
     narrow = pa.types.is_string(column.type) or pa.types.is_binary(column.type)
     is_null = np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
     reasons = np.where(is_null, _NUMBER["null_field"], _GOOD if wide or narrow else _WRONG)
-    mended = np.zeros(len(column), bool)
+    repaired = np.zeros(len(column), bool)
     if not wide and not narrow:
         none = np.zeros(len(column), np.int64)
-        return _Rows(b"", none, none, reasons, mended)
+        return _Rows(b"", none, none, reasons, repaired)
     _, places, data = column.buffers()
     offsets = np.zeros(1, np.int64)
     if len(column):
         offsets = np.frombuffer(places, np.int64 if wide else np.int32)
         offsets = offsets[column.offset : column.offset + len(column) + 1].astype(np.int64)
-    return _Rows(b"" if data is None else data, offsets[:-1], offsets[1:], reasons, mended)
+    return _Rows(b"" if data is None else data, offsets[:-1], offsets[1:], reasons, repaired)
 
 
 def _objects(rows: list[Any], rules: ReadRules, field: str) -> _Rows:
     """Encode the texts of rows that are Python objects."""
-    found = [_object_text(row, field, mends="lone_surrogate" in rules.replace) for row in rows]
+    found = [_object_text(row, field, repairs="lone_surrogate" in rules.replace) for row in rows]
     lengths = np.array([len(text) for text, _, _ in found], np.int64)
     ends = np.cumsum(lengths)
     return _Rows(
@@ -129,12 +129,12 @@ def _objects(rows: list[Any], rules: ReadRules, field: str) -> _Rows:
         ends - lengths,
         ends,
         np.array([reason for _, reason, _ in found], np.int64),
-        np.array([mended for _, _, mended in found], bool),
+        np.array([repaired for _, _, repaired in found], bool),
     )
 
 
-def _object_text(row: Any, field: str, *, mends: bool) -> tuple[bytes, int, bool]:
-    """Return a text or how the row looks, what is wrong with it, and whether it was mended."""
+def _object_text(row: Any, field: str, *, repairs: bool) -> tuple[bytes, int, bool]:
+    """Return a text or a printed row, what is wrong with it, and whether it was repaired."""
     if isinstance(row, BadRow):
         return row.raw, _NUMBER[row.reason], False
     is_there, value = (True, row) if isinstance(row, (str, bytes)) else _look_up(row, field)
@@ -149,13 +149,13 @@ def _object_text(row: Any, field: str, *, mends: bool) -> tuple[bytes, int, bool
     try:
         return value.encode(), _GOOD, False
     except UnicodeEncodeError:
-        if mends:
+        if repairs:
             return _LONE.sub("\ufffd", value).encode(), _GOOD, True
         return value.encode("utf-8", "surrogatepass"), _NUMBER["lone_surrogate"], False
 
 
 def _look_up(row: object, field: str) -> tuple[bool, object]:
-    """Follow a dotted path; a name that has the dots itself comes first."""
+    """Follow a dotted path; a field whose own name has the dots comes first."""
     if not isinstance(row, Mapping):
         return False, None
     if field in row:
@@ -170,7 +170,7 @@ def _bad_record(
     begin, length = int(rows.begins[row]), int(rows.ends[row] - rows.begins[row])
     raw = bytes(memoryview(rows.data)[begin : begin + min(length, RAW_BYTES)])
     if reason == "too_long" and length <= asked[0].max_document_bytes:
-        length = asked[0].max_line_bytes + 1  # of a row of CSV only the beginning is here
+        length = asked[0].max_line_bytes + 1  # only the start of a row of CSV was kept
         return BadRecord(
             reason, part.file, part.line + row, -1, -1, message_of(reason, *asked, -1, length), raw
         )

@@ -1,4 +1,4 @@
-"""Rows of CSV: what is too long for a row is read past and not held."""
+"""Rows of CSV; one that is too long is skipped without holding it in memory."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-_MAX_FIELD = (1 << 31) - 1  # the csv module's limit is 128 KiB, and meant for hostile files
-_SKIP = 1 << 20  # characters that are read past at once
-# Behind the last line; no bytes are read as this, whether they are UTF-8 or not.
+_MAX_FIELD = (1 << 31) - 1  # the default of the csv module is 128 KiB
+_SKIP = 1 << 20  # characters that are skipped at once
+# Appended after the last line; no input bytes are decoded to this, UTF-8 or not.
 _END = "\ud800"
 
 
 class OddRow(list[str]):
-    """A row that is none; by default one that begins a quote which nothing closes."""
+    """A bad row; by default one with a quote that is never closed."""
 
     reason = "bad_row"
 
 
 class LongRow(OddRow):
-    """The beginning of a row that is too long."""
+    """The start of a row that is too long."""
 
     reason = "too_long"
 
 
-class _TooLong(Exception):  # noqa: N818 -- what the lines tell the rows, and nobody else
+class _TooLong(Exception):  # noqa: N818 -- from _lines to __iter__ only
     pass
 
 
@@ -49,14 +49,14 @@ class CsvRows:
         is_over = False
         while not is_over:
             try:
-                yield from self._rows()
+                yield from self._parsed_rows()
                 is_over = True
             except _TooLong:
-                is_over = not self._read_past()
+                is_over = not self._skip_row()
                 yield (OddRow if is_over else LongRow)((self._begin,))
                 self._size = self._quotes = 0
 
-    def _rows(self) -> Iterator[list[str]]:
+    def _parsed_rows(self) -> Iterator[list[str]]:
         for row in csv.reader(self._lines(), delimiter=self._delimiter):
             self._size = self._quotes = 0
             if row and row[-1].endswith(_END):
@@ -77,8 +77,8 @@ class CsvRows:
             yield line
         yield _END
 
-    def _read_past(self) -> bool:
-        """Go to the end of the row, a line behind which every quote is closed; False: none is."""
+    def _skip_row(self) -> bool:
+        """Skip to the end of the row, where all quotes are closed; False if there is none."""
         while self._quotes % 2 or not self._line.endswith(("\n", "\r")):
             self._line = self._text.readline(_SKIP)
             if not self._line:

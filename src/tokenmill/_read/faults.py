@@ -1,7 +1,7 @@
-"""Whether a segment can be read to its end: asked before its first record is given out.
+"""Whether a segment can be read to its end, checked before its first record is used.
 
-A file that fails gives nothing at all. Would it give what stands before the damage, then how much
-that is would depend on where blocks are cut, and on whether the run was stopped in between.
+Nothing of a damaged file is used. Otherwise, how much of it is used would depend on where blocks
+end and on whether the run was interrupted.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _CHUNK = 1 << 22
 
 
 def find_fault(file: InputFile, segment: Segment, rules: ReadRules, field: str) -> str | None:
-    """Return why a segment cannot be read, or None. What can be read only once is not asked.
+    """Return why a segment cannot be read, or None. Inputs that can be read only once are skipped.
 
-    Compressed files are decompressed for it and tables are read; plain files are only opened.
+    Compressed files are decompressed and tables are read; plain files are only opened.
     """
     if not file.is_resumable or file.data is not None:
         return None

@@ -1,4 +1,4 @@
-"""Which field of files holds the text: the one that was asked for, or the one that can only be."""
+"""Which field of files holds the text: the one that was asked for, or the only possible one."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 USUAL_FIELDS = ("text", "content", "raw_content")
 _SAMPLE_BYTES = 1 << 20
-_LONGEST_SAMPLE = 64 << 20  # where the first line is so long
+_LONGEST_SAMPLE = 64 << 20  # if the first line is that long
 _SAMPLE_LINES = 200
 
 
 def find_field(files: Iterable[InputFile], rules: ReadRules) -> str:
     """Return the text field of files that belong together; "" for plain text, which has none.
 
-    The first file that can tell decides: one that is empty, or begins with records that are all
-    bad, leaves it to the next. So does one that cannot be read, where such files are left out.
+    The first file with usable records decides: files that are empty, or whose first records are
+    all bad, are passed over. So are unreadable files, if the rules skip them.
     """
     first: InputError | OptionError | None = None
     for file in files:
         try:
             return _field_of(file, rules)
-        except _Untold as error:
+        except _NoStrings as error:
             first = first or error
         except (InputError, OptionError) as error:
             if not rules.skip_bad_files:
@@ -55,7 +55,7 @@ def choose_field(fields: Mapping[str, bool]) -> str | None:
     return texts[0] if len(texts) == 1 else None
 
 
-class _Untold(OptionError):  # noqa: N818 -- as the errors that people see
+class _NoStrings(OptionError):  # noqa: N818 -- like the public errors
     """A file in which no field holds strings."""
 
 
@@ -63,7 +63,7 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
     if file.format == "text":
         return ""
     if rules.field is not None and file.format in ("jsonl", "dataset"):
-        return rules.field  # every record answers for itself
+        return rules.field  # each record is checked by itself
     fields = _fields_of(file, rules)
     if rules.field is not None:
         if rules.field not in fields and rules.field.partition(".")[0] not in fields:
@@ -77,11 +77,21 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
     if chosen is not None:
         return chosen
     texts = [name for name, is_text in fields.items() if is_text]
-    raise (OptionError if texts else _Untold)(
-        f"cannot tell which field is the text: {_described(texts, fields)}",
+    raise (OptionError if texts else _NoStrings)(
+        f"cannot detect which field holds the text: {_described(texts, fields)}",
         where=file.path,
         hint=Hint("name it with {} (dots lead into nested fields)", Option("field")),
     )
+
+
+def field_names(file: InputFile, rules: ReadRules) -> list[str]:
+    """Return the fields that the first records of a file have; none if it cannot be read again."""
+    if not file.is_resumable or file.format == "text":
+        return []
+    try:
+        return list(_fields_of(file, rules))
+    except (InputError, OptionError):
+        return []
 
 
 def _described(texts: list[str], fields: dict[str, bool]) -> str:
@@ -104,12 +114,12 @@ def _json_fields(file: InputFile) -> dict[str, bool]:
     lines = _sample(file).split(b"\n")[:_SAMPLE_LINES]
     values = list(map(_value, lines))
     records = [value for value in values if isinstance(value, dict)]
-    # In an array of one object a line the last object is a line by itself, and only that.
+    # In an array with one object per line, only the last object is valid JSON by itself.
     if lines[0].lstrip().startswith(b"[") and len(records) <= (values[0] is None):
         raise InputError(
-            "one JSON object a line is expected, got an array",
+            "expected one JSON object per line, got an array",
             path=file.path,
-            hint="make lines of it, as with jq -c '.[]'",
+            hint="convert it to lines, e.g. with jq -c '.[]'",
         )
     for record in records:
         for name, value in record.items():
@@ -117,7 +127,7 @@ def _json_fields(file: InputFile) -> dict[str, bool]:
     return fields
 
 
-def _value(line: bytes) -> Any:  # whatever JSON says
+def _value(line: bytes) -> Any:  # any JSON value
     try:
         return json.loads(line.decode())
     except (ValueError, RecursionError):

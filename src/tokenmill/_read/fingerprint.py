@@ -1,4 +1,4 @@
-"""A number that changes when the rows of an object in memory do, as the time of a file does."""
+"""A number that changes with the rows of an object in memory, like the time of a file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import xxhash
 
 
-def fingerprint(data: Any) -> int:  # whatever gives rows
-    """Hash the rows of a list or an Arrow table, or take a dataset's own; 0 where that is unknown.
+def fingerprint(data: Any) -> int:  # anything with rows
+    """Hash the rows of a list or an Arrow table, or use a dataset's own fingerprint; else 0.
 
-    Rows of other objects may be made as they are asked for, and some can be asked for only once.
+    Other objects may create rows on demand, and some can be read only once.
     """
     digest = xxhash.xxh3_64()
     own = getattr(data, "_fingerprint", None)
@@ -26,7 +26,7 @@ def fingerprint(data: Any) -> int:  # whatever gives rows
             digest.update(body)
     else:
         return 0
-    return int(digest.intdigest()) >> 1  # as large as a time in nanoseconds may be
+    return int(digest.intdigest()) >> 1  # fits where a time in nanoseconds does
 
 
 def _row_bytes(row: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What kind of file this is: by its name, and by its first bytes where the name does not say."""
+"""The format of a file: by its suffix, or else by its first bytes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from tokenmill._read.codecs import MAGIC, SUFFIXES
 
 if TYPE_CHECKING:
-    # Format and compression; the format may still be open.
+    # Format and compression; the format may be unknown.
     Kind = tuple[str | None, str | None]
 
 FORMATS = ("jsonl", "text", "csv", "tsv", "parquet", "arrow", "dataset")
+OF_FILES = tuple(name for name in FORMATS if name != "dataset")
 TABLES = frozenset({"parquet", "arrow", "csv", "tsv", "dataset"})
 HEAD_BYTES = 1 << 16
 _FORMAT_OF = {
@@ -19,12 +20,12 @@ _FORMAT_OF = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow",
     ".ipc": "arrow",
 }  # fmt: skip
-# A stream of Arrow has no name in front: it begins with the mark of a message.
+# An Arrow stream has no magic number: it starts with the marker of a message.
 _TABLE_MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\xff\xff\xff\xff": "arrow"}
 
 
 def by_suffix(path: str) -> Kind | None:
-    """Return the kind that a name says; None if its suffix is unknown.
+    """Return the kind that a suffix means; None if it is unknown.
 
     "a.jsonl.zst" -> ("jsonl", "zst"); "a.zst" -> (None, "zst"); "a.dat" -> None
     """
@@ -41,12 +42,12 @@ def by_suffix(path: str) -> Kind | None:
 
 
 def compression_of(head: bytes) -> str | None:
-    """Return the compression that the first bytes of a file say."""
+    """Return the compression that the first bytes of a file show."""
     return next((name for magic, name in MAGIC.items() if head.startswith(magic)), None)
 
 
 def format_of(head: bytes) -> str:
-    """Return the format that the first bytes of a file say, decompressed ones."""
+    """Return the format that the first bytes of a file, decompressed, show."""
     table = next((name for magic, name in _TABLE_MAGIC.items() if head.startswith(magic)), None)
     if table is not None:
         return table

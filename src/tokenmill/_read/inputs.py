@@ -1,4 +1,4 @@
-"""Sources -> the list of input files, in an order that depends on nothing but their names."""
+"""Sources -> the list of input files, in an order that depends only on their names."""
 
 from __future__ import annotations
 
@@ -30,30 +30,34 @@ class InputFile:
 
     source: int
     path: str
-    size: int  # in bytes; -1 where it is not known
-    modified_ns: int  # of an object in memory its fingerprint
+    size: int  # in bytes; -1 if unknown
+    modified_ns: int  # or the fingerprint of an object in memory
     format: str  # of formats.FORMATS
     compression: str | None = None
     data: Any = field(default=None, compare=False, repr=False)
 
     @property
     def is_resumable(self) -> bool:
-        """Whether reading can begin in its middle, or again."""
+        """Whether it can be read again, or from the middle."""
         return self.path != STDIN and (self.data is None or hasattr(self.data, "__getitem__"))
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that were found, and how many of other kinds were left out of folders."""
+    """The files that were found, and how many in folders have an unknown suffix."""
 
     files: list[InputFile]
     left_out: int = 0
 
 
-def find_inputs(sources: Sequence[Any], *, keep_unreadable: bool = False) -> Inputs:
+def find_inputs(
+    sources: Sequence[Any], *, keep_unreadable: bool = False, input_format: str | None = None
+) -> Inputs:
     """List the inputs of sources: paths, globs, folders, "-", URLs, datasets.
 
-    With `keep_unreadable`, files that cannot be looked at are listed too, for the reader to blame.
+    With `keep_unreadable`, files that cannot be opened are listed too: the reader reports them.
+    `input_format` is that of stdin and of files without a known suffix; None looks at their first
+    bytes, which do not tell CSV from other text.
     """
     files: list[InputFile] = []
     left_out = 0
@@ -67,12 +71,22 @@ def find_inputs(sources: Sequence[Any], *, keep_unreadable: bool = False) -> Inp
     if not sources:
         raise OptionError("expected at least one input, got none", where="sources")
     _check_unique(files)
+    if input_format is not None:
+        files = [assume_format(file, input_format) for file in files]
     return Inputs(files, left_out)
+
+
+def assume_format(file: InputFile, input_format: str) -> InputFile:
+    """Return the file with this format, unless its suffix means another."""
+    named, _ = formats.by_suffix(file.path) or (None, None)
+    if named is not None or file.data is not None:
+        return file
+    return dataclasses.replace(file, format=input_format)
 
 
 def _find(number: int, source: str, keep_unreadable: bool) -> tuple[list[InputFile], int]:
     if source == STDIN:
-        return [_told_by_content(InputFile(number, STDIN, -1, 0, ""))], 0
+        return [_with_detected_format(InputFile(number, STDIN, -1, 0, ""))], 0
     if is_remote(source):
         return _find_remote(number, source)
     if not source:  # a variable that is not set; Path("") would be this folder
@@ -110,7 +124,7 @@ def _find_in_folder(
             left += 1
     if not found:
         raise SourceNotFound(
-            f"no file in this folder has a suffix that is known ({left} have others)",
+            f"no file in this folder has a known suffix ({left} have others)",
             source=str(folder),
             hint=_what_is_there(folder / "*"),
         )
@@ -118,7 +132,7 @@ def _find_in_folder(
 
 
 def _visible_files(folder: Path) -> Iterable[str]:
-    """Yield the files below a folder; names with a leading dot or underscore are left out."""
+    """Yield the files in a folder tree; names with a leading dot or underscore are left out."""
     for parent, folders, names in os.walk(folder, followlinks=True):
         folders[:] = [name for name in folders if name[0] not in "._"]
         for name in names:
@@ -167,7 +181,7 @@ def _remote_input(number: int, url: str, info: dict[str, Any]) -> InputFile:
     file = InputFile(
         number, url, -1 if size is None else int(size), changed_ns(info), kind[0] or "", kind[1]
     )
-    return file if file.format else _told_by_content(file)
+    return file if file.format else _with_detected_format(file)
 
 
 def local_input(number: int, path: str, *, keep_unreadable: bool = False) -> InputFile:
@@ -175,10 +189,12 @@ def local_input(number: int, path: str, *, keep_unreadable: bool = False) -> Inp
     kind = formats.by_suffix(path) or (None, None)
     try:
         status = Path(path).stat()
-        if not stat.S_ISREG(status.st_mode):  # what is read once cannot be planned, nor resumed
-            raise InputError("is no regular file", path=path, hint="pipe it in, and name it as -")
+        if not stat.S_ISREG(status.st_mode):  # one that can be read only once cannot be planned
+            raise InputError(
+                "not a regular file", path=path, hint="pipe it in, and pass - as its name"
+            )
         file = InputFile(number, path, status.st_size, status.st_mtime_ns, kind[0] or "", kind[1])
-        return file if file.format else _told_by_content(file)
+        return file if file.format else _with_detected_format(file)
     except OSError as error:  # InputError is one
         if keep_unreadable:
             return InputFile(number, path, 0, 0, kind[0] or "text", kind[1])
@@ -187,15 +203,15 @@ def local_input(number: int, path: str, *, keep_unreadable: bool = False) -> Inp
         raise InputError(f"cannot be read: {error.strerror or error}", path=path) from error
 
 
-def _told_by_content(file: InputFile) -> InputFile:
-    """Fill in what the name of a file does not say, by its first bytes."""
+def _with_detected_format(file: InputFile) -> InputFile:
+    """Fill in what the name of a file does not show, from its first bytes."""
     if file.compression is None:
-        file = dataclasses.replace(file, compression=formats.compression_of(_head(file)))
-    return dataclasses.replace(file, format=formats.format_of(_head(file)))
+        file = dataclasses.replace(file, compression=formats.compression_of(_first_bytes(file)))
+    return dataclasses.replace(file, format=formats.format_of(_first_bytes(file)))
 
 
-def _head(file: InputFile) -> bytes:
-    """Return the first bytes of what a file holds; damage shows when it is read in earnest."""
+def _first_bytes(file: InputFile) -> bytes:
+    """Return the first decompressed bytes of a file; its reader reports damage later."""
     source = open_source(file, look=True)
     try:
         return source.read(formats.HEAD_BYTES)
@@ -231,7 +247,7 @@ def _check_unique(files: list[InputFile]) -> None:
 
 
 def _what_is_there(path: Path) -> str:
-    """Return what stands in the nearest folder that exists."""
+    """Return what is in the nearest folder that exists."""
     folder = next((p for p in path.parents if p.is_dir() and not glob.has_magic(str(p))), Path())
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""

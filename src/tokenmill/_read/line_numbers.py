@@ -1,4 +1,4 @@
-"""How many lines stand before a segment: slow, for messages about a single record."""
+"""How many lines are before a segment: slow, for messages about a single record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHUNK = 1 << 22
 
 
 def lines_before(file: InputFile, segment: Segment) -> int:
-    """Count the lines, or rows, of a file that begin before one of its segments."""
+    """Count the lines, or rows, of a file that start before one of its segments."""
     if segment.begin == 0:
         return 0
     if file.format == "parquet":

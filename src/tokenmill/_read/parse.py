@@ -1,4 +1,4 @@
-"""Raw blocks -> blocks of documents. Pure: may run on any thread, in any order."""
+"""Raw blocks -> blocks of documents. Pure functions: any thread may call them, in any order."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ class ParsedPart:
     positions: Places
     bad: list[BadRecord]
     blank_lines: int = 0
-    mended_utf8: int = 0
-    mended_surrogates: int = 0
+    repaired_utf8: int = 0
+    repaired_surrogates: int = 0
 
 
 def parse(raw: RawBlock, rules: ReadRules, fields: Sequence[str]) -> Block:
-    """Take the texts out of a raw block, and say why the other records have none."""
+    """Extract the texts of a raw block, and the reasons why other records have none."""
     parts = [_parse_part(part, rules, fields[part.file]) for part in raw.parts]
     files = [np.full(len(p.lines), r.file, np.int32) for p, r in zip(parts, raw.parts, strict=True)]
     replaced = {
-        "bad_utf8": sum(part.mended_utf8 for part in parts),
-        "lone_surrogate": sum(part.mended_surrogates for part in parts),
+        "bad_utf8": sum(part.repaired_utf8 for part in parts),
+        "lone_surrogate": sum(part.repaired_surrogates for part in parts),
     }
     return Block(
-        text=_joined([part.text for part in parts], np.uint8),
-        offsets=_joined_offsets([part.offsets for part in parts]),
-        files=_joined(files, np.int32),
-        lines=_joined([part.lines for part in parts], np.int64),
-        positions=_joined([part.positions for part in parts], np.int64),
+        text=_concat([part.text for part in parts], np.uint8),
+        offsets=_concat_offsets([part.offsets for part in parts]),
+        files=_concat(files, np.int32),
+        lines=_concat([part.lines for part in parts], np.int64),
+        positions=_concat([part.positions for part in parts], np.int64),
         bad=tuple(_in_order([*(record for part in parts for record in part.bad), *raw.bad])),
         after=raw.after,
         ends_stream=raw.ends_stream,
@@ -91,7 +91,7 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
         raw = bytes(part.data[begin : begin + min(length, RAW_BYTES)])
         place = (part.file, part.line + line, part.offset + begin, length)
         records.append(BadRecord(REASONS[reason], *place, message, raw))
-    _, blank, mended_utf8, mended_surrogates = counts.tolist()
+    _, blank, repaired_utf8, repaired_surrogates = counts.tolist()
     return ParsedPart(
         text,
         offsets,
@@ -99,8 +99,8 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
         begins + part.offset,
         records,
         blank,
-        mended_utf8,
-        mended_surrogates,
+        repaired_utf8,
+        repaired_surrogates,
     )
 
 
@@ -126,12 +126,12 @@ def _parse_text(part: RawPart, rules: ReadRules) -> ParsedPart:
         begins[kept] + part.offset,
         found.bad,
         int(np.count_nonzero(found.reasons == _BLANK)),
-        found.mended,
+        found.repaired,
     )
 
 
 def split_text(data: Any, separator: bytes) -> tuple[Places, Places]:
-    """Return where the pieces begin and end; behind a last separator there is none."""
+    """Return where the pieces start and end; there is none after the last separator."""
     if separator == b"\n":
         begins, ends = _core.split_text(data)
     else:
@@ -149,18 +149,18 @@ def check_texts(
     *,
     skip_blank: bool = False,
 ) -> Places:
-    """Return the number of what is wrong with each text."""
+    """Return for each text the number of its reason in REASONS, or _GOOD or _BLANK."""
     return _core.check_texts(data, begins, ends, rules.max_document_bytes, skip_blank)
 
 
 @dataclass
 class Taken:
-    """Good and mended texts back to back, and what became of each text that was given."""
+    """Good and repaired texts back to back, and a reason or _GOOD for each text that was given."""
 
     text: NDArray[np.uint8]
     offsets: Places
     reasons: Places
-    mended: int
+    repaired: int
     bad: list[BadRecord]
 
 
@@ -171,31 +171,33 @@ def take_texts(
     reasons: Places,
     rules: ReadRules,
 ) -> Taken:
-    """Copy the good texts, and those that the rules mend; where all stand together, borrow them."""
-    is_mended = reasons == _BAD_UTF8 if "bad_utf8" in rules.replace else np.zeros_like(begins, bool)
-    kept = (reasons == _GOOD) | is_mended
-    if not is_mended.any() and _stand_together(begins[kept], ends[kept]):
+    """Copy the good texts, and those that the rules repair; without a copy if they are adjacent."""
+    is_repaired = (
+        reasons == _BAD_UTF8 if "bad_utf8" in rules.replace else np.zeros_like(begins, bool)
+    )
+    kept = (reasons == _GOOD) | is_repaired
+    if not is_repaired.any() and _are_adjacent(begins[kept], ends[kept]):
         first = int(begins[kept][0])
         text = np.frombuffer(data, np.uint8)[first : int(ends[kept][-1])]
         offsets = np.append(begins[kept], ends[kept][-1]) - first
         return Taken(text, offsets, reasons, 0, [])
     text, offsets = _core.join_texts(data, begins[kept], ends[kept])
     grown = np.flatnonzero(kept)[np.diff(offsets) > rules.max_document_bytes]
-    if len(grown):  # a replacement is longer than the byte it stands for
+    if len(grown):  # a replacement is longer than the byte it replaces
         reasons = reasons.copy()
         reasons[grown] = _TOO_LONG
         return take_texts(data, begins, ends, reasons, rules)
-    reasons = np.where(is_mended, _GOOD, reasons)
-    mended = int(np.count_nonzero(is_mended))
-    return Taken(text, offsets, reasons, mended, [])
+    reasons = np.where(is_repaired, _GOOD, reasons)
+    repaired = int(np.count_nonzero(is_repaired))
+    return Taken(text, offsets, reasons, repaired, [])
 
 
-def _stand_together(begins: Places, ends: Places) -> bool:
+def _are_adjacent(begins: Places, ends: Places) -> bool:
     return len(begins) > 0 and bool((begins[1:] == ends[:-1]).all())
 
 
 def message_of(reason: str, rules: ReadRules, field: str, fault: int, length: int) -> str:
-    """Say for people what is wrong; `fault` is a byte of the line, or -1."""
+    """Return for people what is wrong; `fault` is a byte of the line, or -1."""
     if reason == "too_long":
         is_line = length > rules.max_line_bytes
         return too_long_message(rules.max_line_bytes if is_line else rules.max_document_bytes)
@@ -206,26 +208,26 @@ MESSAGES = {
     "bad_json": "not one JSON value: wrong at byte {fault} of the line",
     "missing_field": "no field {field!r}",
     "null_field": "field {field!r} is null",
-    "wrong_type": "no object, or its field {field!r} is no string",
+    "wrong_type": "not a JSON object, or its field {field!r} is not a string",
     "bad_utf8": "not UTF-8",
     "lone_surrogate": "half of a surrogate pair, which no text can hold",
     "empty_text": "the text is empty",
-    "bad_row": "not as many fields as the head has, or a quote that is never closed",
+    "bad_row": "wrong number of fields, or an unclosed quote",
 }
 
 
 def _in_order(bad: list[BadRecord]) -> list[BadRecord]:
-    """Sort records by place: those that were too long to be held come apart from the others."""
+    """Sort records by place: those that were too long come separately from the others."""
     return sorted(bad, key=lambda record: (record.file, record.line))
 
 
-def _joined(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
+def _concat(arrays: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
 
 
-def _joined_offsets(offsets: list[Places]) -> Places:
+def _concat_offsets(offsets: list[Places]) -> Places:
     if len(offsets) == 1:
         return offsets[0]
     moved = [np.zeros(1, np.int64)]

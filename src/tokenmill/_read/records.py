@@ -1,4 +1,4 @@
-"""Records of one segment of a file of lines or pieces: raw bytes, cut where records end."""
+"""Records of one segment of a text file: raw bytes that end where a record ends."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ if TYPE_CHECKING:
     from tokenmill._read.rules import ReadRules
     from tokenmill._read.streams import Segment
 
-_BOM = b"\xef\xbb\xbf"  # marks the encoding, and is no text
+_BOM = b"\xef\xbb\xbf"  # marks the encoding, and is not text
 _SCAN_BYTES = 1 << 16
 _SKIP_BYTES = 1 << 22
-# A record of more bytes is measured before it is held, where the file can be read again.
+# A longer record is measured before it is read into memory, if the file can be read again.
 _HOLD_BYTES = 32 << 20
 
 
 def too_long_message(limit: int) -> str:
-    """Say why a record that is too long was not looked into."""
+    """Return the message for a record that is too long."""
     return f"more than {limit} bytes"
 
 
 class RecordReader:
-    """Reads one segment from a place on.
+    """Reads one segment, starting at a place.
 
-    `position` is the first byte that was not given out yet, `line` the number of the record there.
-    What was read beyond the last cut waits in `_ahead` and is read again, so that where blocks are
-    cut depends on the place alone, not on what was read before it.
+    `position` is the first byte that was not returned yet, `line` the number of the record there.
+    Bytes after the last returned record wait in `_ahead` and are read again, so that where blocks
+    end depends only on the place, not on what was read before it.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class RecordReader:
         self._first_consumed = 0 if is_fresh else self._source.consumed
 
     def read(self, size: int) -> RawPart | None:
-        """Return about `size` bytes of whole records, or None if it met none."""
+        """Return about `size` bytes of whole records, or None if it found none."""
         searched = 0
         while not self.is_done:
             self._fill(size)
@@ -78,7 +78,7 @@ class RecordReader:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Offset and line of a Place at which reading can go on."""
+        """Offset and line of a Place where reading can resume."""
         return self.position, self.line
 
     @property
@@ -106,7 +106,7 @@ class RecordReader:
             self._seek_line(begin)
 
     def _seek_line(self, begin: int) -> None:
-        """Go to the first line that begins in the range: behind a newline, one byte early."""
+        """Go to the first line that starts in the range: after a newline, from one byte early."""
         self._source.skip_to(begin - 1)
         self.position = begin - 1
         while self._end is None or self.position < self._end - 1:
@@ -120,7 +120,7 @@ class RecordReader:
             if not chunk:
                 break
         else:
-            self.is_done = True  # a line that began earlier fills the whole range
+            self.is_done = True  # a line that started earlier fills the whole range
             return
         self.is_done = newline < 0 or (self._end is not None and self.position >= self._end)
 
@@ -144,7 +144,7 @@ class RecordReader:
         return taken + self._source.append_to(self._buffer, want - taken)
 
     def _find_cut(self, searched: int) -> tuple[int, int]:
-        """Return how many bytes are whole records, and how many records that are."""
+        """Return how many bytes are whole records, and how many records those are."""
         if self._separator is None:
             self.is_done = self._is_at_end
             return (len(self._buffer), 1) if self.is_done else (0, 0)
@@ -176,7 +176,7 @@ class RecordReader:
         return part
 
     def _is_too_long(self, held: int) -> bool:
-        """Tell whether the record that fills the buffer is one to pass over."""
+        """Return whether the record that fills the buffer is too long, and to be skipped."""
         if held > self._limit or held <= _HOLD_BYTES or self._fits or not self._is_seekable:
             return held > self._limit
         here, ahead = self._source.position, self._ahead
@@ -187,12 +187,12 @@ class RecordReader:
         return not self._fits
 
     def _find_end(self, most: float) -> tuple[int, bytes, bool]:
-        """Read on to the end of the record, or until it has more than `most` bytes.
+        """Read to the end of the record, or until it has more than `most` bytes.
 
-        Returns its length, what was read behind its separator, and whether it has one.
+        Returns its length, what was read after its separator, and whether it has one.
         """
         separator = self._separator or b""
-        keep = max(len(separator) - 1, 0)  # of one that lies across two chunks
+        keep = max(len(separator) - 1, 0)  # of a separator that spans two chunks
         length = len(self._buffer)
         tail = bytes(self._buffer[length - keep :])
         while length <= most:
@@ -209,7 +209,7 @@ class RecordReader:
         return length, b"", False
 
     def _skip_record(self) -> None:
-        """Pass over a record that is too long, and keep only where it was and how it begins."""
+        """Skip a record that is too long, and keep only its place and its first bytes."""
         raw = bytes(self._buffer[:RAW_BYTES])
         length, rest, has_separator = self._find_end(math.inf)
         self._buffer, self._ahead = bytearray(), bytearray(rest)

@@ -1,4 +1,4 @@
-"""Inputs behind a URL, through fsspec."""
+"""Inputs with a URL, read with fsspec."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def is_remote(path: str) -> bool:
 
 @contextmanager
 def asking(path: str) -> Iterator[None]:
-    """Turn what the library behind a URL raises, which may be anything, into an InputError."""
+    """Turn any exception of the library that reads a URL into an InputError."""
     try:
         yield
     except (TokenmillError, OSError, ImportError):
@@ -31,7 +31,7 @@ def asking(path: str) -> Iterator[None]:
         if not is_remote(path):
             raise
         problem = f"cannot be read: {type(error).__name__}: {error}"
-        hint = "is the address right, and may this machine reach it?"
+        hint = "is the URL right, and can this machine reach it?"
         raise InputError(problem, path=path, hint=hint) from error
 
 
@@ -56,7 +56,7 @@ def file_system(url: str) -> tuple[Any, str]:
 
 
 def changed_ns(info: dict[str, Any]) -> int:
-    """Return when a remote file was changed, in nanoseconds; 0 where its store does not say."""
+    """Return when a remote file was changed, in nanoseconds; 0 if unknown."""
     for key in ("mtime", "LastModified", "last_modified", "updated", "created"):
         value = info.get(key)
         if isinstance(value, datetime):

@@ -8,22 +8,22 @@ from tokenmill._errors import OptionError
 
 # A line may be longer than its text: escapes, other fields.
 LINE_SLACK = 1 << 20
-MENDABLE = frozenset({"bad_utf8", "lone_surrogate"})
+REPAIRABLE = frozenset({"bad_utf8", "lone_surrogate"})
 FILE_MODE = "file"
 LINE_MODE = "line"
 
 
 @dataclass(frozen=True)
 class ReadRules:
-    """Options of reading.
+    """Reading options.
 
-    `field` is the name of the text field, with dots for nested ones; None finds it. `text_mode`
-    cuts plain text: "file" (one document a file), "line", or anything else as the separator that
-    stands between documents. White space alone between two separators, like a blank line, is no
-    document. `replace` names the reasons whose records are mended with U+FFFD. Blocks and streams
-    are cut by `block_bytes` and `stream_bytes`; neither changes a document. With `skip_bad_files`,
-    a file that cannot be read is a bad record instead of an error. `fetch_rows` are asked of a
-    dataset at a time.
+    `field` is the name of the text field, with dots for nested ones; None detects it. `text_mode`
+    divides plain text: "file" (one document per file), "line", or any other string as the separator
+    between documents. White space alone between two separators, like a blank line, is not a
+    document. `replace` lists the reasons whose records are repaired with U+FFFD. `block_bytes` and
+    `stream_bytes` are the sizes of blocks and streams; neither changes a document. With
+    `skip_bad_files`, a file that cannot be read is a bad record instead of an error. `fetch_rows`
+    rows of a dataset are fetched at a time.
     """
 
     field: str | None = None
@@ -37,11 +37,11 @@ class ReadRules:
     fetch_rows: int = 1000
 
     def __post_init__(self) -> None:
-        if unknown := sorted(self.replace - MENDABLE):
+        if unknown := sorted(self.replace - REPAIRABLE):
             raise OptionError(
-                f"expected some of {', '.join(sorted(MENDABLE))}, got {', '.join(unknown)}",
+                f"expected some of {', '.join(sorted(REPAIRABLE))}, got {', '.join(unknown)}",
                 where="replace",
-                hint="what has no text cannot be mended",
+                hint="a record without text cannot be repaired",
             )
         for name in ("max_document_bytes", "block_bytes", "stream_bytes", "fetch_rows"):
             if getattr(self, name) < 1:
@@ -55,15 +55,15 @@ class ReadRules:
                 hint="a tab is $'\\t' in a shell",
             )
         if self.field == "":
-            raise OptionError("expected the name of a field, got nothing", where="field")
+            raise OptionError("expected the name of a field, got an empty string", where="field")
 
     @property
     def max_line_bytes(self) -> int:
-        """The length above which a line is not looked into."""
+        """The length above which a line is not parsed."""
         return self.max_document_bytes + LINE_SLACK
 
     def separator_of(self, format: str) -> bytes | None:  # noqa: A002 -- as InputFile names it
-        """Return what ends a record of a format; None where the whole file is one."""
+        """Return the separator of records of a format; None if the whole file is one record."""
         if format == "jsonl" or self.text_mode == LINE_MODE:
             return b"\n"
         return None if self.text_mode == FILE_MODE else self.text_mode.encode()

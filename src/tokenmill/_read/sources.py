@@ -1,4 +1,4 @@
-"""The bytes of an input from front to back: opened, decompressed, and checked to their end."""
+"""The bytes of an input from start to end: opened, decompressed, and checked."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 _RAW_BYTES = 1 << 20
 _SKIP_BYTES = 1 << 22
-_STEP_BYTES = 1 << 20  # more at once is fresh memory, which costs more than a second call
-# Zeros behind the last member: padding of gzip and xz files, which their tools ignore too.
+_STEP_BYTES = 1 << 20  # larger steps allocate fresh memory, which costs more than a second call
+# Zeros after the last member: padding of gzip and xz files, which their tools ignore too.
 _PADDED = frozenset({"gz", "xz"})
 
 
 class PlainSource:
-    """A file as it is. `position` is the next byte; what is read counts as consumed."""
+    """An uncompressed file. `position` is the next byte."""
 
     def __init__(self, input_file: InputFile, *, look: bool = False) -> None:
         self._input = input_file
@@ -52,7 +52,7 @@ class PlainSource:
         return len(piece)
 
     def skip_to(self, position: int) -> None:
-        """Go on at another byte."""
+        """Continue at another byte."""
         if position != self.position:
             with reading(self._input, position):
                 self._file.seek(position)
@@ -106,11 +106,11 @@ class CompressedSource:
         return size - left
 
     def skip_to(self, position: int) -> None:
-        """Decompress and forget all before a byte."""
+        """Decompress and discard everything before a byte."""
         while self.position < position:
             if not self.read(min(position - self.position, _SKIP_BYTES)):
                 raise InputError(
-                    f"ends before byte {position} of its text, at which reading was to go on",
+                    f"ends before byte {position} of its text, where reading was to resume",
                     path=self._input.path,
                     offset=self.consumed,
                     hint="inputs may not change during a run",
@@ -128,7 +128,7 @@ class CompressedSource:
     def _step(self, size: int) -> bytes:
         """Return some bytes, none only at the end."""
         while True:
-            if self._decoder is None and not self._begin_member():
+            if self._decoder is None and not self._start_member():
                 return b""
             data = b""
             if self._decoder.needs_input:
@@ -146,7 +146,7 @@ class CompressedSource:
             if piece:
                 return piece
 
-    def _begin_member(self) -> bool:
+    def _start_member(self) -> bool:
         padding = b"\0" if self._input.compression in _PADDED and not self._is_empty else b""
         data = self._pending.lstrip(padding) if padding else self._pending
         while not data:
@@ -175,14 +175,14 @@ Source = PlainSource | CompressedSource
 
 
 def open_source(input_file: InputFile, *, look: bool = False) -> PlainSource | CompressedSource:
-    """Open an input for reading from its first byte on; `look` leaves stdin as it is."""
+    """Open an input for reading from its first byte; `look` leaves stdin unread."""
     if input_file.compression is None:
         return PlainSource(input_file, look=look)
     return CompressedSource(input_file, look=look)
 
 
 def open_bytes(input_file: InputFile, *, look: bool = False) -> Any:  # it has `read` and `close`
-    """Open the file itself, and check that it is the one that was listed."""
+    """Open the file, and check that it has not changed since it was listed."""
     if input_file.path == STDIN:
         return open_stdin(look=look)
     with reading(input_file, None):
@@ -203,7 +203,7 @@ def open_bytes(input_file: InputFile, *, look: bool = False) -> Any:  # it has `
 
 @contextlib.contextmanager
 def reading(input_file: InputFile, offset: int | None) -> Iterator[None]:
-    """Turn what the system says into an InputError with its place."""
+    """Turn errors of the system into an InputError with its place."""
     try:
         with asking(input_file.path):
             yield

@@ -1,4 +1,4 @@
-"""Stdin, whose first bytes are looked at to plan the run before they are read."""
+"""Stdin; its first bytes can be looked at before they are read, to plan a run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ STDIN = "-"
 
 
 class Stdin:
-    """Gives the bytes of a pipe once; what was looked at before is kept until then."""
+    """Returns the bytes of a pipe once; those looked at before are kept until then."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -25,19 +25,19 @@ class Stdin:
         return taken
 
     def look(self, begin: int, size: int) -> bytes:
-        """Return bytes that nobody has taken yet, and leave them there; waits for them."""
+        """Return bytes that were not read yet, without reading them; wait until they arrive."""
         missing = begin + size - len(self._held)
         if missing > 0:
             self._held += self._file.read(missing)
         return bytes(self._held[begin : begin + size])
 
     def close(self) -> None:
-        """Close it: whoever writes to the pipe hears that nobody reads on."""
+        """Close it, so that the process that writes to the pipe can stop."""
         self._file.close()
 
 
 class Look:
-    """Reads stdin from its first byte on without taking anything."""
+    """Looks at stdin from its first byte, without reading it."""
 
     def __init__(self, stdin: Stdin) -> None:
         self._stdin = stdin
@@ -61,5 +61,5 @@ def open_stdin(*, look: bool) -> Stdin | Look:
 
 @lru_cache(maxsize=1)
 def _only(file: BinaryIO) -> Stdin:
-    """Return the one reader of a pipe: what one has looked at the other must give."""
+    """Return the only reader of a pipe: bytes that were looked at must be read from it."""
     return Stdin(file)

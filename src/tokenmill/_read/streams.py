@@ -1,8 +1,8 @@
-"""Files -> streams that are read front to back, each by itself.
+"""Files -> streams that are read from start to end, independently of each other.
 
-The cut depends on the list of files and the rules alone. A *segment* is a file or a part of one; a
-stream is one or more segments. A byte range owns the lines that begin in it, and its reader goes
-past its end to finish the last one.
+The division depends only on the list of files and the rules. A *segment* is a file or a range of
+one; a stream is one or more segments. A byte range owns the lines that start in it, and its reader
+continues past its end to finish the last one.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from tokenmill._read.inputs import InputFile
     from tokenmill._read.rules import ReadRules
 
-_COMPRESSED_WEIGHT = 4  # about what text shrinks by
+_COMPRESSED_WEIGHT = 4  # about how much compression shrinks text
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A file, or a part of one: bytes of a file of lines, row groups of a Parquet file."""
+    """A file, or a range of one: bytes of a file of lines, row groups of a Parquet file."""
 
     file: int
     begin: int = 0
@@ -37,14 +37,14 @@ class Segment:
 
 @dataclass(frozen=True)
 class Stream:
-    """Segments that are read one after the other; `resumable` if reading can begin in between."""
+    """Segments that are read one after the other; `resumable` if reading can start in between."""
 
     segments: tuple[Segment, ...]
     resumable: bool = True
 
 
 def deal_streams(files: Sequence[InputFile], rules: ReadRules) -> list[Stream]:
-    """Cut large files into streams, and put small ones of one source together."""
+    """Divide large files into streams, and put small files of one source together."""
     streams: list[Stream] = []
     group: list[Segment] = []
     weight = 0
@@ -56,7 +56,7 @@ def deal_streams(files: Sequence[InputFile], rules: ReadRules) -> list[Stream]:
             streams.append(Stream(tuple(group)))
             group, weight = [], 0
         if is_alone:
-            segments = _cut(number, file, rules)
+            segments = _segments(number, file, rules)
             streams += [Stream((segment,), file.is_resumable) for segment in segments]
         else:
             group.append(Segment(number))
@@ -71,7 +71,7 @@ def _weight(file: InputFile) -> int:
     return max(file.size, 0) * (_COMPRESSED_WEIGHT if shrunk else 1)
 
 
-def _cut(number: int, file: InputFile, rules: ReadRules) -> list[Segment]:
+def _segments(number: int, file: InputFile, rules: ReadRules) -> list[Segment]:
     if not file.is_resumable:
         return [Segment(number)]
     if file.format == "parquet":
@@ -82,7 +82,7 @@ def _cut(number: int, file: InputFile, rules: ReadRules) -> list[Segment]:
         except InputError:
             if not rules.skip_bad_files:
                 raise
-            return [Segment(number)]  # its reader will say what is wrong
+            return [Segment(number)]  # its reader will report it
     has_lines = file.format == "jsonl" or (file.format == "text" and rules.text_mode == LINE_MODE)
     if file.compression is None and has_lines:
         begins = range(0, file.size, rules.stream_bytes)
@@ -92,7 +92,7 @@ def _cut(number: int, file: InputFile, rules: ReadRules) -> list[Segment]:
 
 
 class SegmentReader(Protocol):
-    """What reads one segment, whatever its format."""
+    """A reader of one segment, for any format."""
 
     is_done: bool
     line: int
@@ -103,18 +103,18 @@ class SegmentReader(Protocol):
 
     @property
     def place(self) -> tuple[int, int]:
-        """Offset and line of a Place at which reading can go on."""
+        """Offset and line of a Place where reading can resume."""
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Bytes of the file and of its text that were given out since the reader was made."""
+        """Bytes of the file, and of its text, that were returned since the reader was made."""
 
     def close(self) -> None:
         """Close the file."""
 
 
 class StreamReader:
-    """Reads a stream from a place on. Calls of `read` must come one after the other."""
+    """Reads a stream, starting at a place. Only one thread may call `read` at a time."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class StreamReader:
         self._error: BaseException | None = None
 
     def read(self) -> RawBlock | None:
-        """Fetch the next block of raw records; None after the last. An error stays an error."""
+        """Return the next block of raw records; None after the last. An error is raised again."""
         if self._error is not None:
             raise self._error
         if self._is_over:
@@ -188,7 +188,7 @@ class StreamReader:
             self._lines = 0
             self._step()
             return
-        reader = self._reader or self._open()
+        reader = self._reader or self._open_segment()
         part = reader.read(size)
         if part is not None:
             parts.append(part)
@@ -210,7 +210,7 @@ class StreamReader:
         self._is_over = self._place.segment == len(self._stream.segments)
 
     def _bad_file(self) -> BadRecord | None:
-        """Return the record of a file that is to be left out: asked once, at its beginning."""
+        """Return a bad record for a file that cannot be read; checked once, at its start."""
         if not self._rules.skip_bad_files or self._place.line > 1:
             return None
         segment = self._stream.segments[self._place.segment]
@@ -218,7 +218,7 @@ class StreamReader:
         fault = find_fault(self._files[number], segment, self._rules, self._fields[number])
         return None if fault is None else BadRecord("bad_file", number, 1, -1, -1, fault, b"")
 
-    def _open(self) -> SegmentReader:
+    def _open_segment(self) -> SegmentReader:
         segment = self._stream.segments[self._place.segment]
         file = self._files[segment.file]
         self._progress = (0, 0)

@@ -1,4 +1,4 @@
-"""Tables by their format: opened, and their text column in pieces from a row group on."""
+"""Tables of each format: opened, and their text column in pieces, starting at a row group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokenmill._read.rules import ReadRules
     from tokenmill._read.streams import Segment
 
-    # Rows that belong together: Arrow arrays, or lists of objects. The number is the row group.
+    # The number of a row group and some of its rows: an Arrow array, or a list of objects.
     Pieces = Iterator[tuple[int, Any]]
 
 _MAX_ROWS = 1 << 16
@@ -34,7 +34,7 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 class Opened:
-    """A table that gives its pieces in order; what differs between formats."""
+    """A table that yields its pieces in order; one subclass per format."""
 
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         self._input = input_file
@@ -42,7 +42,7 @@ class Opened:
         self._rules = rules
 
     def pieces(self, group: int) -> Pieces:
-        """Yield the pieces from a row group on."""
+        """Yield the pieces, starting at a row group."""
         raise NotImplementedError
 
     def rows_before(self, first: int, group: int) -> int:
@@ -50,7 +50,7 @@ class Opened:
         return 0
 
     def consumed(self, rows: int, *, is_done: bool) -> int:
-        """Return about how many bytes of the file that many rows took."""
+        """Return about how many bytes of the file hold that many rows."""
         return int(max(self._input.size, 0)) if is_done else 0
 
     def close(self) -> None:
@@ -58,7 +58,7 @@ class Opened:
 
 
 class ParquetTable(Opened):
-    """Row groups of a Parquet file, only the text column of them."""
+    """The text column of the row groups of a Parquet file."""
 
     def __init__(
         self, input_file: InputFile, field: str, rules: ReadRules, segment: Segment
@@ -88,7 +88,7 @@ class ParquetTable(Opened):
         return int(sum(self._rows[first:group]))
 
     def consumed(self, rows: int, *, is_done: bool) -> int:
-        """Return the share that the rows have in the file."""
+        """Return the size of the file times the share of its rows."""
         return int(self._input.size * rows // max(sum(self._rows), 1))
 
     def close(self) -> None:
@@ -109,7 +109,7 @@ class ArrowTable(Opened):
 
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
-        self._given = 0  # batches
+        self._read_batches = 0  # batches
         self._source, self._reader = open_arrow(input_file)
         with _closing_on_error(self._source):
             self._column = find_column(self._reader.schema, field, input_file.path)
@@ -118,18 +118,20 @@ class ArrowTable(Opened):
         """Yield the text column of each batch."""
         if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
             for i in range(self._reader.num_record_batches):
-                self._given = i + 1
+                self._read_batches = i + 1
                 yield 0, column_of(self._reader.get_batch(i), self._column)
         else:
             for batch in self._reader:
                 yield 0, column_of(batch, self._column)
 
     def consumed(self, rows: int, *, is_done: bool) -> int:
-        """Return what was read of the file: of one that is mapped, the share of its batches."""
+        """Return how much of the file was read; if it is mapped, by the number of batches."""
         if is_done:
             return super().consumed(rows, is_done=True)
         if isinstance(self._reader, pa.ipc.RecordBatchFileReader):
-            return int(self._input.size * self._given // max(self._reader.num_record_batches, 1))
+            return int(
+                self._input.size * self._read_batches // max(self._reader.num_record_batches, 1)
+            )
         is_mapped = isinstance(self._source, pa.MemoryMappedFile)
         return int(self._source.tell() if is_mapped else self._source.consumed)
 
@@ -139,7 +141,7 @@ class ArrowTable(Opened):
 
 
 class CsvTable(Opened):
-    """Rows of a CSV file with a head; quoted fields may hold newlines."""
+    """Rows of a CSV file with a header; quoted fields may hold newlines."""
 
     def __init__(self, input_file: InputFile, field: str, rules: ReadRules) -> None:
         super().__init__(input_file, field, rules)
@@ -169,7 +171,7 @@ class CsvTable(Opened):
         yield 0, values
 
     def consumed(self, rows: int, *, is_done: bool) -> int:
-        """Return what was read of the file."""
+        """Return how much of the file was read."""
         return self._source.consumed
 
     def close(self) -> None:
@@ -178,10 +180,10 @@ class CsvTable(Opened):
 
 
 class ObjectTable(Opened):
-    """A dataset in memory, or anything that gives rows: mappings or strings."""
+    """A dataset in memory, or any iterable of rows: mappings or strings."""
 
     def pieces(self, group: int) -> Pieces:
-        """Yield Arrow columns where the object has them, lists of rows else."""
+        """Yield Arrow columns if the object has them, else lists of rows."""
         data = self._input.data
         if hasattr(data, "to_batches"):
             tables = iter(data.to_batches())
@@ -203,12 +205,12 @@ class ObjectTable(Opened):
 
 
 def _is_transformed(data: Any) -> bool:  # of datasets
-    """Say whether a Dataset has a transform: then only its rows are what it makes of them."""
+    """Return whether a Dataset has a transform: then Arrow data would lack it."""
     return bool((getattr(data, "format", None) or {}).get("type") == "custom")
 
 
 def _even(columns: Iterator[Any]) -> Iterator[Any]:
-    """Cut columns into pieces of as many rows each, however many were fetched at a time."""
+    """Divide columns into pieces of _PIECE_ROWS rows, for any number of rows fetched at a time."""
     held: list[Any] = []
     rows = 0
     for column in columns:
@@ -225,7 +227,7 @@ def _even(columns: Iterator[Any]) -> Iterator[Any]:
 
 @contextmanager
 def _closing_on_error(opened: Any) -> Iterator[None]:  # whatever can be closed
-    """Close what was opened for nothing: the next file is read without it."""
+    """Close what was opened if the block fails."""
     try:
         yield
     except BaseException:
@@ -234,14 +236,14 @@ def _closing_on_error(opened: Any) -> Iterator[None]:  # whatever can be closed
 
 
 class SourceFile(io.RawIOBase):
-    """A source as the file object that other libraries want; `head` was read from it before."""
+    """A source as a file object for other libraries; `head` was read from it before."""
 
     def __init__(self, source: Any, head: bytes = b"") -> None:  # a PlainSource or CompressedSource
         self._source = source
         self._head = head
 
     def readable(self) -> bool:
-        """Say that it can be read."""
+        """Return that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:  # a buffer
@@ -253,7 +255,7 @@ class SourceFile(io.RawIOBase):
 
 
 def open_parquet(input_file: InputFile) -> Any:  # pyarrow has no types
-    """Open a Parquet file that is still the one that was listed."""
+    """Open a Parquet file, after checking that it has not changed."""
     import pyarrow.parquet  # not part of `import pyarrow`
 
     _refuse_stream(input_file)
@@ -268,9 +270,9 @@ def open_parquet(input_file: InputFile) -> Any:  # pyarrow has no types
 
 
 def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
-    """Open an Arrow file or stream: what to close, and its reader.
+    """Open an Arrow file or stream; return what to close, and its reader.
 
-    What cannot be mapped is read front to back: an Arrow file is a stream behind eight bytes.
+    If it cannot be mapped, it is read from start to end: an Arrow file is a stream after 8 bytes.
     """
     in_place = input_file.compression is None and not is_remote(input_file.path)
     try:
@@ -289,7 +291,7 @@ def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
 
 
 def csv_rows(source: Any, input_file: InputFile, rules: ReadRules) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file; bytes that are no UTF-8 survive as lone surrogates."""
+    """Yield the rows of a CSV file; bytes that are not UTF-8 become lone surrogates."""
     file = io.BufferedReader(SourceFile(source), 1 << 20)
     text = io.TextIOWrapper(file, "utf-8-sig", "surrogateescape", newline="")
     delimiter = rules.delimiter or DELIMITERS[input_file.format]
@@ -307,7 +309,7 @@ def column_of(batch: Any, path: tuple[str, ...]) -> Any:  # pyarrow has no types
 def _refuse_stream(input_file: InputFile) -> None:
     if input_file.path == STDIN:
         raise InputError(
-            "a Parquet file cannot be read from a pipe: its table of contents is its end",
+            "a Parquet file cannot be read from a pipe: its metadata is at its end",
             path=input_file.path,
             hint="name the file",
         )
@@ -328,7 +330,7 @@ def _no_field(path: str, field: str, seen: list[str]) -> OptionError:
 
 
 def damaged(input_file: InputFile, error: Exception) -> InputError:
-    """Say that a file is not what its format promises."""
+    """Return the error for a file that its format does not allow."""
     if isinstance(error, InputError):
         return error
     return InputError(

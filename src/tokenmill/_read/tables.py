@@ -36,7 +36,7 @@ _UNKNOWN_SIZE = 1024
 
 
 class TableReader:
-    """Gives out the rows of pieces one after the other; `place` is a row group and a row."""
+    """Returns the rows of a table in order; `place` is a row group and a row."""
 
     def __init__(
         self, input_file: InputFile, segment: Segment, opened: Opened, start: Place
@@ -77,12 +77,12 @@ class TableReader:
 
     @property
     def place(self) -> tuple[int, int]:
-        """Row group and row at which reading can go on."""
+        """Row group and row where reading can resume."""
         return self._group, self.line
 
     @property
     def progress(self) -> tuple[int, int]:
-        """Bytes of the file (about), and of the column."""
+        """Bytes of the file (estimated), and of the column."""
         return self._opened.consumed(self.line - 1, is_done=self.is_done), self._text_bytes
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ def open_table(
 
 
 def cut_row_groups(input_file: InputFile, stream_bytes: int) -> list[tuple[int, int]]:
-    """Return runs of row groups of about `stream_bytes` in the file."""
+    """Return ranges of row groups with about `stream_bytes` in the file."""
     parquet = open_parquet(input_file)
     runs: list[tuple[int, int]] = []
     begin = size = 0
@@ -161,7 +161,7 @@ def _object_fields(data: Any) -> dict[str, bool]:
             continue
         for name in row if isinstance(row, Mapping) else ():
             fields[name] = fields.get(name, False) or isinstance(row[name], (str, bytes))
-    # A generator would lose the rows that were looked at.
+    # Looking at the rows of a generator would lose them.
     return fields if hasattr(data, "__getitem__") else {"text": True}
 
 

@@ -230,10 +230,12 @@ def _succeeds(encode: Callable[..., object], *given: object) -> bool:
     return True
 
 
-def warn(spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int) -> None:
-    """Warn once, when a tokenizer is loaded, that it runs through its library, and why."""
+def warn(
+    spec: TokenizerSpec, reasons: Sequence[str], stacklevel: int, what: str = "runs through"
+) -> None:
+    """Warn that a tokenizer, or its offsets, come from a library; the caller does so once."""
     warnings.warn(
-        f"{spec.name}: runs through the library {spec.reference!r}, exact but at its speed: "
+        f"{spec.name}: {what} the library {spec.reference!r}, exact but at its speed: "
         + "; ".join(reasons),
         ReferencePathWarning,
         stacklevel=stacklevel + 1,

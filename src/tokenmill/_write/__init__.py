@@ -1,7 +1,7 @@
 """The file formats that shards are written in, and read back from.
 
-`FORMATS[name].open_shard(folder, number, shape)` gives a writer; `write` takes rows in order and
-`commit` gives the files their names. `finish` writes what a folder needs once all shards are there.
+`FORMATS[name].open_shard(folder, number, shape)` returns a writer; `write` takes rows in order and
+`commit` gives the files their names. `finish` writes the files that describe all shards.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FORMATS: dict[str, Format] = {form.name: form() for form in _ALL}
 
 
 def find_format(name: str) -> Format:
-    """Return the format of a name; raises OptionError where there is none."""
+    """Return the format of a name; raises OptionError if there is none."""
     if name not in FORMATS:
         raise OptionError(f"unknown format {name!r}", hint="one of " + ", ".join(FORMATS))
     return FORMATS[name]

@@ -1,4 +1,4 @@
-"""`parquet` and `arrow`: tables of rows, as Hugging Face datasets and TRL read them."""
+"""`parquet` and `arrow`: tables of rows, for Hugging Face datasets and TRL."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from tokenmill._pack.rows import Pieces, Rows, ShardShape
 
-GROUP_TOKENS = 1 << 20  # a row group or batch is full when it has that many
+GROUP_TOKENS = 1 << 20  # a row group or batch is full with that many
 INT32 = np.dtype("<i4")
 
 
@@ -32,7 +32,7 @@ class _TableFormat(Format):
     pads = False
 
     def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
-        """Return the name of the table; a split at its beginning is found by its readers."""
+        """Return the name of the table; it starts with the split, which its readers detect."""
         return (f"{stem(shard, split)}.{self.name}",)
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
@@ -43,14 +43,14 @@ class _TableFormat(Format):
         check_size(self.name, "tokens in one row", longest, (1 << 31) - GROUP_TOKENS)
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         del shape
         return _TableWriter
 
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
-        """Give the ids back, a group of rows at a time."""
+        """Yield the ids, a group of rows at a time."""
         path = folder / self.file_names(number, split)[0]
         file_size(path)
         with _reading(path):
@@ -62,7 +62,7 @@ class _TableFormat(Format):
         raise NotImplementedError
 
     def columns(self, path: Path) -> Iterable[Any]:
-        """Give the arrays of `input_ids`."""
+        """Return the arrays of `input_ids`."""
         raise NotImplementedError
 
 
@@ -73,7 +73,7 @@ class Parquet(_TableFormat):
     is_mapped = False
 
     def sink(self, file: Any, schema: Any) -> Any:
-        """Return a writer with every option that shows in the bytes."""
+        """Return a writer with every option that affects the bytes."""
         from pyarrow import parquet
 
         return parquet.ParquetWriter(
@@ -89,7 +89,7 @@ class Parquet(_TableFormat):
         )
 
     def columns(self, path: Path) -> Iterable[Any]:
-        """Give the column of each batch."""
+        """Yield the column of each batch."""
         from pyarrow import parquet
 
         with parquet.ParquetFile(path) as file:
@@ -121,7 +121,7 @@ class Arrow(_TableFormat):
         return pa.ipc.new_file(file, schema)
 
     def columns(self, path: Path) -> Iterable[Any]:
-        """Give the column of each batch."""
+        """Yield the column of each batch."""
         import pyarrow as pa
 
         with pa.memory_map(str(path)) as source, pa.ipc.open_file(source) as reader:
@@ -189,7 +189,7 @@ def _ids_of(column: Any) -> NDArray[Any]:  # pyarrow's
 
     if column.type != pa.list_(pa.int32()):
         raise ValueError(f"input_ids is {column.type}")
-    column.validate(full=True)  # pyarrow ends the process at offsets that are wrong
+    column.validate(full=True)  # wrong offsets would crash the process in pyarrow
     ids: NDArray[Any] = column.flatten().to_numpy(zero_copy_only=True)
     return ids
 
@@ -226,7 +226,7 @@ class _TableWriter(ShardWriter):
                 self._write_group()
 
     def _groups(self, lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-        """Cut rows where the group they are in becomes full."""
+        """Divide rows where their group becomes full."""
         ends = np.cumsum(lengths)
         begin, done = 0, 0
         while begin < len(lengths):

@@ -1,4 +1,4 @@
-"""`bin`: ids back to back and nothing else, as nanoGPT reads them; our index lies beside."""
+"""`bin`: ids back to back and nothing else, for nanoGPT; our index is next to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats whose ids lie in one run: perhaps behind a head, perhaps with small files beside them."""
+"""Formats whose ids are in one run, with a header or small files in addition to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class IdRange:
-    """Where in a file its ids lie."""
+    """Where in a file its ids are."""
 
     dtype: np.dtype[Any]
     offset: int
@@ -30,7 +30,7 @@ class IdRange:
 
 
 class BodyFormat(Format):
-    """Head, ids, and files beside them that follow from the shape."""
+    """A header, ids, and side files that follow from the shape."""
 
     suffixes: ClassVar[tuple[str, ...]] = (".bin",)
 
@@ -47,26 +47,26 @@ class BodyFormat(Format):
         return self.stored_dtype(dtype).itemsize
 
     def head(self, shape: ShardShape) -> bytes:
-        """Return what stands before the first id."""
+        """Return the bytes before the first id."""
         del shape
         return b""
 
     def side_files(self, shape: ShardShape, extras: Extras) -> Iterable[Iterable[Any]]:
-        """Return the buffers of each file beside the ids."""
+        """Return the buffers of each side file."""
         del shape, extras
         return ()
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         del shape
         return BodyWriter
 
     def locate(self, paths: list[Path], dtype: str) -> IdRange:
-        """Find the ids in a shard's files; raises CorruptShard where the files disagree."""
+        """Find the ids in a shard's files; raises CorruptShard if the files disagree."""
         stored = self.stored_dtype(dtype)
         size = file_size(paths[0])
         if size % stored.itemsize:
-            raise CorruptShard(f"{size} bytes are no whole {stored.name} ids", path=paths[0])
+            raise CorruptShard(f"expected whole {stored.name} ids, got {size} bytes", path=paths[0])
         return IdRange(stored, 0, size // stored.itemsize)
 
     def map_ids(
@@ -79,7 +79,7 @@ class BodyFormat(Format):
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
-        """Give the ids back, some at a time."""
+        """Yield the ids, some at a time."""
         ids = self.map_ids(folder, number, dtype=dtype, split=split)
         if ids is not None:
             for begin in range(0, len(ids), CHUNK):
@@ -87,7 +87,7 @@ class BodyFormat(Format):
 
 
 class BodyWriter(ShardWriter):
-    """Writes the head, the rows, and at the end the files beside them."""
+    """Writes the header, the rows, and at the end the side files."""
 
     def __init__(
         self,
@@ -120,21 +120,21 @@ class BodyWriter(ShardWriter):
 
 
 def map_ids(path: Path, run: IdRange, *, whole: bool = True) -> NDArray[Any]:
-    """Map ids into memory; raises CorruptShard where the file does not end with them.
+    """Map ids into memory; raises CorruptShard if the file does not end with them.
 
-    With `whole` false something may follow.
+    With `whole` false, other data may follow.
     """
     expected = run.offset + run.count * run.dtype.itemsize
     size = file_size(path)
     if size < expected or (whole and size > expected):
-        raise CorruptShard(f"{expected} bytes were expected, got {size}", path=path)
+        raise CorruptShard(f"expected {expected} bytes, got {size}", path=path)
     if not run.count:
-        return np.empty(0, run.dtype)  # nothing cannot be mapped
+        return np.empty(0, run.dtype)  # an empty range cannot be mapped
     return np.memmap(path, run.dtype, "r", run.offset, (run.count,))
 
 
 def file_size(path: Path) -> int:
-    """Return a file's size; raises CorruptShard where there is no such file."""
+    """Return the size of a file; raises CorruptShard if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError as error:
@@ -142,15 +142,15 @@ def file_size(path: Path) -> int:
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """Return a file's first bytes; raises CorruptShard where it has fewer."""
+    """Return the first bytes of a file; raises CorruptShard if it has fewer."""
     file_size(path)
     with path.open("rb") as file:
         head = file.read(size)
     if len(head) < size:
-        raise CorruptShard(f"a head of {size} bytes was expected, got {len(head)}", path=path)
+        raise CorruptShard(f"expected a header of {size} bytes, got {len(head)}", path=path)
     return head
 
 
 def table(path: Path, dtype: str, offset: int, count: int) -> NDArray[Any]:
-    """Map a table of numbers that stands in a file."""
+    """Map a table of numbers in a file."""
     return np.memmap(path, dtype, "r", offset, (count,)) if count else np.empty(0, dtype)

@@ -1,4 +1,4 @@
-"""`datatrove`: `.ds` folders as datatrove and nanotron read them; a row is a document."""
+"""`datatrove`: `.ds` folders for datatrove and nanotron; a row is a document."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import Extras
 
-UNKNOWN = "Unknown Tokenizer"  # what datatrove itself writes
+UNKNOWN = "Unknown Tokenizer"  # as datatrove writes it
 UNITS = ("", "k", "M", "G", "T", "P")
 THOUSAND = 1000
 
@@ -34,14 +34,16 @@ class Datatrove(BodyFormat):
         count = self.stored_ids(shape)
         name = extras.tokenizer or UNKNOWN
         if "|" in name or "\n" in name:
-            raise OptionError(f"a tokenizer cannot be named {name!r} here", where=self.name)
+            raise OptionError(
+                f"the name of the tokenizer cannot be stored here, got {name!r}", where=self.name
+            )
         yield (f"{name}|{shape.item_size}\n{count}\n{_in_words(count)}".encode(),)
 
     def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read how many ids there are."""
         size = file_size(paths[1])
         if size % 8:
-            raise CorruptShard(f"{size} bytes are no whole uint64", path=paths[1])
+            raise CorruptShard(f"expected whole uint64 numbers, got {size} bytes", path=paths[1])
         ends = table(paths[1], "<u8", 0, size // 8)
         return IdRange(self.stored_dtype(dtype), 0, int(ends[-1]) if len(ends) else 0)
 

@@ -1,4 +1,4 @@
-"""What a format is: names of files, limits, a writer of shards, and a way to read them back."""
+"""What a format defines: file names, limits, a writer of shards, and a reader."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from tokenmill._write.writer import ShardWriter
 
 SMALLER = "make the shards smaller"
-CHUNK = 1 << 22  # ids that are read at once
+CHUNK = 1 << 22  # ids read at once
 
-# Gives (id, source, line) for each document number: what the places file of a shard says of it.
+# Returns (id, source, line) for each document number, for formats that store places.
 Places = Callable[["NDArray[np.int64]"], Iterable[tuple[str, str, int]]]
 
 
 @dataclass(frozen=True)
 class ShardFacts:
-    """What folder-wide files say of a finished shard. `ids` counts padding too."""
+    """A finished shard, as the files that describe all shards need it. `ids` counts padding."""
 
     number: int
     split: str
     rows: int
     ids: int
     dtype: str
-    row_length: int | None  # None where rows differ
+    row_length: int | None  # None if rows have different lengths
     files: tuple[FileRecord, ...]
     digest: str = ""  # xxh64 of the first file, in formats that publish it
 
@@ -69,23 +69,23 @@ class Extras:
 class Format(ABC):
     """A file format that shards are written in.
 
-    A shard's files are named by its number and split; the split "" stands for an output that
-    has only one. Names are paths below the output folder.
+    The files of a shard are named by its number and split; the split is "" if an output has only
+    one. Names are paths relative to the folder of the format.
     """
 
     name: ClassVar[str]
-    fixed_rows: ClassVar[bool] = False  # every row has context_length, by padding
-    pads: ClassVar[bool] = True  # short rows are filled where the shape says so
+    fixed_rows: ClassVar[bool] = False  # every row is padded to context_length
+    pads: ClassVar[bool] = True  # short rows are padded if the shape asks for it
     is_mapped: ClassVar[bool] = True  # rows are read by number without decoding others
     default_pack: ClassVar[str] = "concat"
 
     @abstractmethod
     def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
-        """Return the names of a shard's files, the tokens' first."""
+        """Return the names of a shard's files, the one with the tokens first."""
 
     @abstractmethod
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
 
     def open_shard(
         self,
@@ -96,21 +96,21 @@ class Format(ABC):
         split: str = "",
         extras: Extras = Extras(),  # noqa: B008 -- frozen
     ) -> ShardWriter:
-        """Begin a shard; refuses one that the format cannot hold."""
+        """Start a shard; refuses one that the format cannot hold."""
         return self.writer_of(shape)(self, folder, number, shape, split, extras=extras)
 
     @abstractmethod
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
-        """Give a shard's ids back as they are stored, padding included, some at a time."""
+        """Yield the ids of a shard as they are stored, padding included, some at a time."""
 
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> NDArray[Any] | None:
         """Map a shard's ids into memory, in the file's own number type.
 
-        None where they do not lie in one run.
+        None if they are not in one run.
         """
         del folder, number, dtype, split
         return None
@@ -123,16 +123,16 @@ class Format(ABC):
         return Runs(np.zeros(1, np.int64), (ids,))
 
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
-        """Write the files that speak of all shards; may be repeated."""
+        """Write the files that describe all shards; may be called again."""
         del folder, shards
         return []
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
-        """Refuse a shard that the format cannot hold; `max_id` is the largest id that can occur."""
+        """Refuse a shard that the format cannot hold; `max_id` is the largest possible id."""
         check_ids(self.name, shape, max_id)
         if self.fixed_rows and shape.context_length is None:
             raise OptionError(
-                "rows of one length are needed, got whole documents",
+                "expected rows of one length, got whole documents",
                 where=self.name,
                 hint="give a context length, or choose a format that stores documents",
             )
@@ -140,7 +140,7 @@ class Format(ABC):
         if shape.pad_id is None and bool(short.any()):
             raise OptionError(
                 f"{int(short.sum())} rows are shorter than {shape.context_length} tokens, "
-                "and there is no id to fill them with",
+                "and no pad id is given",
                 where=self.name,
                 hint="give a pad id, or drop the tail",
             )
@@ -150,7 +150,7 @@ class Format(ABC):
         return 2 if dtype == "uint16" else 4
 
     def stored_length(self, shape: ShardShape) -> int | None:
-        """Return the length that every stored row has, None where rows differ."""
+        """Return the length of every stored row; None if rows have different lengths."""
         return shape.context_length if self.fixed_rows or (self.pads and shape.padded) else None
 
     def stored_lengths(self, shape: ShardShape) -> NDArray[np.int64]:
@@ -174,7 +174,9 @@ def check_ids(name: str, shape: ShardShape, max_id: int | None) -> None:
     if largest > np.iinfo(shape.dtype).max:
         raise DtypeError(f"id {largest} does not fit {shape.dtype}", where=name, hint="use uint32")
     if shape.context_length is not None and shape.context_length < 1:
-        raise OptionError(f"a context of {shape.context_length} tokens holds no row", where=name)
+        raise OptionError(
+            f"expected a context of at least 1 token, got {shape.context_length}", where=name
+        )
     longest = int(shape.row_lengths.max(initial=0))
     if shape.context_length is not None and longest > shape.context_length:
         raise OptionError(
@@ -184,21 +186,23 @@ def check_ids(name: str, shape: ShardShape, max_id: int | None) -> None:
 
 
 def check_signed(name: str, max_id: int | None) -> None:
-    """Refuse ids that int32, the only wide type of some formats, cannot hold."""
+    """Refuse ids that do not fit int32, the only wide type of some formats."""
     if max_id is not None and max_id > np.iinfo(np.int32).max:
         raise DtypeError(f"id {max_id} does not fit int32", where=name)
 
 
 def check_row_length(name: str, lengths: NDArray[np.int64]) -> None:
-    """Refuse rows whose lengths are stored as int32 and do not fit."""
+    """Refuse rows whose lengths do not fit int32."""
     check_size(name, "tokens in one row", int(lengths.max(initial=0)), 1 << 31)
 
 
 def check_size(name: str, what: str, size: int, limit: int) -> None:
-    """Refuse a shard of which something reaches the format's limit."""
+    """Refuse a shard that reaches a limit of the format."""
     if size >= limit:
         raise ShardTooLarge(
-            f"{size:,} {what} are too many: the format ends at {limit:,}", where=name, hint=SMALLER
+            f"{size:,} {what} are too many: the limit of the format is {limit:,}",
+            where=name,
+            hint=SMALLER,
         )
 
 
@@ -208,7 +212,7 @@ def stem(shard: int, split: str) -> str:
 
 
 def in_split(split: str, name: str) -> str:
-    """Put a file into its split's folder, for formats with one index per folder."""
+    """Put a file into the folder of its split, for formats with one index per folder."""
     return f"{split}/{name}" if split else name
 
 

@@ -1,8 +1,8 @@
-"""Our own index of a shard, the same beside every format: rows, pieces, documents.
+"""Our own index of a shard, the same for every format: rows, pieces, documents.
 
-Little-endian: a head of 64 bytes, then five tables of int64 that can be mapped into memory:
+Little-endian: a header of 64 bytes, then five tables of int64 that can be mapped into memory:
 row offsets [rows + 1] in tokens without padding, row pieces [rows + 1], and for each piece its
-length, its document and where in the document it begins.
+length, its document and where in the document it starts.
 """
 
 from __future__ import annotations
@@ -94,15 +94,15 @@ def read_index(path: Path, *, check: bool = True) -> ShardIndex:
     """Map an index into memory; `check` reads all of it and compares its checksum."""
     magic, version, rows, pieces, digest = HEAD.unpack(read_head(path, HEAD.size))
     if magic != MAGIC:
-        raise CorruptShard("no index of a shard", path=path)
+        raise CorruptShard("not the index of a shard", path=path)
     if version != VERSION:
         raise CorruptShard(
-            f"version {VERSION} was expected, got {version}", path=path, hint="update tokenmill"
+            f"expected version {VERSION}, got {version}", path=path, hint="update tokenmill"
         )
     counts = (rows + 1, rows + 1, pieces, pieces, pieces)
     size = HEAD.size + 8 * sum(counts)
     if file_size(path) != size:
-        raise CorruptShard(f"{size} bytes were expected, got {file_size(path)}", path=path)
+        raise CorruptShard(f"expected {size} bytes, got {file_size(path)}", path=path)
     # A plain array: slices of a memmap object cost several times as much.
     whole = np.asarray(np.memmap(path, "<i8", "r", HEAD.size, (sum(counts),)))
     tables = np.split(whole, np.cumsum(counts)[:-1])

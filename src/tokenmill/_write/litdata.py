@@ -1,4 +1,4 @@
-"""`litdata`: chunks and an index.json, as litdata's TokensLoader reads them."""
+"""`litdata`: chunks and an index.json, for the TokensLoader of litdata."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from tokenmill._pack.rows import ShardShape
     from tokenmill._write.format import ShardFacts
 
-HEAD = struct.Struct("<3I")  # one item, its begin, its end
+HEAD = struct.Struct("<3I")  # one item, its start, its end
 LIMIT = 1 << 32
-CODES = {"uint16": 5, "uint32": 6}  # of its NumPy number types
+CODES = {"uint16": 5, "uint32": 6}  # for the number types of NumPy
 ONE_ARRAY = '[1, {"type": null, "context": null, "children_spec": []}]'
 
 
 class LitData(BodyFormat):
-    """`chunk-0-0.bin`, one item that holds all rows; a folder and an `index.json` a split."""
+    """`chunk-0-0.bin`, one item with all rows; a folder and an `index.json` for each split."""
 
     name = "litdata"
     fixed_rows = True
@@ -46,22 +46,22 @@ class LitData(BodyFormat):
         return HEAD.pack(1, HEAD.size, self._end(shape))
 
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
-        """Write one index a split."""
-        return write_indices(folder, shards, _index)
+        """Write one index per split."""
+        return write_indices(folder, shards, _index_json)
 
     def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read the table."""
         items, begin, end = HEAD.unpack(read_head(paths[0], HEAD.size))
         stored = self.stored_dtype(dtype)
         if items != 1 or begin != HEAD.size or end < begin or (end - begin) % stored.itemsize:
-            raise CorruptShard(f"no chunk of one {dtype} item", path=paths[0])
+            raise CorruptShard(f"not a chunk of one {dtype} item", path=paths[0])
         return IdRange(stored, HEAD.size, (end - begin) // stored.itemsize)
 
     def _end(self, shape: ShardShape) -> int:
         return HEAD.size + self.stored_ids(shape) * shape.item_size
 
 
-def _index(shards: list[ShardFacts]) -> bytes:
+def _index_json(shards: list[ShardFacts]) -> bytes:
     chunks = [
         {
             "chunk_bytes": shard.files[0].bytes,
@@ -80,7 +80,7 @@ def _index(shards: list[ShardFacts]) -> bytes:
         "encryption": None,
         "item_loader": "TokensLoader",
     }
-    # Readers keep copies for as long as this number stays: so it follows from the content.
+    # Readers keep copies until this number changes, so it is computed from the content.
     content = "".join(shard.files[0].checksum for shard in shards)
     index = {
         "chunks": chunks,

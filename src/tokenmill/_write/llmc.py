@@ -1,4 +1,4 @@
-"""`llmc`: a head of 256 int32 and then ids, as llm.c and modded-nanogpt read them."""
+"""`llmc`: a header of 256 int32 and then ids, for llm.c and modded-nanogpt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LlmC(BodyFormat):
     name = "llmc"
 
     def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
-        """Return the name in the manner of llm.c, where a split is part of it."""
+        """Return the name in the style of llm.c, with the split in it."""
         return (f"tokens_{split or 'train'}_{shard:06d}.bin",)
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
@@ -44,6 +44,6 @@ class LlmC(BodyFormat):
         magic, version, count = struct.unpack_from("<3i", read_head(paths[0], HEAD_BYTES))
         if (magic, version) != FLAVOURS[dtype] or count < 0:
             raise CorruptShard(
-                f"no head of {dtype} ids: {magic}, {version}, {count}", path=paths[0]
+                f"not a header of {dtype} ids: {magic}, {version}, {count}", path=paths[0]
             )
         return IdRange(self.stored_dtype(dtype), HEAD_BYTES, count)

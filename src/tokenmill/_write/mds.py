@@ -1,4 +1,4 @@
-"""`mds`: shards and an index.json as MosaicML's StreamingDataset and llm-foundry read them."""
+"""`mds`: shards and an index.json for MosaicML's StreamingDataset and llm-foundry."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ ONE_DIMENSION = 1 << 2
 
 
 class Mds(BodyFormat):
-    """`shard.00000.mds`, column `tokens`; a folder and an `index.json` a split.
+    """`shard.00000.mds`, column `tokens`; a folder and an `index.json` for each split.
 
-    Rows of one length are stored bare (`ndarray:uint16:4096`), others with their shape.
+    Rows of one length are stored without it (`ndarray:uint16:4096`), others with their shape.
     """
 
     name = "mds"
@@ -50,19 +50,19 @@ class Mds(BodyFormat):
         check_size(self.name, "bytes", int(offsets[-1]), LIMIT)
 
     def head(self, shape: ShardShape) -> bytes:
-        """Return the offsets and the description that stand before the samples."""
+        """Return the offsets and the description, which come before the samples."""
         offsets = self._offsets(shape).astype("<u4")
         return b"".join(
             (struct.pack("<I", shape.rows), offsets.tobytes(), self._description(shape))
         )
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         return _MdsWriter if self.stored_length(shape) is not None else _VariableWriter
 
     def finish(self, folder: Path, shards: Sequence[ShardFacts]) -> list[FileRecord]:
-        """Write one index a split."""
-        return write_indices(folder, shards, _index)
+        """Write one index per split."""
+        return write_indices(folder, shards, _index_json)
 
     def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Find the samples."""
@@ -74,7 +74,7 @@ class Mds(BodyFormat):
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> NDArray[Any] | None:
-        """Map the ids into memory; None where each row has its own length."""
+        """Map the ids into memory; None if each row has its own length."""
         path = folder / self.file_names(number, split)[0]
         if _read_description(path, dtype)["column_sizes"] == [None]:
             return None
@@ -83,7 +83,7 @@ class Mds(BodyFormat):
     def read_shard(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
     ) -> Iterator[NDArray[Any]]:
-        """Give the ids back, some at a time."""
+        """Yield the ids, some at a time."""
         path = folder / self.file_names(number, split)[0]
         if _read_description(path, dtype)["column_sizes"] == [None]:
             samples = _Samples(path, self.stored_dtype(dtype))
@@ -92,7 +92,7 @@ class Mds(BodyFormat):
             yield from super().read_shard(folder, number, dtype=dtype, split=split)
 
     def map_runs(self, folder: Path, number: int, *, dtype: str, split: str = "") -> Runs:
-        """Map the ids; rows of their own lengths are runs of their own."""
+        """Map the ids; if each row has its own length, each is a run."""
         path = folder / self.file_names(number, split)[0]
         if _read_description(path, dtype)["column_sizes"] != [None]:
             return super().map_runs(folder, number, dtype=dtype, split=split)
@@ -112,7 +112,7 @@ class Mds(BodyFormat):
 
 
 class _MdsWriter(BodyWriter):
-    """Hashes the file on its way, for the index."""
+    """Hashes the file while writing it, for the index."""
 
     def __init__(self, *args: Any, extras: Extras) -> None:  # of BodyWriter
         self._hash = xxhash.xxh64()
@@ -162,7 +162,7 @@ def _columns(dtype: str, row_length: int | None) -> dict[str, Any]:
     }
 
 
-def _index(shards: list[ShardFacts]) -> bytes:
+def _index_json(shards: list[ShardFacts]) -> bytes:
     entries = [
         {
             **_columns(shard.dtype, shard.row_length),
@@ -199,14 +199,14 @@ def _read_description(path: Path, dtype: str) -> dict[str, Any]:
         row = None if length is None else length // np.dtype(dtype).itemsize
         same = found == _columns(dtype, row)
     except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise CorruptShard(f"no description: {error}", path=path) from error
+        raise CorruptShard(f"not a description: {error}", path=path) from error
     if not same:
-        raise CorruptShard(f"{dtype} rows were expected, got {found}", path=path)
+        raise CorruptShard(f"expected {dtype} rows, got {found}", path=path)
     return dict(found)
 
 
 class _Samples(Sequence["NDArray[Any]"]):
-    """The ids of each sample of a shard with rows of their own lengths, mapped."""
+    """The ids of each sample of a shard whose rows have their own lengths, mapped."""
 
     def __init__(self, path: Path, dtype: np.dtype[Any]) -> None:
         self._path, self._dtype = path, dtype
@@ -216,10 +216,12 @@ class _Samples(Sequence["NDArray[Any]"]):
     def __len__(self) -> int:
         return len(self._offsets) - 1
 
-    def __getitem__(self, number: Any) -> Any:  # an int, as nobody asks for slices
+    def __getitem__(self, number: Any) -> Any:  # an int: slices are never used
         begin, end = self._offsets[number : number + 2].tolist()
         code = int(self._data[begin + 4]) & 3
         values = self._data[begin + 5 + (1 << code) : end]
         if len(values) % self._dtype.itemsize:
-            raise CorruptShard(f"the sample at byte {begin} has no whole ids", path=self._path)
+            raise CorruptShard(
+                f"the sample at byte {begin} does not have whole ids", path=self._path
+            )
         return np.frombuffer(values, self._dtype)

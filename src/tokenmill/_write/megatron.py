@@ -1,4 +1,4 @@
-"""`megatron`: `.bin` and `.idx` as Megatron-LM and NeMo map them; a row is a document."""
+"""`megatron`: `.bin` and `.idx` for Megatron-LM and NeMo; a row is a document."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"MMIDIDX\x00\x00"
 HEAD = struct.Struct("<9sQBQQ")  # magic, version, number type, sequences, documents + 1
-CODES = {"uint16": 8, "int32": 4}  # the format knows no uint32
+CODES = {"uint16": 8, "int32": 4}  # the format has no uint32
 
 
 class Megatron(BodyFormat):
@@ -31,7 +31,7 @@ class Megatron(BodyFormat):
     suffixes = (".bin", ".idx")
 
     def stored_dtype(self, dtype: str) -> np.dtype[Any]:
-        """Store what uint16 cannot hold as int32."""
+        """Store ids that do not fit uint16 as int32."""
         return np.dtype("<u2" if dtype == "uint16" else "<i4")
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
@@ -43,9 +43,9 @@ class Megatron(BodyFormat):
     def side_files(self, shape: ShardShape, extras: Extras) -> Iterable[Iterable[Any]]:
         """Write the index."""
         del extras
-        yield self._index(shape)
+        yield self._index_buffers(shape)
 
-    def _index(self, shape: ShardShape) -> Iterable[Any]:
+    def _index_buffers(self, shape: ShardShape) -> Iterable[Any]:
         dtype = self.stored_dtype(shape.dtype)
         lengths = self.stored_lengths(shape)
         yield HEAD.pack(MAGIC, 1, CODES[dtype.name], shape.rows, shape.rows + 1)
@@ -59,9 +59,9 @@ class Megatron(BodyFormat):
         magic, version, code, rows, documents = HEAD.unpack(read_head(index, HEAD.size))
         stored = self.stored_dtype(dtype)
         if magic != MAGIC or version != 1 or code != CODES[stored.name]:
-            raise CorruptShard(f"no index of {stored.name} ids", path=index)
+            raise CorruptShard(f"not an index of {stored.name} ids", path=index)
         size = HEAD.size + 12 * rows + 8 * documents
         if file_size(index) != size:
-            raise CorruptShard(f"{size} bytes expected, got {file_size(index)}", path=index)
+            raise CorruptShard(f"expected {size} bytes, got {file_size(index)}", path=index)
         lengths = table(index, "<i4", HEAD.size, rows)
         return IdRange(stored, 0, int(lengths.sum(dtype=np.int64)))

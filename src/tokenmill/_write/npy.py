@@ -1,4 +1,4 @@
-"""`npy`: a matrix of rows as NumPy stores it, and the rows' lengths without padding."""
+"""`npy`: a matrix of rows in a NumPy file, and the lengths of rows without padding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SHAPE = re.compile(rb"\((\d{1,18}), (\d{1,18})\)")
 
 
 class Npy(BodyFormat):
-    """`shard-00000.npy`, rows by context length, and `shard-00000.lens.npy`, one int32 a row."""
+    """`shard-00000.npy`, rows by context length, and `shard-00000.lens.npy`, one int32 per row."""
 
     name = "npy"
     fixed_rows = True
@@ -37,13 +37,13 @@ class Npy(BodyFormat):
 
     def head(self, shape: ShardShape) -> bytes:
         """Return the head of the matrix."""
-        return _head(self.stored_dtype(shape.dtype), (shape.rows, shape.context_length or 0))
+        return _npy_head(self.stored_dtype(shape.dtype), (shape.rows, shape.context_length or 0))
 
     def side_files(self, shape: ShardShape, extras: Extras) -> Iterable[Iterable[Any]]:
         """Write the lengths."""
         del extras
         lengths = shape.row_lengths.astype("<i4")
-        yield _head(lengths.dtype, (shape.rows,)), lengths
+        yield _npy_head(lengths.dtype, (shape.rows,)), lengths
 
     def locate(self, paths: list[Path], dtype: str) -> IdRange:
         """Read the head."""
@@ -52,13 +52,13 @@ class Npy(BodyFormat):
         found = SHAPE.search(head)
         shape = (int(found[1]), int(found[2])) if found else (0, 0)
         stored = self.stored_dtype(dtype)
-        if head != _head(stored, shape):
-            raise CorruptShard(f"no NPY 1.0 file of {dtype} rows", path=paths[0])
+        if head != _npy_head(stored, shape):
+            raise CorruptShard(f"not an NPY 1.0 file of {dtype} rows", path=paths[0])
         return IdRange(stored, len(head), shape[0] * shape[1])
 
 
-def _head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    # Written here and not by NumPy, whose releases leave different room for growth.
+def _npy_head(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    # Not written by NumPy, whose releases reserve different amounts of room.
     words = f"{{'descr': '{dtype.str}', 'fortran_order': False, 'shape': {shape!r}, }}"
     before = len(MAGIC) + 2
     text = words.ljust(-(-(before + len(words) + 1) // ALIGNMENT) * ALIGNMENT - before - 1) + "\n"

@@ -1,4 +1,4 @@
-"""`olmo`: raw ids named `.npy` and a table of documents, as OLMo-core reads them."""
+"""`olmo`: raw ids named `.npy` and a table of documents, for OLMo-core."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
     from tokenmill._write.format import Extras
     from tokenmill._write.writer import ShardWriter
 
-BLOCK = 1 << 20  # bytes that are compressed at once, however the rows arrive
+BLOCK = 1 << 20  # bytes compressed at once, for any batches of rows
 
 
 class Olmo(BodyFormat):
-    """`shard-00000.npy`: ids without a head; `shard-00000.csv.gz`: start,end,id,src,loc a piece."""
+    """`shard-00000.npy`: ids only; `shard-00000.csv.gz`: start,end,id,src,loc of each piece."""
 
     name = "olmo"
     default_pack = "none"
     suffixes = (".npy", ".csv.gz")
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         del shape
         return _OlmoWriter
 
@@ -43,7 +43,7 @@ class _OlmoWriter(BodyWriter):
         super().__init__(*args, extras=extras)
         self._lines = bytearray()
         self._ids = 0  # stored so far
-        # A gzip head without name and time: the same rows give the same bytes.
+        # A gzip header without name and time, so that the same rows give the same bytes.
         self._gzip = zlib.compressobj(6, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
         self._table = self._add_file()
 
@@ -65,7 +65,7 @@ class _OlmoWriter(BodyWriter):
         del self._lines[:whole]
 
     def _begins(self, rows: Rows, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where each piece begins in the file, padding before it included."""
+        """Return where each piece starts in the file, counting padding before it."""
         pieces = rows.pieces
         stored = self._format.stored_length(self._shape)
         sizes = lengths if stored is None else np.full(len(lengths), stored, np.int64)

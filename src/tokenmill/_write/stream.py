@@ -1,4 +1,4 @@
-"""A new file, dressed as the stream that other libraries write to."""
+"""A new file as a stream that other libraries can write to."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 class FileStream(io.RawIOBase):
-    """Takes bytes from beginning to end; closing it leaves the file to its shard."""
+    """Accepts bytes from start to end; closing it does not close the file of the shard."""
 
     def __init__(self, file: NewFile) -> None:
         self._file: NewFile | None = file
         self._size = 0
 
     def stop(self) -> None:
-        """Let further bytes go nowhere: a library that gives up still writes its last ones."""
+        """Ignore further bytes: a library closed after an error still writes its last ones."""
         self._file = None
 
     def writable(self) -> bool:
-        """Say that bytes may be written."""
+        """Return that bytes can be written."""
         return True
 
     def tell(self) -> int:

@@ -74,7 +74,7 @@ class Torch(_TensorFormat):
     """`shard-00000.pt`: input_ids int32 [rows, context], seq_lengths int32, row_pieces int64."""
 
     name = "torch"
-    tensor_dtype = "int32"  # which an embedding takes as it is
+    tensor_dtype = "int32"  # an embedding takes it without a cast
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
         """Refuse what int32 cannot hold: ids, and lengths of rows."""
@@ -83,7 +83,7 @@ class Torch(_TensorFormat):
         check_row_length(self.name, shape.row_lengths)
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         del shape
         return _TorchWriter
 
@@ -91,8 +91,8 @@ class Torch(_TensorFormat):
 class TorchChunks(_TensorFormat):
     """`chunk_000000.pt`: one int64 tensor [rows, context]; a folder for each split.
 
-    Where shards are limited to one row, the tensor is [context]: scripts that save a sequence a
-    file write it that way.
+    If shards are limited to one row, the tensor is [context], as in scripts that save one sequence
+    per file.
     """
 
     name = "torch-chunks"
@@ -103,7 +103,7 @@ class TorchChunks(_TensorFormat):
         return (in_split(split, f"chunk_{shard:06d}.pt"),)
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:
-        """Return what writes such a shard."""
+        """Return the writer of such a shard."""
         del shape
         return _ChunkWriter
 
@@ -203,7 +203,7 @@ class _ChunkWriter(_ContainerWriter):
 
 
 def _pickled_dict(tensors: list[tuple[str, str, tuple[int, ...]]]) -> bytes:
-    """Describe a dict of tensors, tensor i made of entry data/i, in the way of torch.save."""
+    """Describe a dict of tensors, tensor i made of entry data/i, like torch.save."""
     items: list[bytes] = []
     for number, (name, dtype, shape) in enumerate(tensors):
         items += [_text(name), *_tensor(str(number), dtype, shape)]

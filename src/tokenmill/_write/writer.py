@@ -1,4 +1,4 @@
-"""Writers of shards: rows in, in order; whole files out, or none."""
+"""Writers of shards: rows in, in order; complete files out, or none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ShardWriter(ABC):
-    """A shard in the making: `write` its rows in order, then `commit` or `discard`.
+    """An unfinished shard: `write` its rows in order, then `commit` or `discard`.
 
     `padding` counts the ids that were added to fill rows.
     """
@@ -59,17 +59,17 @@ class ShardWriter(ABC):
         lengths = rows.pieces.row_lengths
         if not np.array_equal(lengths, self._shape.row_lengths[self._row :][: len(lengths)]):
             raise self._differs(
-                f"rows {self._row} to {self._row + len(lengths)} have other lengths"
+                f"rows {self._row} to {self._row + len(lengths)} have different lengths"
             )
         if len(rows.ids) != int(lengths.sum()):
-            raise self._differs(f"{int(lengths.sum())} ids were announced, got {len(rows.ids)}")
+            raise self._differs(f"{int(lengths.sum())} ids were expected, got {len(rows.ids)}")
         self._append(rows, lengths)
         self._row += len(lengths)
 
     def commit(self) -> list[FileRecord]:
-        """Give all files their names, the tokens first."""
+        """Give all files their names, the one with the tokens first."""
         if self._row != self._shape.rows:
-            raise self._differs(f"{self._shape.rows} rows were announced, got {self._row}")
+            raise self._differs(f"{self._shape.rows} rows were expected, got {self._row}")
         try:
             self._close()
             for name, file in zip(self._names, self._files, strict=True):
@@ -80,13 +80,13 @@ class ShardWriter(ABC):
         return list(self._records)
 
     def discard(self) -> None:
-        """Remove what was written, as far as it has no name yet."""
+        """Remove the files that have not been given their names yet."""
         for file in self._files:
             file.discard()
 
     @property
     def facts(self) -> ShardFacts:
-        """What `Format.finish` wants to know of the shard; complete after `commit`."""
+        """What `Format.finish` needs of the shard; complete after `commit`."""
         return ShardFacts(
             number=self._number,
             split=self._split,
@@ -100,10 +100,10 @@ class ShardWriter(ABC):
 
     @abstractmethod
     def _append(self, rows: Rows, lengths: NDArray[np.int64]) -> None:
-        """Write rows, which are those that the shape announced."""
+        """Write rows, whose lengths match the shape."""
 
-    def _close(self) -> None:  # noqa: B027 -- most have nothing there
-        """Write what comes behind the last row."""
+    def _close(self) -> None:  # noqa: B027 -- most formats need nothing here
+        """Write what comes after the last row."""
 
     def _add_file(self) -> NewFile:
         file = NewFile(self._folder / self._names[len(self._files)])
@@ -118,13 +118,13 @@ class ShardWriter(ABC):
 
     def _differs(self, problem: str) -> TokenmillError:
         where = f"{self._format.name} shard {self._number}"
-        return TokenmillError(f"the rows are not those of the shape: {problem}", where=where)
+        return TokenmillError(f"the rows do not match the shape: {problem}", where=where)
 
 
 def filled(
     ids: NDArray[Any], lengths: NDArray[np.int64], length: int | None, pad_id: int | None
 ) -> Iterator[NDArray[Any]]:
-    """Give rows back to back, each filled up to `length`; full rows are not copied.
+    """Yield rows back to back, each padded to `length`; full rows are not copied.
 
     ids 1 2 3 4 in rows of 2, 1, 1; length 2, pad id 0 -> 1 2, 3 0, 4 0
     """
@@ -153,7 +153,7 @@ def _fill(
 
 
 def cast(ids: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:
-    """Give ids as another number type, some at a time; refuses what would not fit."""
+    """Yield ids as another number type, some at a time; refuses ids that do not fit."""
     for begin in range(0, len(ids), CHUNK):
         part = ids[begin : begin + CHUNK]
         if part.dtype != dtype:

@@ -1,4 +1,4 @@
-"""patch_transformers: `AutoTokenizer` and its kin return tokenizers that run on tokenmill."""
+"""patch_transformers: fast tokenizers of `transformers` run on tokenmill."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 _lock = threading.Lock()
 _MISSING = object()
-_originals: dict[str, Any] = {}  # what the patched class held before; empty when not patched
+_originals: dict[str, Any] = {}  # attributes of the class before the patch; empty without it
 
 
 class Patch:
-    """What `patch_transformers` did. Undo it by `undo()`, or at the end of a `with` block."""
+    """The result of `patch_transformers`. `undo()`, or the end of a `with` block, undoes it."""
 
     def __init__(self, *, is_first: bool) -> None:
         self._is_first = is_first
@@ -28,7 +28,7 @@ class Patch:
         return bool(_originals)
 
     def undo(self) -> None:
-        """Put back what was there. Tokenizers that were loaded meanwhile stay as they are."""
+        """Restore `transformers`. Tokenizers that were loaded in the meantime keep working."""
         with _lock:
             if _originals:
                 _restore(_target())
@@ -51,10 +51,10 @@ class Patch:
 
 
 def patch_transformers() -> Patch:
-    """Make `transformers` return tokenizers that run on tokenmill, where that is exact.
+    """Make `transformers` return tokenizers that run on tokenmill, if that is exact.
 
-    That is so for `AutoTokenizer.from_pretrained`, for `from_pretrained` of every fast tokenizer
-    and for `PreTrainedTokenizerFast(...)`. Patching twice is patching once.
+    This covers `AutoTokenizer.from_pretrained`, `from_pretrained` of every fast tokenizer and
+    `PreTrainedTokenizerFast(...)`. Calling it twice has no further effect.
     """
     with _lock:
         is_first = not _originals
@@ -84,7 +84,7 @@ def _install(target: Any) -> None:
     @wraps(init)
     def make(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)
-        if type(self) is target:  # a class of its own goes on after this
+        if type(self) is target:  # the constructor of a subclass continues after this
             accelerate_in_place(self, lazily=True)
 
     target.from_pretrained = classmethod(load)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Device:
-    """What tokenizes: `encoder` is None on the CPU, and `why` says why it had to be."""
+    """What tokenizes: `encoder` is None on the CPU; `why` is the reason if "auto" chose it."""
 
     name: str
     encoder: SharedEncoder | None = None
@@ -24,31 +24,31 @@ class Device:
 
     @property
     def note(self) -> str:
-        """Say for people why it is not a GPU, or what the CPU did in its place; "" on the CPU."""
+        """For people: why it is not a GPU, or what the CPU did in its place; "" on the CPU."""
         if self.encoder is None:
             return self.why
         fallbacks = self.encoder.fallbacks
         if not fallbacks:
             return "encoded all documents"
         counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(fallbacks.items()))
-        return f"encoded all documents but these, which the CPU did: {counts}"
+        return f"encoded all documents except these, which the CPU encoded: {counts}"
 
 
 CPU = Device("cpu")
 
 
 def choose_device(device: str, tokenizer: Tokenizer) -> Device:
-    """Open the device that was asked for; never changes an id, so it is no part of a plan.
+    """Open the device that was asked for. It never changes an id, so it is not part of a plan.
 
-    "cpu"; "cuda" or "cuda:1", which raises where that device cannot do it; "auto", which then takes
-    the CPU, for the run or for what the device fails at later on, and says why.
+    "cpu"; "cuda" or "cuda:1", which raises if that device cannot be used; or "auto", which falls
+    back to the CPU, for the run or for what the device fails at later, and reports why.
     """
     if device == "cpu":
         return CPU
     asked = device_number(device)
     number = asked or 0
     try:
-        encoder = _open(tokenizer, number)
+        encoder = _open_device(tokenizer, number)
     except TokenmillError as error:
         if asked is not None:
             raise
@@ -59,7 +59,7 @@ def choose_device(device: str, tokenizer: Tokenizer) -> Device:
     return Device(f"cuda:{number}", SharedEncoder(encoder, stand_in=stand_in))
 
 
-def _open(tokenizer: Tokenizer, number: int) -> DeviceEncoder:
-    from tokenmill._cuda.encoder import open_encoder  # the CPU does without it
+def _open_device(tokenizer: Tokenizer, number: int) -> DeviceEncoder:
+    from tokenmill._cuda.encoder import open_encoder  # not needed on the CPU
 
     return open_encoder(tokenizer.ready, number)

@@ -1,8 +1,8 @@
-"""One device behind many workers: blocks that wait for it are encoded together.
+"""One device for many workers: blocks that wait for it are encoded together.
 
-A device wants large batches, and one at a time. So whoever comes to a device that is free takes all
-blocks that wait, those of other workers too; who comes to one that is busy waits, and finds that
-his block is done, or takes the next batch. There is no thread of its own that could be left over.
+A device works best with large batches, one at a time. A caller that finds it free takes all waiting
+blocks, those of other workers too. A caller that finds it busy waits; its block may be done by
+then, else it takes the next batch. So no thread of its own is needed that could be left running.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from tokenmill._cuda.encoder import DeviceEncoder
     from tokenmill._tokenizer import Tokenizer
 
-BATCH_BYTES = 512 << 20  # of text at once: half of what positions on a device can count
+BATCH_BYTES = 512 << 20  # of text at once: half of what 32-bit positions on a device can reach
 
 
-@dataclass(eq=False)  # no two are the same
+@dataclass(eq=False)  # compared by identity
 class _Request:
     text: NDArray[np.uint8]
     offsets: NDArray[np.int64]
-    how: tuple[Any, Any]  # dtype, special_in_text: only equal ones go together
+    how: tuple[Any, Any]  # dtype, special_in_text: the same for a whole batch
     result: TokenBatch | None = None
     error: BaseException | None = None
 
@@ -42,11 +42,10 @@ class _Request:
 
 
 class SharedEncoder:
-    """A device encoder that many threads may call; `batches` counts what the device was given.
+    """A device encoder that many threads may call; `batches` counts the batches it was given.
 
-    A batch that fails is tried again block by block. With a `stand_in`, a tokenizer of the CPU, it
-    encodes the blocks that the device cannot do (DeviceError) even then; their documents count as
-    fallbacks.
+    A batch that fails is tried again block by block. If a block fails even then (DeviceError), the
+    `stand_in`, a tokenizer on the CPU, encodes it; its documents count as fallbacks.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class SharedEncoder:
 
     @property
     def fallbacks(self) -> Counter[str]:
-        """Documents that the CPU engine encoded in the device's place, by reason."""
+        """Documents that the CPU engine encoded instead of the device, by reason."""
         return self._encoder.fallbacks + self._stood_in
 
     def encode(
@@ -90,7 +89,7 @@ class SharedEncoder:
         return request.result
 
     def _take(self, own: _Request) -> list[_Request]:
-        """Take the caller's block and others that go with it from the list, up to a batch."""
+        """Take the caller's block and others with the same options from the list, up to a batch."""
         with self._list:
             self._waiting.remove(own)
             taken, size = [own], len(own.text)
@@ -104,14 +103,14 @@ class SharedEncoder:
 
     def _encode_together(self, requests: list[_Request]) -> None:
         try:
-            batch = self._run(*_joined(requests), requests[0].how)
+            batch = self._run(*_flat_texts(requests), requests[0].how)
         except BaseException as error:
             if isinstance(error, DeviceError) and len(requests) == 1 and self._stand_in is not None:
                 self._encode_here(requests[0], error.reason)
             elif len(requests) == 1 or not isinstance(error, Exception):
                 for request in requests:
                     request.error = error
-            else:  # one of them is at fault, and only he shall hear of it
+            else:  # one of them is at fault, and only its caller gets the error
                 for request in requests:
                     self._encode_together([request])
             return
@@ -131,8 +130,8 @@ class SharedEncoder:
         return TokenBatch(ids, bounds)
 
     def _encode_here(self, request: _Request, reason: str) -> None:
-        """Let the CPU do a block that the device cannot."""
-        assert self._stand_in is not None  # noqa: S101 -- asked before
+        """Encode a block on the CPU that the device cannot encode."""
+        assert self._stand_in is not None  # noqa: S101 -- the caller checked
         dtype, special = request.how
         try:
             request.result = self._stand_in.encode_batch(
@@ -143,7 +142,7 @@ class SharedEncoder:
         self._stood_in[reason] += len(request.offsets) - 1
 
 
-def _joined(requests: list[_Request]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def _flat_texts(requests: list[_Request]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     if len(requests) == 1:
         return requests[0].text, requests[0].offsets
     parts, total = [np.zeros(1, np.int64)], 0

@@ -1,4 +1,4 @@
-"""The stream of rows as a DataLoader knows it; apart, because it imports PyTorch."""
+"""The stream of rows as an IterableDataset; in its own module, because it imports PyTorch."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _PERCENT = 100
 
 @dataclass
 class Books:
-    """What was counted where it came in, and apart from that, where it went out."""
+    """Counts of what was read, and independent counts of what was written."""
 
     documents_in: int = 0
     documents_out: int = 0
@@ -33,7 +33,7 @@ class Books:
     dropped: int = 0
 
     def enter(self, parts: Iterable[PartRecord]) -> None:
-        """Book what was read."""
+        """Count what was read."""
         for part in parts:
             self.documents_in += part.records
             self.tokens_in += part.tokens
@@ -42,12 +42,12 @@ class Books:
             self.replaced.update(part.replaced)
 
     def leave_out(self, skipped: Mapping[str, int], tokens: int) -> None:
-        """Book documents that were read and not taken."""
+        """Count documents that were read and not used."""
         self.skipped.update({reason: count for reason, count in skipped.items() if count})
         self.dropped += tokens
 
     def write_out(self, shards: Iterable[ShardRecord], first_format: str) -> None:
-        """Book what was written, by the first format's count of stored ids."""
+        """Count what was written; stored ids are those of the first format."""
         for shard in shards:
             self.documents_out += shard.documents
             if shard.rows:
@@ -73,7 +73,7 @@ class Books:
             )
 
     def as_json(self) -> dict[str, Any]:
-        """Return both accounts, as the manifest has them."""
+        """Return both accounts for the manifest."""
         return {
             "documents": {
                 "in": self.documents_in,
@@ -100,7 +100,7 @@ class Budget:
     share: float | None = None
 
     def check(self, bad: int, records: int) -> None:
-        """Raise TooManyBadRecords past the budget."""
+        """Raise TooManyBadRecords if the budget is exceeded."""
         if self.count is not None and bad > self.count:
             allowed = f"{self.count:,}"
         elif self.share is not None and bad > self.share * records:

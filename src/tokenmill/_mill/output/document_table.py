@@ -29,7 +29,7 @@ class DocumentPlace:
 
 
 class DocumentTable:
-    """The table of an output; rows are found by their group, so that it is never read whole."""
+    """The table of an output, read one row group at a time."""
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa  # heavy
@@ -38,9 +38,9 @@ class DocumentTable:
         try:
             self._file = pq.ParquetFile(path)
         except (pa.ArrowException, OSError) as error:
-            raise CorruptShard(f"no table of documents: {error}", path=path) from error
+            raise CorruptShard(f"not a table of documents: {error}", path=path) from error
         self.path = path
-        self._lock = threading.Lock()  # pyarrow promises nothing about one file in many threads
+        self._lock = threading.Lock()  # pyarrow does not promise that threads can share a file
         meta = self._file.metadata
         sizes = [meta.row_group(group).num_rows for group in range(meta.num_row_groups)]
         self._ends = np.cumsum(sizes, dtype=np.int64)
@@ -59,7 +59,7 @@ class DocumentTable:
         parts = [np.empty(0, np.int64)]
         for group in range(int(first), min(int(last) + 1, len(self._ends))):
             base = int(self._ends[group - 1]) if group else 0
-            column = self._read(group, ["tokens"])["tokens"].to_numpy()
+            column = self._read_group(group, ["tokens"])["tokens"].to_numpy()
             parts.append(column[max(begin - base, 0) : end - base])
         return np.concatenate(parts)
 
@@ -70,7 +70,7 @@ class DocumentTable:
         for group in np.unique(groups).tolist():
             base = int(self._ends[group - 1]) if group else 0
             which = np.flatnonzero(groups == group)
-            table = self._read(group).take(numbers[which] - base)
+            table = self._read_group(group).take(numbers[which] - base)
             for at, number, row in zip(
                 which.tolist(), numbers[which].tolist(), table.to_pylist(), strict=True
             ):
@@ -78,12 +78,12 @@ class DocumentTable:
         return [place for place in found if place is not None]
 
     def find(self, file: str, line: int) -> list[int]:
-        """Return the numbers of the documents that begin in a line of a file."""
+        """Return the numbers of the documents that start in a line of a file."""
         import pyarrow.compute as pc
 
         numbers: list[int] = []
         for group, end in enumerate(self._ends.tolist()):
-            table = self._read(group, ["file", "line"])
+            table = self._read_group(group, ["file", "line"])
             names = table["file"].cast("string")
             same = pc.and_(pc.equal(names, file), pc.equal(table["line"], line))
             which = np.flatnonzero(same.to_numpy(zero_copy_only=False))
@@ -93,20 +93,20 @@ class DocumentTable:
     def groups(self) -> Iterator[Any]:
         """Yield the row groups as tables."""
         for group in range(len(self._ends)):
-            yield self._read(group)
+            yield self._read_group(group)
 
-    def _read(self, group: int, columns: list[str] | None = None) -> Any:
+    def _read_group(self, group: int, columns: list[str] | None = None) -> Any:
         import pyarrow as pa
 
         try:
             with self._lock:
                 return self._file.read_row_group(group, columns=columns)
         except (pa.ArrowException, OSError) as error:
-            raise CorruptShard(f"no table of documents: {error}", path=self.path) from error
+            raise CorruptShard(f"not a table of documents: {error}", path=self.path) from error
 
 
 class SeenDocuments:
-    """A bit for each document: which of them an earlier shard has held."""
+    """One bit per document: whether an earlier shard holds it."""
 
     def __init__(self, documents: int) -> None:
         self._bits = np.zeros(documents // 8 + 1, np.uint8)

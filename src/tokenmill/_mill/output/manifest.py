@@ -1,4 +1,4 @@
-"""The manifest of a finished output: what is there, how it was made, and that the books balance."""
+"""The manifest of a finished output: its files, how they were made, and the accounts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """A finished output. `data` is the content of its manifest.json; the rest reads from it."""
+    """A finished output. `data` is the content of its manifest.json."""
 
     folder: Path
     data: dict[str, Any]
@@ -30,15 +30,15 @@ class Manifest:
         path = folder / NAME if folder.is_dir() else folder
         if not path.exists():
             raise SourceNotFound(
-                "no manifest.json here: nothing was packed into it, or the run is not finished",
+                "no manifest.json here: nothing was packed, or the run is not finished",
                 source=str(output),
-                hint="`tokenmill status` says what is there; the same `tokenmill pack` resumes it",
+                hint="`tokenmill status` shows what is there; the same `tokenmill pack` resumes it",
             )
         try:
             data = json.loads(path.read_bytes())
             if data["schema"] != SCHEMA:
                 raise CorruptShard(
-                    f"schema {SCHEMA} was expected, got {data['schema']}",
+                    f"expected schema {SCHEMA}, got {data['schema']}",
                     path=path,
                     hint="update tokenmill",
                 )
@@ -46,9 +46,9 @@ class Manifest:
             if isinstance(error, CorruptShard):
                 raise
             raise CorruptShard(
-                f"no manifest of an output: {error}",
+                f"not the manifest of an output: {error}",
                 path=path,
-                hint="nothing here can be trusted or removed without it: choose another output",
+                hint="without it nothing here can be trusted or removed: choose another output",
             ) from error
         return cls(path.parent, data)
 

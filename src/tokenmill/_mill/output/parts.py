@@ -1,9 +1,9 @@
-"""Parts: what tokenizing some blocks of a stream gave, in one file and one record.
+"""Parts: the tokens of some blocks of a stream, in one file and one record.
 
-The file holds sections, one after another: the ids of all documents, then for each document its
-length, input file, line, position and, where a split by content is asked for, the hash of its text;
-then the records that were no documents, a line of JSON each. The record says where the sections
-are. Only the record makes a part count.
+The file holds sections, one after another: the ids of all documents; for each document its length,
+input file, line, position and, if there is a validation split, the hash of its text; and the bad
+records, one line of JSON each. The record has the offsets of the sections. A part without its
+record does not count.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _COLUMNS: dict[str, np.dtype[Any]] = {
     "keys": np.dtype("<u8"),
 }
 
-NO_TOKENS = "no_tokens"  # the reason for a text that the tokenizer turns into no token
+NO_TOKENS = "no_tokens"  # the reason of a text that has no tokens
 
 
 @dataclass(frozen=True)
 class EncodedBlock:
-    """A block and the ids of its documents, what begins and ends them included."""
+    """A block and the ids of its documents, BOS and EOS included."""
 
     block: Block
     ids: NDArray[Any]
@@ -50,7 +50,7 @@ class EncodedBlock:
 
 @dataclass(frozen=True)
 class PartRecord:
-    """What is in a part, and where its stream goes on."""
+    """What is in a part, and where its stream continues."""
 
     stream: int
     part: int
@@ -66,16 +66,16 @@ class PartRecord:
     checksum: str
     after: dict[str, int]
     last: bool
-    segment_lines: int  # lines of the first segment up to here, for streams cut out of a file
+    segment_lines: int  # of the first segment up to here, if the stream is a range of a file
 
     @property
     def place(self) -> Place:
-        """Return where the next part begins."""
+        """Return where the next part starts."""
         return Place(**self.after)
 
     @property
     def records(self) -> int:
-        """How many records were read: documents and those that gave none."""
+        """How many records were read, good and bad."""
         return self.documents + sum(self.bad.values())
 
     @property
@@ -101,7 +101,7 @@ class _Tally:
 
 
 class PartWriter:
-    """A part in the making: ids go to the disk as they come, the rest is small and waits."""
+    """An unfinished part: ids are written as they come, the rest is small and waits."""
 
     def __init__(self, folder: Path, stream: int, part: int) -> None:
         self._folder = folder
@@ -168,7 +168,7 @@ class PartWriter:
         return record
 
     def discard(self) -> None:
-        """Leave nothing behind."""
+        """Remove what was written."""
         self._file.discard()
 
 
@@ -192,7 +192,7 @@ class Part:
         return np.memmap(self.path, self.dtype, "r", 0, (self.record.tokens,))
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a number of each document."""
+        """Return one of the numbers that each document has."""
         kind = _COLUMNS[name]
         offset, size = self.record.sections.get(name, (0, 0))
         return np.fromfile(self.path, kind, size // kind.itemsize, offset=offset)
@@ -203,7 +203,7 @@ class Part:
         return self.column("lengths")
 
     def bad(self) -> Iterator[dict[str, Any]]:
-        """Yield the records that were no documents."""
+        """Yield the bad records."""
         offset, size = self.record.sections["bad"]
         if size == 0:
             return
@@ -213,7 +213,7 @@ class Part:
                 yield json.loads(line)
 
     def is_whole(self) -> bool:
-        """Say whether the file is there and has its size."""
+        """Return whether the file is there and has its size."""
         try:
             return self.path.stat().st_size == self.record.bytes
         except OSError:

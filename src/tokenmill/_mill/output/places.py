@@ -1,4 +1,4 @@
-"""From the number of a document to its place in the inputs, for formats that write it down."""
+"""From the number of a document to its place in the inputs, for formats that store it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Places:
-    """Call it with numbers of documents; it gives (id, path, line) for each."""
+    """Call it with numbers of documents; it yields (id, path, line) for each."""
 
     def __init__(self, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases) -> None:
         self._parts = parts

@@ -5,12 +5,13 @@ Phase 2 and `rewrite` write one record per shard into the work folder; a rerun r
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._files import FileRecord
 from tokenmill._mill.output.work import INDEX, read_json
-from tokenmill._write import ShardFacts
+from tokenmill._write import ShardFacts, find_format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShardFile:
-    """A file of a shard: below the output folder."""
+    """A file of a shard; its path is relative to the output folder."""
 
     format: str
     path: str
@@ -36,7 +37,7 @@ class ShardRecord:
     split: str
     number: int
     rows: int
-    documents: int  # that begin here: those of all shards are all documents
+    documents: int  # that start here, so each document is counted in one shard
     pieces: int
     dropped: int
     repeated: int
@@ -44,7 +45,7 @@ class ShardRecord:
     files: list[dict[str, Any]]
 
     def facts(self, name: str, dtype: str, split: str) -> ShardFacts:
-        """Return what the format's folder-wide files say of the shard."""
+        """Return what the format needs for the files that describe all shards."""
         stored = self.formats[name]
         files = [f for f in self.files if f["format"] == name]
         return ShardFacts(
@@ -63,7 +64,7 @@ class ShardRecord:
 
 
 def has_room_for_one(shard_tokens: int | None, context_length: int | None) -> bool:
-    """Return whether a shard of so many tokens has room for one row only."""
+    """Return whether a shard of this many tokens has room for only one row."""
     if shard_tokens is None or context_length is None:
         return False
     return shard_tokens < 2 * context_length
@@ -76,7 +77,7 @@ def shard_record(
     facts: Mapping[str, ShardFacts],
     files: Sequence[ShardFile],
 ) -> ShardRecord:
-    """Return the record of a shard that was written: `place` is its split and number."""
+    """Return the record of a finished shard; `place` is its split and number."""
     real = int(pieces.lengths.sum())
     return ShardRecord(
         split=place[0],
@@ -100,7 +101,7 @@ def shard_record(
 
 
 def read_record(path: Path, output: Path) -> ShardRecord | None:
-    """Return a shard's record, if it is there and all files that it names have their sizes."""
+    """Return the record of a shard, if it exists and all its files have their sizes."""
     if not path.exists():
         return None
     record = ShardRecord(**read_json(path))
@@ -109,7 +110,7 @@ def read_record(path: Path, output: Path) -> ShardRecord | None:
 
 
 def placed(format_name: str, record: FileRecord) -> ShardFile:
-    """Return a file of a format with its path below the output."""
+    """Return a file of a format with its path in the output."""
     return ShardFile(format_name, f"{format_name}/{record.path}", record.bytes, record.checksum)
 
 
@@ -121,7 +122,7 @@ def _has_size(path: Path, size: int) -> bool:
 
 
 def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:
-    """Return the manifest's lines for the shards of a format."""
+    """Return the manifest's entries for the shards of a format."""
     entries = []
     for shard in (shard for shard in shards if shard.rows):
         own = [f for f in shard.files if f["format"] == name]
@@ -146,3 +147,31 @@ def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str,
             }
         )
     return entries
+
+
+def finish_formats(
+    output: Path,
+    formats: Sequence[str],
+    shards: Sequence[ShardRecord],
+    dtype: str,
+    *,
+    in_splits: bool,
+) -> list[FileRecord]:
+    """Write the files of each format that describe all its shards; return them."""
+    files: list[FileRecord] = []
+    for name in formats:
+        facts = [
+            shard.facts(name, dtype, shard.split if in_splits else "")
+            for shard in shards
+            if shard.rows
+        ]
+        files += [
+            dataclasses.replace(done, path=f"{name}/{done.path}")
+            for done in find_format(name).finish(output / name, facts)
+        ]
+    return files
+
+
+def file_entries(files: Sequence[FileRecord]) -> list[dict[str, Any]]:
+    """Return the manifest's entries for files that belong to no shard."""
+    return [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files]

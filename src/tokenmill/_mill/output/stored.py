@@ -1,4 +1,4 @@
-"""Finished shards, read back: rows without their padding, whatever the format."""
+"""Finished shards of any format, read back: rows without their padding."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from tokenmill._mill.output.manifest import Manifest
     from tokenmill._write import ShardIndex
 
-_BATCH_IDS = 1 << 20  # that are read at once, padding included
+_BATCH_IDS = 1 << 20  # read at once, padding included
 
 
 @dataclass(frozen=True)
 class StoredShard:
-    """A shard of a finished output; `formats` are its lines in the manifest, by format."""
+    """A shard of a finished output; `formats` are its entries in the manifest, by format."""
 
     folder: Path
     split: str
-    file_split: str  # what names of files say of the split
+    file_split: str  # the part of file names that names the split
     number: int
     rows: int
     documents: int
@@ -41,7 +41,7 @@ class StoredShard:
 
     @property
     def name(self) -> str:
-        """What messages call the shard."""
+        """The name of the shard in messages."""
         return f"{self.split} shard {self.number}"
 
     def index(self, *, check: bool = False) -> ShardIndex:
@@ -49,19 +49,19 @@ class StoredShard:
         return read_index(self.folder / self.index_path, check=check)
 
     def width(self, form: str) -> int | None:
-        """Return the length to which rows of a format are padded; None where none is."""
+        """Return the length that rows of a format are padded to; None if no row is padded."""
         return self.context_length if self.formats[form]["padding"] else None
 
     def refuse_damage(self, form: str) -> None:
-        """Raise CorruptShard unless the files of a format, and the index, are as they were made."""
+        """Raise CorruptShard unless the files of a format, and the index, have their checksums."""
         for file in self.formats[form]["files"]:
             path = self.folder / file["path"]
             found = checksum(path) if path.is_file() else "no such file"
             if found != file["checksum"]:
                 raise CorruptShard(
-                    f"the manifest says {file['checksum']}, got {found}",
+                    f"expected the manifest's {file['checksum']}, got {found}",
                     path=path,
-                    hint="`tokenmill verify` lists all that is wrong",
+                    hint="`tokenmill verify` lists everything that is wrong",
                 )
 
 
@@ -75,7 +75,7 @@ def stored_shards(manifest: Manifest) -> list[StoredShard]:
         return [_stored(manifest, split, entries) for (split, _), entries in groups.items()]
     except (KeyError, TypeError) as error:
         raise CorruptShard(
-            f"no manifest of this version: {error!r}", path=manifest.folder / "manifest.json"
+            f"not a manifest of this version: {error!r}", path=manifest.folder / "manifest.json"
         ) from error
 
 
@@ -96,7 +96,7 @@ def _stored(manifest: Manifest, split: str, entries: dict[str, dict[str, Any]]) 
 
 
 class IdReader:
-    """The ids of a shard between two positions; cheap where they can be mapped or go forward."""
+    """The ids of a shard between two positions; cheap if mapped, or if read forwards."""
 
     def __init__(self, shard: StoredShard, form: str) -> None:
         self._shard, self._form = shard, form
@@ -106,7 +106,7 @@ class IdReader:
         )
         self._chunks: Iterator[NDArray[Any]] = iter(())
         self._held: NDArray[Any] = np.empty(0, shard.dtype)
-        self._at = 0  # the position of the first id that is held
+        self._at = 0  # the position of the first id in `_held`
         self._rewind()
 
     def read(self, begin: int, end: int) -> NDArray[Any]:
@@ -120,7 +120,7 @@ class IdReader:
         return ids
 
     def beyond(self, end: int) -> bool:
-        """Say whether there are more ids than that."""
+        """Return whether there are ids after this position."""
         if self._mapped is not None:
             return len(self._mapped) > end
         return len(self._gather(end, end + 1)) > 0
@@ -173,7 +173,7 @@ class RowReader:
 
 
 def stored_offsets(index: ShardIndex, width: int | None) -> NDArray[np.int64]:
-    """Return where each row begins among the stored ids, and where the last one ends."""
+    """Return where each row starts among the stored ids, and where the last one ends."""
     if width is None:
         return index.row_offsets
     return np.arange(index.rows + 1, dtype=np.int64) * width
@@ -189,6 +189,6 @@ def without_padding(
 
 
 def token_mask(lengths: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
-    """Say of each stored id whether it is a token; the others are padding."""
+    """Return for each stored id whether it is a token; the others are padding."""
     mask: NDArray[np.bool_] = np.arange(width) < lengths[:, None]
     return mask.reshape(-1)

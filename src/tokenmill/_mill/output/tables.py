@@ -1,4 +1,4 @@
-"""Files beside the shards: where each document came from, and the records that gave none."""
+"""Files next to the shards: where each document came from, and the bad records."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class LineBases:
             before[file] = base + lines.get(number, 0)
 
     def of(self, stream: int) -> int:
-        """Return how many lines of its file stand before a stream."""
+        """Return how many lines of its file are before a stream."""
         return self._bases[stream]
 
 
@@ -49,7 +49,7 @@ def write_quarantine(
     bases: LineBases,
     quarantined: frozenset[str],
 ) -> FileRecord:
-    """Write a line of JSON for every record that was put aside: why, where, and what it was."""
+    """Write one line of JSON for each quarantined record: why, where, and its first bytes."""
     file = NewFile(path)
     try:
         for part in parts:
@@ -77,7 +77,7 @@ def _quarantine_line(record: dict[str, Any], files: Sequence[InputFile], base: i
 
 
 def shown_path(path: str) -> str:
-    """Return a path as text; what of its bytes is not UTF-8 is written as an escape."""
+    """Return a path as text; bytes that are not UTF-8 are escaped."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
@@ -119,7 +119,7 @@ def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any
 
 
 def commit_written(unfinished: Path, path: Path) -> FileRecord:
-    """Sync and name a file that a library has written."""
+    """Sync and rename a file that a library has written."""
     with writing(path):
         with unfinished.open("rb") as file:
             os.fsync(file.fileno())

@@ -1,4 +1,4 @@
-"""The tokenizer of a finished output: from where it was, or where one says it is now."""
+"""The tokenizer of a finished output, from its old path or the one given."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
     """Load the tokenizer that an output was packed with; raises unless it is the same."""
-    said = manifest.data["tokenizer"]
+    wanted = manifest.data["tokenizer"]
     source = manifest.data.get("tokenizer_source") if given is None else given
     where = f"tokenizer of {manifest.folder}"
     try:
@@ -22,16 +22,17 @@ def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
         if given is not None:
             raise
         raise SourceNotFound(
-            f"{said['name']} is no longer at {source!r}: {error}",
+            f"{wanted['name']} is no longer at {source!r}: {error}",
             source=where,
             hint=Hint("pass its path with {}", Option("tokenizer")),
         ) from error
     found = loaded.describe().content_hash
-    if found != said["hash"]:
+    if found != wanted["hash"]:
         raise PlanDiffers(
-            f"expected {said['name']} with the hash {said['hash']}, got {loaded.name} with {found}",
+            f"expected {wanted['name']} with the hash {wanted['hash']}, "
+            f"got {loaded.name} with {found}",
             where=where,
-            differences=(f"tokenizer.hash: {said['hash']} there, {found} now",),
+            differences=(f"tokenizer.hash: {wanted['hash']} there, {found} now",),
             hint=Hint("pass the path of the right one with {}", Option("tokenizer")),
         )
     return loaded

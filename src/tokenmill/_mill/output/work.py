@@ -27,7 +27,7 @@ QUARANTINE = "quarantine.jsonl"
 
 
 class Work:
-    """Names below an output folder, and small records that are whole or not there."""
+    """The paths in an output folder, and small records that are complete or absent."""
 
     def __init__(self, output: Path) -> None:
         self.output = output
@@ -40,7 +40,7 @@ class Work:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other runs away from the output for as long as this one works."""
+        """Keep other runs away from the output while this one works."""
         if self.output.exists() and not self.output.is_dir():
             raise OptionError("expected a folder, got a file", where=str(self.output))
         with writing(self.output):
@@ -65,14 +65,14 @@ class Work:
             (self.output / (name + UNFINISHED)).unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any] | None:
-        """Return the facts of the plan that the output belongs to; None where there is none."""
+        """Return the facts of the output's plan; None if there is no plan."""
         if self.manifest.exists():
             found: dict[str, Any] = Manifest.load(self.output).data["plan"]
             return found
         return read_json(self.plan) if self.plan.exists() else None
 
     def owns(self, path: str) -> bool:
-        """Say whether a run writes, or has written, this file."""
+        """Return whether a run writes, or has written, this file."""
         if not self._own_names:
             return False
         resolved, output = Path(path).resolve(), self.output.resolve()
@@ -90,13 +90,15 @@ class Work:
     def clear(self) -> None:
         """Remove everything that an earlier run made, so that the next one starts over.
 
-        Only what is known to be ours: the folders of the formats that its plan names.
+        Only what is known to be ours is removed: the folders of the formats in its plan.
         """
         facts = self.facts()
         if facts is None:
             return
         if not self.plan.exists():
-            write_json(self.plan, facts)  # a finished run has none, and the manifest goes first
+            write_json(
+                self.plan, facts
+            )  # a finished run has none, and the manifest is removed first
         self.manifest.unlink(missing_ok=True)
         for name in (*facts["options"]["formats"], INDEX):
             shutil.rmtree(self.output / name, ignore_errors=True)
@@ -105,21 +107,21 @@ class Work:
         self.finish()
 
     def refuse_strangers(self, formats: Sequence[str]) -> None:
-        """Raise OutputInUse where a folder that a run would own holds files of somebody else."""
+        """Raise OutputInUse if a folder that the run needs holds files of another origin."""
         for name in (*formats, INDEX):
             folder = self.output / name
             if self.facts() is None and folder.is_dir() and any(folder.iterdir()):
                 raise OutputInUse(
-                    "holds files that no run of tokenmill has written",
+                    "holds files that tokenmill did not write",
                     where=str(folder),
                     hint="choose another output, or move them away",
                 )
 
     def finish(self) -> None:
-        """Remove the work folder: the manifest has all that lasts.
+        """Remove the work folder: the manifest has everything that is kept.
 
-        The plan goes last. As long as it is there no other command builds on what is left, and a
-        removal that was cut off is taken up again.
+        The plan is removed last. While it is there, no other command uses what is left, and an
+        interrupted removal is continued.
         """
         (self.order / ORDER).unlink(missing_ok=True)
         for folder in (self.order, self.shards, self.parts):
@@ -140,7 +142,7 @@ def read_json(path: Path) -> Any:
 
 
 def records(folder: Path) -> Iterator[Any]:
-    """Yield all records of a folder in the order of their names."""
+    """Yield all records of a folder, sorted by name."""
     if not folder.is_dir():
         return
     for path in sorted(folder.glob("*.json")):

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 def resolve_eos(
     given: object, tokenizer: Vocabulary, ends: BoundaryTokens, notes: list[str]
 ) -> int | None:
-    """Resolve the token behind documents, which must be there unless False says that it is not."""
+    """Resolve the token after each document; it is required unless `given` is False."""
     eos = resolve_boundary("eos", given, tokenizer, ends, notes)
     if eos is None and given is not False:
         raise OptionError(
-            "nothing says which token ends a document",
+            "the token that ends a document is unknown",
             where="eos",
             hint=Hint(
                 "name it with {}, or pass {} to put none between documents",
@@ -35,16 +35,18 @@ def resolve_boundary(
     ends: BoundaryTokens,
     notes: list[str],
 ) -> int | None:
-    """Resolve a token: False is none, None and True is the tokenizer's own, else its name or id.
+    """Resolve a token: False is none, None or True the tokenizer's own, else its name or id.
 
-    `notes` takes what people shall be told of it.
+    The choice is added to `notes`, for people to read.
     """
     if given is False:
         return None
     if given is None or given is True:
         found = getattr(ends, role)
         if found is None and given is True:
-            raise OptionError("the tokenizer names none", where=role, hint="give its name or id")
+            raise OptionError(
+                "the tokenizer does not define one", where=role, hint="give its name or id"
+            )
         if found is not None:
             notes.append(f"{role:<10}  {found.token} = {found.id} (from {found.origin})")
         return None if found is None else found.id

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?", re.IGNORECASE)
-# What a run needs whatever the tokenizer: the interpreter and its libraries, and per worker a few
+# What a run needs with any tokenizer: the interpreter and its libraries, and per worker a few
 # blocks in their stages (docs/develop/log.md has the measurement).
 _BASE_BYTES = 150 << 20
 _BLOCK_BYTES = 83 << 20
-# Stands for what cannot be measured: on the reference path the tables are those of a library.
+# Used if it cannot be measured: on the reference path the tables belong to a library.
 _USUAL_TABLES = 37 << 20
 _LONGEST = 1 << 30
-_COPIES = 8  # of a document that are in memory at once: line, text, ids, and their growth
+_COPIES = 8  # of a document in memory at once: line, text, ids, and room for them to grow
 
 
 def parse_size(text: int | str, where: str) -> int:

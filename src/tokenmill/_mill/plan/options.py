@@ -20,6 +20,8 @@ class TextOptions(TypedDict, total=False):
     field: str | None  # the text field, with dots for nested ones; None finds it
     text_mode: str  # plain text: "file", "line", or the separator between documents
     delimiter: str | None  # of CSV
+    # Of stdin and of files without a known suffix; None looks at their first bytes.
+    input_format: Literal["jsonl", "text", "csv", "tsv", "parquet", "arrow"] | None
     overlap: int  # tokens that neighbouring rows of concat share
     long_documents: Literal["split", "truncate", "drop"]  # for bestfit and pad
     tail: Literal["carry", "pad", "drop"] | None  # the last, short row
@@ -32,9 +34,9 @@ class TextOptions(TypedDict, total=False):
 
 
 class PackOptions(TextOptions, total=False):
-    """What `pack` may be told about reading, packing and writing."""
+    """The options of `pack` for reading, packing and writing."""
 
-    context_length: int | None  # tokens of a row; None only where documents stay as they are
+    context_length: int | None  # tokens per row; None if documents stay as they are
     format: str | Sequence[str]  # one or more of the formats, "bin" by default
     shard_tokens: int
     shuffle: Literal["none", "docs"] | None
@@ -46,7 +48,7 @@ class PackOptions(TextOptions, total=False):
 
 
 def refuse_unknown_options(names: Iterable[str]) -> None:
-    """Raise OptionError for a name that no option has: a slip would else be a default."""
+    """Raise OptionError for an unknown name: otherwise a typo would leave the default in place."""
     known = sorted(PackOptions.__annotations__)
     for name in names:
         if name not in known:

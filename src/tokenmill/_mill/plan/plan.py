@@ -1,7 +1,7 @@
 """The plan of a run: a pure function of its inputs and options, and the name of its output.
 
-Two runs with the same plan give the same bytes, so the second may go on where the first was
-stopped. The number of workers, the memory limit and the error budget are no part of it.
+Two runs with the same plan write the same bytes, so the second can resume where the first was
+stopped. The number of workers, the memory limit and the error budget are not part of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.plan.sources import Source
     from tokenmill._read import InputFile, ReadRules, Stream
 
-VERSION = 1  # of everything that decides bytes and is not an option
+VERSION = 1  # changes when the same options would give other bytes
 _SHOWN = 12
 
 
@@ -33,14 +33,14 @@ class Plan:
     rules: ReadRules
     sources: tuple[Source, ...]
     files: tuple[InputFile, ...]
-    fields: tuple[str, ...]  # the text field of each file; "" where there are no fields
+    fields: tuple[str, ...]  # the text field of each file; "" for plain text, which has none
     streams: tuple[Stream, ...]
     facts: dict[str, Any]
     id: str
 
     @property
     def total_bytes(self) -> int:
-        """The size of all inputs as far as it is known."""
+        """The size of all inputs, as far as it is known."""
         return sum(max(file.size, 0) for file in self.files)
 
 
@@ -84,7 +84,7 @@ def plan_id(facts: dict[str, Any]) -> str:
 
 
 def refuse_another_plan(there: dict[str, Any], wanted: dict[str, Any], output: str) -> None:
-    """Raise PlanDiffers, which shows what differs, unless both are the same."""
+    """Raise PlanDiffers, with the differences, unless both are the same."""
     if there == wanted:
         return
     lines = list(differences(there, wanted))
@@ -124,13 +124,13 @@ def _has_paths(value: Any) -> bool:
 def _of_files(
     there: list[dict[str, Any]], wanted: list[dict[str, Any]], name: str
 ) -> Iterator[str]:
-    """Name files, and not their numbers: `a.jsonl size: 1 there, 2 now`."""
+    """Name files instead of their numbers: `a.jsonl size: 1 there, 2 now`."""
     before, after = ({file["path"]: file for file in files} for files in (there, wanted))
     for path in (path for path in before if path not in after):
-        yield f"{name}: {path} is not given now"
+        yield f"{name}: {path} is missing now"
     for path in (path for path in after if path not in before):
-        yield f"{name}: {path} was not given there"
+        yield f"{name}: {path} was not there before"
     for path in (path for path in after if path in before):
         yield from (f"{path} {line}" for line in differences(before[path], after[path]))
     if before.keys() == after.keys() and list(before) != list(after):
-        yield f"{name}: given in another order"
+        yield f"{name}: in another order"

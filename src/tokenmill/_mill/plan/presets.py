@@ -1,4 +1,4 @@
-"""Datasets by name: a preset, a path, or an id of the hub -> what to load from where."""
+"""Datasets by name: a preset, a path, or a hub id -> what to load from where."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FILE = "data/presets.yaml"
 
 @dataclass(frozen=True)
 class HubDataset:
-    """A dataset on the hub. `config` and `column` are None where the dataset itself says them."""
+    """A dataset on the hub. `config` and `column` are None if the dataset has only one."""
 
     hub: str
     config: str | None = None
@@ -34,7 +34,7 @@ class HubDataset:
 
 def read_presets() -> dict[str, HubDataset]:
     """Return the presets of the package by name."""
-    import yaml  # only this reads it
+    import yaml  # nothing else here needs it
 
     text = files("tokenmill").joinpath(_FILE).read_text(encoding="utf-8")
     data: dict[str, dict[str, Any]] = yaml.safe_load(text)
@@ -42,9 +42,9 @@ def read_presets() -> dict[str, HubDataset]:
 
 
 def find_dataset(name: str) -> HubDataset | str:
-    """Return the preset or the dataset of the hub that a name means, or the path that it is.
+    """Return the preset or hub dataset that a name means, or the name if it is a path.
 
-    A preset comes before a file of the same name, which is then written as ./name.
+    A preset comes before a file of the same name; write ./name for the file.
     """
     presets = read_presets()
     if name in presets:
@@ -55,9 +55,8 @@ def find_dataset(name: str) -> HubDataset | str:
     if slash and owner and rest and "/" not in rest and not name.startswith((".", "~")):
         return HubDataset(name)
     near = get_close_matches(name.lower(), presets, n=3, cutoff=0.5)
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise SourceNotFound(
-        "no preset, file or folder of that name, and an id of the hub is written owner/name",
+        "not a preset, a file or a folder; a hub id has the form owner/name",
         source=name,
-        hint=f"{meant}the presets are {', '.join(presets)}",
+        hint=f"did you mean {' or '.join(near)}?" if near else f"presets: {', '.join(presets)}",
     )

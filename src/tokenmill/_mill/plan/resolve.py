@@ -1,4 +1,4 @@
-"""Options that were left open or given by name -> Settings, with every value decided."""
+"""Options as given, some of them left open -> Settings, with every value decided."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def resolve_settings(
     bos = resolve_boundary("bos", options.get("bos", False), tokenizer, ends, notes)
     pad = resolve_boundary("pad", options.get("pad"), tokenizer, ends, notes)
     if pad is None and way not in ("none",):
-        pad = eos  # what most trainers do that know no padding token
+        pad = eos  # as most trainers do without a padding token
     ids = [tokenizer.vocab_size - 1, *(i for i in (eos, bos, pad) if i is not None)]
     tail = resolve_tail(options.get("tail"), way, formats)
     settings = Settings(
@@ -59,10 +59,10 @@ def resolve_settings(
         limit_documents=whole_number_or_none("limit_documents", options.get("limit_documents")),
         policies=resolve_policies(options.get("on_bad")),
     )
-    settings.packer()  # refuses options that do not go together
+    settings.packer()  # refuses options that contradict each other
     if way == "bos-bestfit-crop" and bos is None:
         raise OptionError(
-            "every row has to begin with a BOS token, and none is added",
+            "every row must start with a BOS token, but none is added",
             where="pack bos-bestfit-crop",
             hint=Hint("give {}, or the token's name or id", Option("bos", value=True)),
         )

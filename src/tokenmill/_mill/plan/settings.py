@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 POLICIES = ("quarantine", "skip", "replace", "fail")
-MENDABLE = ("bad_utf8", "lone_surrogate")
+REPAIRABLE = ("bad_utf8", "lone_surrogate")
 DEFAULT_POLICIES = dict.fromkeys(REASONS, "quarantine") | {
     "empty_text": "skip",
     "bad_file": "fail",
@@ -49,8 +49,8 @@ class Settings:
     policies: tuple[tuple[str, str], ...]
 
     def packer(self) -> Packer:
-        """Return the packer of documents, for every way but concat."""
-        # The settings were checked by making one; its types are the choices that passed there.
+        """Return the packer of documents, for every strategy except concat."""
+        # Making one checked the settings, so the strings below are valid choices.
         return Packer(
             self.pack,  # type: ignore[arg-type]
             self.context_length,
@@ -60,21 +60,21 @@ class Settings:
         )
 
     def file_split(self, split: str) -> str:
-        """Return what names of files say of a split: nothing where there is only one."""
+        """Return the part of file names that names a split: empty if there is only one."""
         return split if self.validation else ""
 
     def policy(self, reason: str) -> str:
-        """Return what becomes of records that are bad for a reason."""
+        """Return the policy for records that are bad for this reason."""
         return dict(self.policies).get(reason, "skip")
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings as a record has them."""
+        """Return the settings as plain values, for a record."""
         value = asdict(self)
         return {**value, "formats": list(self.formats), "policies": dict(self.policies)}
 
 
 def resolve_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
-    """Check the names of formats, as a list or with commas between them."""
+    """Check the names of formats, given as a list or separated by commas."""
     names = formats.split(",") if isinstance(formats, str) else list(formats)
     names = [name.strip() for name in names]
     for name in names:
@@ -89,7 +89,7 @@ def resolve_formats(formats: str | Sequence[str]) -> tuple[str, ...]:
 def resolve_pack(
     pack: str | None, context_length: int | None, formats: Sequence[str]
 ) -> tuple[str, int | None]:
-    """Choose the way to pack: what was asked for, or what the first format is made for."""
+    """Choose how to pack: as asked for, or the default of the first format."""
     chosen = pack or FORMATS[formats[0]].default_pack
     if pack is None and context_length is None:
         chosen = "none" if not any(FORMATS[name].fixed_rows for name in formats) else chosen
@@ -99,7 +99,7 @@ def resolve_pack(
         return chosen, None
     if context_length is None:
         raise OptionError(
-            f"{chosen} needs the length of a row",
+            f"{chosen} needs a row length",
             where="context_length",
             hint=Hint(
                 "give it, e.g. {}, or pass {} to keep documents as they are",
@@ -111,7 +111,7 @@ def resolve_pack(
 
 
 def resolve_tail(tail: str | None, pack: str, formats: Sequence[str]) -> str:
-    """Choose what becomes of the last, short row: kept as it is where every format can."""
+    """Choose what to do with the last, short row: keep it if every format can store it."""
     if tail is not None:
         if tail not in TAILS:
             raise OptionError(f"expected one of {', '.join(TAILS)}, got {tail!r}", where="tail")
@@ -122,15 +122,15 @@ def resolve_tail(tail: str | None, pack: str, formats: Sequence[str]) -> str:
 
 
 def resolve_policies(policies: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    """Fill in the policies that are not given; refuse reasons and policies that there are not."""
+    """Fill in the policies that are not given; refuse unknown reasons and policies."""
     chosen = dict(DEFAULT_POLICIES)
     for reason, policy in (policies or {}).items():
         if reason not in chosen:
             raise OptionError(
                 f"unknown reason {reason!r}", where="policies", hint="one of " + ", ".join(REASONS)
             )
-        if policy not in POLICIES or (policy == "replace" and reason not in MENDABLE):
-            able = [p for p in POLICIES if p != "replace" or reason in MENDABLE]
+        if policy not in POLICIES or (policy == "replace" and reason not in REPAIRABLE):
+            able = [p for p in POLICIES if p != "replace" or reason in REPAIRABLE]
             raise OptionError(
                 f"{reason}: expected one of {', '.join(able)}, got {policy!r}", where="policies"
             )

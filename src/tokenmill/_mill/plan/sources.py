@@ -17,8 +17,8 @@ _KEYS = ("path", "paths", "weight", "max_tokens", "field", "name")
 class Source:
     """Files, globs, folders, URLs or a dataset that belong together.
 
-    `weight` is the source's share of all tokens, relative to the others'; `max_tokens` is what it
-    gives at most; `field` is its text field, if it is not that of the run.
+    `weight` is its share of all tokens, relative to the other sources. At most `max_tokens` of its
+    tokens are taken. `field` is its text field, if it differs from that of the run.
     """
 
     paths: tuple[Any, ...]
@@ -34,7 +34,7 @@ class Source:
             object.__setattr__(self, "weight", check_weight(self.weight))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a record says of the source."""
+        """Return the source as plain values, for a record."""
         return {
             "name": self.name,
             "paths": [str(path) if isinstance(path, (str, Path)) else "" for path in self.paths],
@@ -46,7 +46,7 @@ class Source:
 def as_sources(given: Any) -> tuple[Source, ...]:  # the forms that people write
     """Turn a path, a list of paths, sources, mappings or datasets into sources.
 
-    Paths that come alone are one source; a source or mapping in the list stands for itself.
+    All bare paths together are one source; a Source or mapping in the list is another.
     """
     items = [given] if _is_single(given) else list(given)
     plain: list[Any] = []
@@ -62,7 +62,7 @@ def as_sources(given: Any) -> tuple[Source, ...]:  # the forms that people write
         raise OptionError("expected files, folders, globs or datasets, got nothing", where="inputs")
     if any(s.weight for s in sources) and not all(s.weight for s in sources):
         raise OptionError(
-            "some have a weight and others none",
+            "some have a weight and others do not",
             where="sources",
             hint="give each source a weight, or none",
         )
@@ -84,7 +84,7 @@ def parse_source(text: str) -> Source:
 
 
 def check_weight(weight: object) -> str:
-    """Return a weight as it is written; refuse what is no positive number."""
+    """Return a weight as it is written; refuse anything but a positive number."""
     text = str(weight)
     if not _is_number(text) or Decimal(text) <= 0:
         raise OptionError(f"expected a number above 0, got {weight!r}", where="weight")
@@ -97,7 +97,7 @@ def _from_mapping(item: Mapping[str, Any]) -> Source:
         raise OptionError(
             f"expected one dataset, got the splits {names}",
             where="source",
-            hint="choose one, as dataset['train']",
+            hint="choose one, e.g. dataset['train']",
         )
     unknown = sorted(set(item) - set(_KEYS))
     if unknown:

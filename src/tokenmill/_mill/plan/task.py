@@ -1,4 +1,4 @@
-"""Inputs and options as people give them -> a task: a plan, with the tokenizer that runs it."""
+"""Inputs and options as people write them -> a task: a plan and its tokenizer."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._checks import one_of
 from tokenmill._errors import OptionError, SourceNotFound
 from tokenmill._mill.output.work import Work
 from tokenmill._mill.plan.memory import longest_document
@@ -15,7 +16,7 @@ from tokenmill._mill.plan.options import refuse_unknown_options
 from tokenmill._mill.plan.plan import Plan, plan_facts, plan_id
 from tokenmill._mill.plan.resolve import resolve_settings
 from tokenmill._mill.plan.sources import Source, as_sources
-from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs
+from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs, formats
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Task:
-    """A plan with the tokenizer that carries it out, and notes for people on what was chosen."""
+    """A plan, its tokenizer, and notes for people on what was chosen."""
 
     plan: Plan
     tokenizer: Tokenizer
     notes: tuple[str, ...]
-    tokenizer_source: str | None = None  # where it was loaded from, where that has a name
+    tokenizer_source: str | None = None  # the path or name it was loaded from, if any
 
 
 def prepare_task(
@@ -48,8 +49,8 @@ def prepare_task(
 ) -> Task:
     """Find inputs, load the tokenizer, resolve what was left open, and make the plan.
 
-    What a run wrote to `output` is no input, though its folder may lie among them. `fetch_rows` are
-    asked of a dataset at a time, which never changes a byte.
+    Files that a run wrote to `output` are not inputs, even if that folder is among them.
+    `fetch_rows` rows of a dataset are fetched at a time; this never changes a byte.
     """
     refuse_unknown_options(options)
     if output is not None and not os.fspath(output):  # Path("") would be this folder
@@ -71,10 +72,11 @@ def prepare_task(
         sources,
         None if output is None else Work(Path(output)),
         keep_unreadable=rules.skip_bad_files,
+        input_format=_input_format(options),
     )
     if left_out:
         files_are = "file" if left_out == 1 else "files"
-        notes.append(f"left out    {left_out:,} {files_are} of other kinds in folders")
+        notes.append(f"left out    {left_out:,} {files_are} with an unknown suffix in folders")
     fields = find_fields(files, sources, rules, notes)
     facts = plan_facts(
         settings,
@@ -89,19 +91,30 @@ def prepare_task(
     return Task(plan, loaded, tuple(notes), source)
 
 
+def _input_format(options: PackOptions) -> str | None:
+    given = options.get("input_format")
+    return None if given is None else one_of("input_format", given, formats.OF_FILES)
+
+
 def list_files(
-    sources: Sequence[Source], work: Work | None = None, *, keep_unreadable: bool = False
+    sources: Sequence[Source],
+    work: Work | None = None,
+    *,
+    keep_unreadable: bool = False,
+    input_format: str | None = None,
 ) -> tuple[list[InputFile], int]:
-    """List the files of sources, and count those of other kinds that were left out of folders."""
+    """List the files of sources, and count those in folders that have an unknown suffix."""
     owners = [number for number, source in enumerate(sources) for _ in source.paths]
     found = find_inputs(
-        [path for source in sources for path in source.paths], keep_unreadable=keep_unreadable
+        [path for source in sources for path in source.paths],
+        keep_unreadable=keep_unreadable,
+        input_format=input_format,
     )
     files = [dataclasses.replace(file, source=owners[file.source]) for file in found.files]
     if work is not None:
         files = [file for file in files if file.data is not None or not work.owns(file.path)]
         if not files:
-            raise SourceNotFound("nothing but files of this output", source=str(work.output))
+            raise SourceNotFound("it holds only files of this output", source=str(work.output))
     return files, found.left_out
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +12,20 @@ from tokenmill._errors import BooksDiffer, OptionError, OutputInUse, PlanDiffers
 from tokenmill._mill.output.books import Books
 from tokenmill._mill.output.document_table import DocumentTable
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
-from tokenmill._mill.output.shard_records import has_room_for_one, manifest_entries
+from tokenmill._mill.output.shard_records import (
+    file_entries,
+    finish_formats,
+    has_room_for_one,
+    manifest_entries,
+)
 from tokenmill._mill.output.stored import stored_shards
 from tokenmill._mill.output.work import DOCUMENTS, LOCK, Work, write_json
-from tokenmill._mill.plan.plan import VERSION, plan_id, refuse_another_plan
+from tokenmill._mill.plan.plan import plan_id, refuse_another_plan
 from tokenmill._mill.plan.settings import resolve_formats
+from tokenmill._mill.rewrite.facts import is_padded, rewrite_facts
 from tokenmill._mill.rewrite.shards import NewShard, Rewriting, count_documents, lay_out
 from tokenmill._mill.rewrite.tables import join_documents, join_quarantines
-from tokenmill._write import Extras, find_format
+from tokenmill._write import Extras
 
 if TYPE_CHECKING:
     import os
@@ -29,7 +34,6 @@ if TYPE_CHECKING:
     from tokenmill._files import FileRecord
     from tokenmill._mill.output.shard_records import ShardRecord
 
-_PADDED = ("bestfit", "pad", "bos-bestfit-crop")
 _SAME = ("tokenizer.hash", "dtype", "context_length", "pad_id")
 
 
@@ -42,11 +46,11 @@ def rewrite(
     workers: int | None = None,
     force: bool = False,
 ) -> Manifest:
-    """Write the rows of finished outputs anew, below `output`; the same call again resumes.
+    """Write the rows of finished outputs to a new one, `output`; the same call again resumes.
 
     `format`: the formats to write, by default those of the first output. `shard_tokens` puts rows
-    into shards of another size; without it shards stay as they are. Several outputs are merged, in
-    their order. Nothing is read that does not have the checksum of its manifest.
+    into shards of another size; without it shards stay as they are. Several outputs are merged in
+    their order. Files that do not have the checksum of their manifest are refused.
     """
     single = isinstance(outputs, (str, Path)) or not hasattr(outputs, "__iter__")
     given: Sequence[Any] = [outputs] if single else list(outputs)  # type: ignore[arg-type]
@@ -59,7 +63,7 @@ def rewrite(
     target = Path(output)
     _refuse_overlap(manifests, target)
     names = resolve_formats(format or manifests[0].options["formats"])
-    facts = _facts(manifests, names, shard_tokens)
+    facts = rewrite_facts(manifests, names, shard_tokens)
     work = Work(target)
     _refuse_strangers(work)
     with work.locked():
@@ -72,7 +76,7 @@ def rewrite(
 
 
 def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
-    """Raise PlanDiffers, which shows what differs, unless rows of all outputs go together."""
+    """Raise PlanDiffers, with the differences, unless the rows of all outputs can be mixed."""
     first = manifests[0]
     lines = [
         f"{key}: {_value(first, key)} in {first.folder}, {_value(other, key)} in {other.folder}"
@@ -82,7 +86,7 @@ def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
     ]
     if lines:
         raise PlanDiffers(
-            "these outputs do not go together; what differs:\n  " + "\n  ".join(lines),
+            "these outputs cannot be merged; what differs:\n  " + "\n  ".join(lines),
             where="merge",
             differences=tuple(lines),
             hint="pack them with the same tokenizer and context length",
@@ -97,30 +101,30 @@ def _value(manifest: Manifest, key: str) -> Any:
 
 
 def _refuse_overlap(manifests: Sequence[Manifest], target: Path) -> None:
-    """Refuse to write to where is read from, or around it."""
+    """Refuse to write to a folder that is read, or to one that contains it."""
     for manifest in manifests:
         if target.resolve() in (manifest.folder.resolve(), *manifest.folder.resolve().parents):
             raise OptionError(
-                f"{manifest.folder} is read, and would be written over",
+                f"{manifest.folder} is read, and would be overwritten",
                 where=str(target),
                 hint="choose another output",
             )
 
 
 def _refuse_strangers(work: Work) -> None:
-    """Refuse a folder that holds anything and is no output."""
+    """Refuse a folder that is not empty and not an output."""
     there = work.output.iterdir() if work.output.is_dir() else ()
     names = sorted(path.name for path in there if path.name != LOCK)
     if names and work.facts() is None:
         raise OutputInUse(
-            f"is no output, and holds other things: {names[0]}",
+            f"is not an output, and is not empty: it holds {names[0]}",
             where=str(work.output),
             hint="choose a new or empty folder",
         )
 
 
 def _finished(work: Work, facts: dict[str, Any]) -> Manifest | None:
-    """Return the manifest if an earlier run has finished the same; refuse what is another's."""
+    """Return the manifest if an earlier run has finished; refuse the output of another plan."""
     there = work.facts()
     if there is not None:
         refuse_another_plan(there, facts, str(work.output))
@@ -130,45 +134,8 @@ def _finished(work: Work, facts: dict[str, Any]) -> Manifest | None:
     return Manifest.load(work.output)
 
 
-def _facts(
-    manifests: Sequence[Manifest], formats: tuple[str, ...], shard_tokens: int | None
-) -> dict[str, Any]:
-    """Gather everything that decides the bytes, as the plan of `pack` does."""
-    options = _common_options([manifest.options for manifest in manifests])
-    options["formats"] = list(formats)
-    if shard_tokens is not None:
-        options["shard_tokens"] = shard_tokens
-    return {
-        "version": VERSION,
-        "tokenizer": manifests[0].data["tokenizer"],
-        "options": options,
-        "sources": [],
-        "inputs": [],
-        "shard_tokens": shard_tokens,  # None: shards as they were
-        "from": [{"plan_id": m.plan_id, "plan": m.data["plan"]} for m in manifests],
-    }
-
-
-def _common_options(options: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the options of all outputs; null where they differ, but for those that rows need."""
-    common = {
-        key: value if all(other.get(key) == value for other in options) else None
-        for key, value in options[0].items()
-    }
-    common["max_id"] = max(each["max_id"] for each in options)
-    common["validation"] = max(each["validation"] for each in options)
-    if len(options) > 1 and any(_is_padded(each) for each in options):
-        common["tail"] = "pad"
-    return common
-
-
-def _is_padded(options: dict[str, Any]) -> bool:
-    """Say whether short rows are padded also in formats that can do without."""
-    return options["pack"] in _PADDED or options["tail"] == "pad"
-
-
 class _Rewrite:
-    """One run; an earlier one may have done a part of it."""
+    """One run; an earlier one may have done some of the work."""
 
     def __init__(
         self, manifests: Sequence[Manifest], work: Work, facts: dict[str, Any], workers: int
@@ -196,10 +163,17 @@ class _Rewrite:
         laid_out = lay_out(shards, self._facts["shard_tokens"])
         if self._facts["shard_tokens"] is not None:
             laid_out = count_documents(laid_out, shift)
-        records = self._write(laid_out)
-        return self._finish(records, files + self._finish_formats(records))
+        records = self._write_shards(laid_out)
+        files += finish_formats(
+            self._work.output,
+            self._options["formats"],
+            records,
+            self._manifests[0].data["dtype"],
+            in_splits=bool(self._options["validation"]),
+        )
+        return self._finish(records, files)
 
-    def _write(self, shards: Sequence[NewShard]) -> list[ShardRecord]:
+    def _write_shards(self, shards: Sequence[NewShard]) -> list[ShardRecord]:
         table = DocumentTable(self._work.output / DOCUMENTS)
         data = self._manifests[0].data
         rewriting = Rewriting(
@@ -210,7 +184,7 @@ class _Rewrite:
             context_length=data["context_length"],
             pad_id=data["pad_id"],
             max_id=self._options["max_id"],
-            padded=_is_padded(self._options),
+            padded=is_padded(self._options),
             in_splits=bool(self._options["validation"]),
             extras=Extras(
                 tokenizer=data["tokenizer"]["name"],
@@ -233,22 +207,8 @@ class _Rewrite:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
 
-    def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
-        files: list[FileRecord] = []
-        dtype = self._manifests[0].data["dtype"]
-        for name in self._options["formats"]:
-            facts = [
-                record.facts(name, dtype, record.split if self._options["validation"] else "")
-                for record in records
-            ]
-            files += [
-                dataclasses.replace(done, path=f"{name}/{done.path}")
-                for done in find_format(name).finish(self._work.output / name, facts)
-            ]
-        return files
-
     def _books(self, records: Sequence[ShardRecord]) -> Books:
-        """Add up what came in, and count what went out."""
+        """Add up the accounts of the outputs, and count what was written."""
         books = Books()
         for manifest in self._manifests:
             documents, tokens = manifest.documents, manifest.tokens
@@ -285,7 +245,7 @@ class _Rewrite:
                 for name in self._options["formats"]
                 for entry in manifest_entries(records, name)
             ],
-            "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
+            "files": file_entries(files),
             "options": self._options,
             "plan": self._facts,
         }

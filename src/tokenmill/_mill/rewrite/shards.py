@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Take:
-    """Some rows of a finished shard; `shift` is what is added to the numbers of its documents."""
+    """Some rows of a finished shard; `shift` is added to the numbers of its documents."""
 
     shard: StoredShard
     shift: int
@@ -46,7 +46,7 @@ class Take:
 
 @dataclass(frozen=True)
 class NewShard:
-    """A shard to be written: its rows, in order, and how many documents stand in it first."""
+    """A shard to be written: its rows in order, and how many documents appear in it first."""
 
     split: str
     number: int
@@ -55,18 +55,18 @@ class NewShard:
 
 
 def lay_out(shards: Sequence[tuple[StoredShard, int]], shard_tokens: int | None) -> list[NewShard]:
-    """Say which rows go into which shard: as they are, or cut anew by a number of tokens."""
+    """Decide which rows go into which shard: as they are, or by a number of tokens."""
     splits: dict[str, list[tuple[StoredShard, int]]] = {}
     for shard, shift in shards:
         splits.setdefault(shard.split, []).append((shard, shift))
     new: list[NewShard] = []
     for split, those in splits.items():
-        new += _kept(split, those) if not shard_tokens else _cut(split, those, shard_tokens)
+        new += _kept(split, those) if not shard_tokens else _divided(split, those, shard_tokens)
     return new
 
 
 def _kept(split: str, shards: Sequence[tuple[StoredShard, int]]) -> list[NewShard]:
-    """Leave shards as they are; numbers, which may have gaps, go on from output to output."""
+    """Keep shards as they are; their numbers, which may have gaps, continue across outputs."""
     new: list[NewShard] = []
     base = 0
     for shard, shift in shards:
@@ -77,13 +77,13 @@ def _kept(split: str, shards: Sequence[tuple[StoredShard, int]]) -> list[NewShar
     return new
 
 
-def _cut(
+def _divided(
     split: str, shards: Sequence[tuple[StoredShard, int]], shard_tokens: int
 ) -> list[NewShard]:
-    """Cut the rows of a split as `pack` does.
+    """Divide the rows of a split into shards as `pack` does.
 
-    Rows with a context length: as many to a shard as it has room for. Whole documents: those that
-    begin in the shard's range of the tokens.
+    A shard holds as many rows with a context length as it has room for. Of whole documents, it
+    holds those that start in its range of the tokens.
     """
     takes: dict[int, list[Take]] = {}
     rows = tokens = 0
@@ -98,12 +98,12 @@ def _cut(
             if begin < end:
                 takes.setdefault(int(number[begin]), []).append(Take(shard, shift, begin, end))
         rows, tokens = rows + index.rows, tokens + index.tokens
-    # A range of tokens inside one long document is no shard, and its number stays free.
+    # A range inside one long document makes no shard, and its number is not used.
     return [NewShard(split, number, 0, tuple(takes[number])) for number in sorted(takes)]
 
 
 def count_documents(shards: Sequence[NewShard], documents: int) -> list[NewShard]:
-    """Fill in how many documents stand in each shard for the first time."""
+    """Fill in how many documents appear in each shard for the first time."""
     seen = SeenDocuments(documents)
     return [
         dataclasses.replace(
@@ -115,7 +115,7 @@ def count_documents(shards: Sequence[NewShard], documents: int) -> list[NewShard
 
 @dataclass(frozen=True)
 class Rewriting:
-    """How new shards are written."""
+    """Everything that is the same for all new shards, and how to write one."""
 
     output: Path
     records: Path
@@ -140,7 +140,7 @@ class Rewriting:
         return runs
 
     def make(self, run: Sequence[NewShard]) -> list[ShardRecord]:
-        """Write the shards of a group, as far as they are missing; rows are read forwards once."""
+        """Write the shards of a group that are missing; rows are read forwards, once."""
         source = _Source()
         return [self._finished(shard) or self._make(shard, source) for shard in run]
 
@@ -155,7 +155,7 @@ class Rewriting:
         writers: dict[str, ShardWriter] = {}
         try:
             for name in self.formats:
-                writers[name] = self._open(name, shard, shape)
+                writers[name] = self._open_writer(name, shard, shape)
             for take in shard.takes:
                 for rows in source.rows(take):
                     for writer in writers.values():
@@ -169,7 +169,7 @@ class Rewriting:
             raise
         return self._commit(shard, pieces, writers, files)
 
-    def _open(self, name: str, shard: NewShard, shape: ShardShape) -> ShardWriter:
+    def _open_writer(self, name: str, shard: NewShard, shape: ShardShape) -> ShardWriter:
         form = find_format(name)
         form.check(shape, self.max_id)
         split = shard.split if self.in_splits else ""
@@ -184,7 +184,7 @@ class Rewriting:
         writers: dict[str, ShardWriter],
         files: list[ShardFile],
     ) -> ShardRecord:
-        """Write the index, then the record, which alone makes the shard count."""
+        """Write the index, then the record: a shard without one does not count."""
         name = index_name(shard.number, shard.split if self.in_splits else "")
         done = write_index(self.output / INDEX / name, pieces)
         files.append(ShardFile(INDEX, f"{INDEX}/{name}", done.bytes, done.checksum))
@@ -198,7 +198,7 @@ class Rewriting:
 
 
 class _Source:
-    """The finished shard that rows are taken from; it is checked when it is opened."""
+    """The finished shard that rows are read from; it is checked when it is opened."""
 
     def __init__(self) -> None:
         self._shard: StoredShard | None = None

@@ -1,4 +1,4 @@
-"""The files beside the shards of several outputs, one after another."""
+"""The files next to the shards of several outputs, joined."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _COPY_BYTES = 1 << 22
 
 
 def join_quarantines(output: Path, manifests: Sequence[Manifest]) -> FileRecord:
-    """Write the records that were put aside in all outputs."""
-    return _joined(output, manifests, QUARANTINE)
+    """Write the quarantined records of all outputs."""
+    return _join_files(output, manifests, QUARANTINE)
 
 
 def join_documents(
@@ -30,7 +30,7 @@ def join_documents(
 ) -> FileRecord:
     """Write the places of the documents of all outputs, in the order of their new numbers."""
     if len(manifests) == 1:
-        return _joined(output, manifests, DOCUMENTS)
+        return _join_files(output, manifests, DOCUMENTS)
     import pyarrow.parquet as pq  # heavy
 
     path = output / DOCUMENTS
@@ -49,8 +49,8 @@ def join_documents(
         raise
 
 
-def _joined(output: Path, manifests: Sequence[Manifest], name: str) -> FileRecord:
-    """Copy the files of a name, back to back."""
+def _join_files(output: Path, manifests: Sequence[Manifest], name: str) -> FileRecord:
+    """Join the files of this name of all outputs."""
     file = NewFile(output / name)
     try:
         for manifest in manifests:
@@ -66,11 +66,11 @@ def _joined(output: Path, manifests: Sequence[Manifest], name: str) -> FileRecor
 
 def _refuse_damage(manifest: Manifest, name: str) -> None:
     path = manifest.folder / name
-    said = next((f["checksum"] for f in manifest.data["files"] if f["path"] == name), "nothing")
+    listed = next((f["checksum"] for f in manifest.data["files"] if f["path"] == name), "nothing")
     found = checksum(path) if path.is_file() else "no such file"
-    if found != said:
+    if found != listed:
         raise CorruptShard(
-            f"the manifest says {said}, got {found}",
+            f"expected the manifest's {listed}, got {found}",
             path=path,
-            hint="`tokenmill verify` lists all that is wrong",
+            hint="`tokenmill verify` lists everything that is wrong",
         )

@@ -1,4 +1,4 @@
-"""The ids of pieces out of the parts that hold them, back to back."""
+"""The ids of pieces, copied out of the parts that hold them."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def collect(
 ) -> NDArray[Any]:
     """Return `lengths[i]` ids from `begins[i]` of part `part_of[i]`, for all i, one after another.
 
-    Pieces that stand close together, as in the order of the plan, are copied out of maps. Others
-    are read one by one: they would map many parts for each batch, which takes longer than the
-    work, and touch most of their pages, which count as memory.
+    Pieces that are close together, such as in the order of the plan, are copied out of mapped
+    files. Others are read one by one: each batch would map many parts, which takes longer than
+    the copy itself, and would touch most of their pages, which count as memory.
     """
     used, source = np.unique(part_of, return_inverse=True)
     order = np.argsort(source, kind="stable")
@@ -60,7 +60,7 @@ def _read_pieces(
     places: NDArray[np.int64],
     sizes: NDArray[np.int64],
 ) -> None:
-    """Read pieces of one part to where they end in the view; all in bytes."""
+    """Read pieces of one part into the view, up to `ends`; all numbers are bytes."""
     with part.path.open("rb", buffering=0) as file:
         handle = file.fileno()
         for end, place, size in zip(ends.tolist(), places.tolist(), sizes.tolist(), strict=True):
@@ -68,5 +68,5 @@ def _read_pieces(
             while begin < end:
                 got = os.preadv(handle, [view[begin:end]], place + size - (end - begin))
                 if got == 0:
-                    raise CorruptShard("cut short while it was read", path=part.path)
+                    raise CorruptShard("became shorter while it was read", path=part.path)
                 begin += got

@@ -1,12 +1,11 @@
 """The order pass: choose, split, weigh and shuffle documents by their lengths alone.
 
-Two passes over the lengths of all parts: one to add up, one to write each chosen document into the
-bucket of its key. Memory is bounded by one part and a buffer, whatever the corpus.
+It passes over the lengths of all parts twice: once to add them up, and once to write each chosen
+document into the bucket of its key. Memory is bounded by one part and a buffer.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._mill.output.work import ORDER, read_json, write_json
+from tokenmill._mill.run.buckets import KEY_BITS, BucketFiles, bucket_count
 from tokenmill._mill.run.order import ENTRY, BucketRun
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
 
 TRAIN, VALIDATION = "train", "validation"
 SPLITS = (TRAIN, VALIDATION)
-_KEY_BITS = 62
-_BUCKET_TOKENS = 1 << 25
-_BUCKET_DOCUMENTS = 1 << 20
-_BUFFER_BYTES = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -40,13 +36,13 @@ class DealRules:
     seed: int | None  # None: not shuffled
     validation: float
     weights: tuple[str | None, ...]  # of each source, as written: exact fractions
-    caps: tuple[int | None, ...]  # of each source: tokens at most
+    caps: tuple[int | None, ...]  # of each source: the most tokens to take
     source_of_file: tuple[int, ...]
     limit_documents: int | None
 
     @property
     def keeps_the_plan(self) -> bool:
-        """Say whether all documents are taken as they come."""
+        """Whether all documents are taken in the order of the plan."""
         return (
             self.seed is None
             and self.validation == 0
@@ -66,18 +62,18 @@ class Dealt:
 
 
 def deal(parts: Sequence[Part], rules: DealRules, folder: Path) -> Dealt:
-    """Return the runs, from an earlier run's record if there is one."""
+    """Return the runs, from the record of an earlier call if there is one."""
     if (folder / ORDER).exists():
-        dealt = _read(folder)
+        dealt = _read_record(folder)
         if all(run.is_whole for runs in dealt.runs.values() for run in runs):
             return dealt
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write_json(folder / ORDER, _deal(parts, rules, folder))
-    return _read(folder)
+    return _read_record(folder)
 
 
-def _read(folder: Path) -> Dealt:
+def _read_record(folder: Path) -> Dealt:
     value = read_json(folder / ORDER)
     runs = {
         split: [BucketRun(folder / name, tokens, documents) for name, tokens, documents in rows]
@@ -88,7 +84,7 @@ def _read(folder: Path) -> Dealt:
 
 @dataclass
 class _Chosen:
-    """The documents of one part: which source and split each has, and where its tokens are."""
+    """The documents of one part: the source and split of each, and where its tokens are."""
 
     part: int
     source: NDArray[np.int64]
@@ -106,8 +102,8 @@ def _deal(parts: Sequence[Part], rules: DealRules, folder: Path) -> dict[str, An
         documents += len(chosen.length)
     quotas = np.array([_quotas(row, rules) for row in totals])
     kept = np.minimum(totals, quotas)
-    buckets = [_bucket_count(int(row.sum()), documents) for row in kept]
-    return _Dealing(rules, folder, quotas, kept.sum(axis=1), buckets).run(parts)
+    buckets = BucketFiles(folder, SPLITS, [bucket_count(int(row.sum()), documents) for row in kept])
+    return _Dealing(rules, quotas, kept.sum(axis=1), buckets).run(parts)
 
 
 def _documents(parts: Sequence[Part], rules: DealRules) -> Iterator[_Chosen]:
@@ -138,9 +134,9 @@ def _hashes_below(keys: NDArray[np.uint64], share: float) -> NDArray[np.bool_]:
 
 
 def _quotas(totals: NDArray[np.int64], rules: DealRules) -> list[int]:
-    """Return the tokens that each source may give: its cap, and its share by weight.
+    """Return how many tokens of each source are taken: up to its cap, and its share by weight.
 
-    Shares: the source that runs out first decides the size of the mix; none is repeated.
+    With weights, the source that runs out first decides the size of the mix; none is repeated.
     """
     had = [
         int(total) if cap is None else min(int(total), cap)
@@ -155,32 +151,23 @@ def _quotas(totals: NDArray[np.int64], rules: DealRules) -> list[int]:
     return [int(weight * size) for weight in weights]
 
 
-def _bucket_count(tokens: int, documents: int) -> int:
-    return max(1, -(-tokens // _BUCKET_TOKENS), -(-documents // _BUCKET_DOCUMENTS))
-
-
 class _Dealing:
-    """The second pass: documents into the files of their buckets."""
+    """The second pass: documents within their quotas, into the buckets of their keys."""
 
     def __init__(
         self,
         rules: DealRules,
-        folder: Path,
         quotas: NDArray[np.int64],
         kept: NDArray[np.int64],
-        buckets: Sequence[int],
+        buckets: BucketFiles,
     ) -> None:
         self._rules = rules
-        self._folder = folder
         self._quotas = quotas
         self._kept = kept
         self._buckets = buckets
-        self._given = np.zeros_like(quotas)  # tokens so far, by split and source
+        self._taken = np.zeros_like(quotas)  # tokens so far, by split and source
         self._full = np.zeros(quotas.shape, bool)
         self._passed = np.zeros(len(SPLITS), np.int64)
-        self._waiting: dict[tuple[int, int], list[NDArray[Any]]] = {}
-        self._waiting_bytes = 0
-        self._sizes = [np.zeros((count, 2), np.int64) for count in buckets]
         self._skipped: dict[str, int] = {}
         self._skipped_tokens = 0
 
@@ -190,28 +177,21 @@ class _Dealing:
             tokens = parts[chosen.part].record.tokens - int(chosen.length.sum())
             self._skip("limit_documents", left_out, tokens)
             for split in range(len(SPLITS)):
-                self._take(chosen, split)
-        self._flush()
-        self._seal()
+                self._take_split(chosen, split)
         return {
-            "runs": {
-                name: [
-                    [_name(split, b), *map(int, size)] for b, size in enumerate(self._sizes[split])
-                ]
-                for split, name in enumerate(SPLITS)
-            },
+            "runs": self._buckets.finish(),
             "skipped": self._skipped,
             "skipped_tokens": self._skipped_tokens,
         }
 
-    def _take(self, chosen: _Chosen, split: int) -> None:
+    def _take_split(self, chosen: _Chosen, split: int) -> None:
         mine = chosen.split == split
         position = np.zeros(len(mine), np.float64)  # of the document within its source, 0 to 1
         for source in range(len(self._rules.weights)):
             which = np.flatnonzero(mine & (chosen.source == source))
             if len(which):
                 position[which] = self._within_quota(chosen, split, source, which, mine)
-        self._put(chosen, split, mine, position)
+        self._buckets.put(split, self._entries(chosen, split, mine, position))
 
     def _within_quota(
         self,
@@ -221,11 +201,11 @@ class _Dealing:
         which: NDArray[np.intp],
         mine: NDArray[np.bool_],
     ) -> NDArray[np.float64]:
-        """Drop what goes beyond the source's quota; say how far along it each document stands."""
+        """Drop what exceeds the quota of the source; return how far along it each document is."""
         quota = int(self._quotas[split, source])
-        ends = int(self._given[split, source]) + np.cumsum(chosen.length[which])
+        ends = int(self._taken[split, source]) + np.cumsum(chosen.length[which])
         fits = (ends <= quota) & (not self._full[split, source])
-        # The first that does not fit ends the source: a smaller one behind it is not preferred.
+        # The first that does not fit ends the source: a smaller one after it is not preferred.
         fits = np.logical_and.accumulate(fits)
         self._full[split, source] |= not bool(fits.all())
         over = which[~fits]
@@ -233,45 +213,32 @@ class _Dealing:
         reason = "not_in_the_mix" if self._rules.weights[source] is not None else "source_cap"
         self._skip(reason, len(over), int(chosen.length[over].sum()))
         if fits.any():
-            self._given[split, source] = ends[fits][-1]
+            self._taken[split, source] = ends[fits][-1]
         return (ends - chosen.length[which]) / max(quota, 1)
 
-    def _put(
+    def _entries(
         self, chosen: _Chosen, split: int, mine: NDArray[np.bool_], position: NDArray[np.float64]
-    ) -> None:
+    ) -> NDArray[Any]:
         entries = np.empty(int(mine.sum()), ENTRY)
         entries["number"] = chosen.number[mine]
         entries["begin"] = chosen.begin[mine]
         entries["length"] = chosen.length[mine]
         entries["part"] = chosen.part
         entries["key"] = self._keys(entries, split, position[mine])
-        count = self._buckets[split]
-        bucket = np.minimum((entries["key"].astype(np.float64) / 2**_KEY_BITS * count), count - 1)
-        bucket = bucket.astype(np.int64)
-        order = np.argsort(bucket, kind="stable")
-        entries, bucket = entries[order], bucket[order]
-        for b in np.unique(bucket):
-            some = entries[np.searchsorted(bucket, b) : np.searchsorted(bucket, b, side="right")]
-            self._sizes[split][b] += (int(some["length"].sum()), len(some))
-            self._waiting.setdefault((split, int(b)), []).append(some)
-            self._waiting_bytes += some.nbytes
-        if self._waiting_bytes > _BUFFER_BYTES:
-            self._flush()
+        return entries
 
     def _keys(
         self, entries: NDArray[Any], split: int, position: NDArray[np.float64]
     ) -> NDArray[np.uint64]:
         if self._rules.seed is not None:
             hashed = hash_numbers(entries["number"], self._rules.seed)
-            shifted: NDArray[np.uint64] = hashed >> np.uint64(64 - _KEY_BITS)
+            shifted: NDArray[np.uint64] = hashed >> np.uint64(64 - KEY_BITS)
             return shifted
         if not any(self._rules.weights):
             before = int(self._passed[split]) + np.cumsum(entries["length"]) - entries["length"]
             self._passed[split] += int(entries["length"].sum())
             position = before / max(int(self._kept[split]), 1)
-        keys: NDArray[np.uint64] = (np.minimum(position, 1.0) * (2**_KEY_BITS - 1)).astype(
-            np.uint64
-        )
+        keys: NDArray[np.uint64] = (np.minimum(position, 1.0) * (2**KEY_BITS - 1)).astype(np.uint64)
         return keys
 
     def _skip(self, reason: str, documents: int, tokens: int) -> None:
@@ -279,27 +246,9 @@ class _Dealing:
             self._skipped[reason] = self._skipped.get(reason, 0) + documents
             self._skipped_tokens += tokens
 
-    def _flush(self) -> None:
-        for (split, bucket), arrays in self._waiting.items():
-            with (self._folder / _name(split, bucket)).open("ab") as file:
-                for array in arrays:
-                    file.write(array.tobytes())
-        self._waiting, self._waiting_bytes = {}, 0
-
-    def _seal(self) -> None:
-        """See that every bucket has a file, and that it is on the disk before the record is."""
-        for split, count in enumerate(self._buckets):
-            for bucket in range(count):
-                with (self._folder / _name(split, bucket)).open("ab") as file:
-                    os.fsync(file.fileno())
-
-
-def _name(split: int, bucket: int) -> str:
-    return f"{SPLITS[split]}-{bucket:06d}.run"
-
 
 def hash_numbers(numbers: NDArray[np.int64], seed: int) -> NDArray[np.uint64]:
-    """Hash numbers under a seed: splitmix64 of both, the same on every machine."""
+    """Hash numbers with a seed: splitmix64 of both, the same on every machine."""
     with np.errstate(over="ignore"):
         value = _mix(np.full(1, seed % 2**64, np.uint64))[0] ^ numbers.astype(np.uint64)
         return _mix(_mix(value))

@@ -1,4 +1,4 @@
-"""A raw block -> the ids of its documents: parse, encode, begin and end each document."""
+"""A raw block -> the ids of its documents: parse, encode, add BOS and EOS."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_TEXT = np.empty(0, np.uint8)
 
 @dataclass(frozen=True)
 class BlockEncoder:
-    """What turns raw blocks into ids; safe to call from many threads."""
+    """Turns raw blocks into ids; many threads may call it."""
 
     tokenizer: Tokenizer
     settings: Settings
@@ -41,10 +41,10 @@ class BlockEncoder:
     files: Sequence[InputFile]
     fields: Sequence[str]
     meter: Meter
-    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
+    device: SharedEncoder | None = None  # encodes instead of the tokenizer
 
     def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
-        """Parse and encode one block; its stream is asked only where a line is to be named."""
+        """Parse and encode one block; its stream is only used to number lines in errors."""
         block = self.parse(raw, stream)
         with self.meter.stage("tokenize"):
             ids, lengths = self._encode(block, stream)
@@ -56,11 +56,11 @@ class BlockEncoder:
             tokens=len(ids),
             bad=len(block.bad),
         )
-        # The text has done its work: only ids wait for the blocks before them.
+        # The text is no longer needed: only ids wait for the blocks before them.
         return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
 
     def parse(self, raw: RawBlock, stream: Stream | None = None) -> Block:
-        """Parse one block, and refuse records that the policies do not let pass."""
+        """Parse one block; raise BadRecordFound for a record whose policy is `fail`."""
         with self.meter.stage("parse"):
             block = parse(raw, self.rules, self.fields)
             self._refuse(block, stream)
@@ -81,7 +81,7 @@ class BlockEncoder:
     def with_place(
         self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None
     ) -> SpecialTokenInText:
-        """Return the error with the file and the line of the document that it is about."""
+        """Return the error with the file and the line of its document."""
         file, line = self._place(int(block.files[number]), int(block.lines[number]), stream)
         return SpecialTokenInText(
             f"{file}:{line}: the text holds the special token {error.token}",
@@ -114,18 +114,19 @@ class BlockEncoder:
                     f"{record.reason.replace('_', ' ')}: {record.message}",
                     path=file,
                     line=line,
-                    hint=f"policy for {record.reason} is fail; quarantine or skip go on",
+                    hint=f"the policy for {record.reason} is `fail`; "
+                    "use `quarantine` or `skip` to continue",
                 )
 
     def _place(self, file: int, line: int, stream: Stream | None) -> tuple[str, int]:
-        """Return a file and the line in it, of a line that was counted in its segment."""
+        """Return the path of a file and a line in it, from a line counted in its segment."""
         if stream is not None and len(stream.segments) == 1:
             line += lines_before(self.files[file], stream.segments[0])
         return self.files[file].path, line
 
 
 def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDArray[np.int64]]:
-    """Take out documents without a single token, which no row can hold, and say so."""
+    """Turn documents without a token, which no row can hold, into bad records."""
     kept = lengths > 0
     if kept.all():
         return block, lengths
@@ -137,7 +138,7 @@ def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDA
             int(block.lines[i]),
             int(block.positions[i]),
             int(block.offsets[i + 1] - block.offsets[i]),
-            "the tokenizer leaves nothing of this text",
+            "the text has no tokens",
             block.text[block.offsets[i] : block.offsets[i + 1]][:RAW_BYTES].tobytes(),
         )
         for i in gone
@@ -157,7 +158,7 @@ def _without_empty(block: Block, lengths: NDArray[np.int64]) -> tuple[Block, NDA
 
 
 def _hashes(block: Block) -> NDArray[np.uint64]:
-    """Hash each text: the side of a split that a document falls on is a matter of its content."""
+    """Hash each text: the content of a document decides which split it is in."""
     view = np.ascontiguousarray(block.text).data
     bounds = block.offsets.tolist()
     return np.array(

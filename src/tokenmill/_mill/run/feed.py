@@ -1,8 +1,8 @@
-"""A stream being read by many workers: blocks are taken one by one and put back in order.
+"""A stream read by many workers: blocks are taken one by one, and results written in order.
 
-A worker takes the next raw block under the scheduler's lock-out (one reader at a time), works on it
-alone, and delivers the result here. Results are written in the order in which blocks were taken,
-by whichever worker delivers the one that was missing.
+A worker takes the next raw block (the scheduler lets one worker read at a time), works on it alone,
+and delivers the result here. Results are written in the order in which blocks were taken, by the
+worker that delivers the missing one.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tokenmill._read import RawBlock, StreamReader
     from tokenmill._read.blocks import Place
 
-PART_BYTES = 64 << 20  # of text: what a killed run may have to do again, per stream
+PART_BYTES = 64 << 20  # of text per stream: what a killed run may have to do again
 
 
 class Feed:
-    """One stream of the plan, from where an earlier run left it."""
+    """One stream of the plan, from where an earlier run stopped."""
 
     def __init__(
         self,
@@ -61,10 +61,10 @@ class Feed:
         return self._taken - 1, raw
 
     def deliver(self, number: int, encoded: EncodedBlock) -> int:
-        """Hand in a result; return how many blocks were written because of it."""
+        """Deliver a result; return how many blocks were written because of it."""
         with self._lock:
             self._waiting[number] = encoded
-            if self._writing:  # that worker will find this one too
+            if self._writing:  # that worker will write this one too
                 return 0
             self._writing = True
         written = 0

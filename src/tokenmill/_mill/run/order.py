@@ -1,9 +1,9 @@
 """The order of documents: by the plan, or dealt into buckets by a key and sorted in each.
 
 A *run* is a list of documents of bounded size; the runs of a split, one after another, are all its
-documents in their final order. Without shuffle, weights or limits a run is a part as it is, and
-nothing is written. Otherwise a pass over the lengths of all parts writes for every document its
-key, place and number into the bucket that the key falls into.
+documents in their final order. Without a shuffle, weights or limits, a run is a part, and nothing
+is written. Otherwise a pass over the lengths of all parts writes the key, place and number of each
+document into the bucket of its key.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class BucketRun:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether its file is there and has its size."""
+        """Whether its file is there and has its size."""
         try:
             return self.path.stat().st_size == self.documents * ENTRY.itemsize
         except OSError:
@@ -107,7 +107,7 @@ Run = PartRun | BucketRun
 
 
 def plan_order(parts: Sequence[Part]) -> list[PartRun]:
-    """Return the runs of all documents as the plan has them."""
+    """Return the runs of all documents in the order of the plan."""
     runs, number = [], 0
     for index, part in enumerate(parts):
         runs.append(PartRun(part, index, number))
@@ -124,10 +124,10 @@ class Ordered:
         self.documents = sum(run.documents for run in runs)
         self.tokens = int(self._token_ends[-1]) if len(runs) else 0
         if max_tokens is not None and self.tokens > max_tokens:
-            self._cut(max_tokens)
+            self._limit(max_tokens)
 
-    def _cut(self, max_tokens: int) -> None:
-        """End before the first document that would go beyond a number of tokens."""
+    def _limit(self, max_tokens: int) -> None:
+        """End before the first document that would exceed a number of tokens."""
         index = int(np.searchsorted(self._token_ends, max_tokens, side="right"))
         before = int(self._token_ends[index - 1]) if index else 0
         ends = before + np.cumsum(self._runs[index].load().length)
@@ -136,9 +136,9 @@ class Ordered:
         self.tokens = int(ends[kept - 1]) if kept else before
 
     def between(self, begin: int, end: int) -> tuple[Documents, int]:
-        """Return the documents with tokens in [begin, end), and where the first one begins.
+        """Return the documents with tokens in [begin, end), and where the first one starts.
 
-        A document without tokens belongs to the place at which it stands.
+        A document without tokens belongs to its position.
         """
         end = min(end, self.tokens)
         first = int(np.searchsorted(self._token_ends, begin, side="right"))

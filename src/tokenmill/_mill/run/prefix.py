@@ -1,7 +1,7 @@
-"""The parts without a gap from the beginning of the plan: what limits and budgets are judged by.
+"""The parts from the start of the plan up to the first gap: limits and budgets look only at these.
 
-Workers finish parts in any order. Only what lies before the first gap counts, so where a run stops
-and what it says does not depend on their number.
+Workers finish parts in any order. Only what is before the first gap counts, so the number of
+workers does not change where a run stops and what it reports.
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._mill.plan.settings import Settings
 
-_FORGIVEN = ("empty_text", NO_TOKENS)  # no fault of anybody
+FORGIVEN = ("empty_text", NO_TOKENS)  # nothing is wrong with such records
 
 
 class Prefix:
-    """The parts that are taken, in order, and what they come to; `bad` is without the forgiven."""
+    """The parts that are taken, in order, and their counts; `bad` is without FORGIVEN."""
 
     def __init__(self, plan: Plan) -> None:
         s = plan.settings
         chosen = any(x.weight or x.max_tokens is not None for x in plan.sources)
         simple = not (s.shuffle == "docs" or s.validation or chosen)
         self._limit_documents = s.limit_documents
-        # A limit of tokens cuts the ordered documents: only in the plan's order is that a prefix.
+        # A token limit applies to the ordered documents: a prefix only in the order of the plan.
         self._limit_tokens = s.max_tokens if simple else None
         self._row_tokens, self._row_documents = _enough_for_rows(s) if simple else (None, None)
         self._lock = threading.Lock()
-        self._found: dict[tuple[int, int], PartRecord] = {}  # behind the gap
+        self._found: dict[tuple[int, int], PartRecord] = {}  # after the gap
         self._next = (0, 0)
         self.taken: list[PartRecord] = []
         self.documents = self.tokens = self.records = self.bad = self.input_bytes = 0
 
     def add(self, record: PartRecord) -> None:
-        """Note a finished part, and take what now has no gap before it, as far as limits need."""
+        """Add a finished part, and take all parts that now have no gap before them."""
         with self._lock:
             self._found[record.stream, record.part] = record
             while not self.is_enough and self._next in self._found:
@@ -45,7 +45,7 @@ class Prefix:
 
     @property
     def is_enough(self) -> bool:
-        """Say whether the limits are reached."""
+        """Whether the limits are reached."""
         if self._limit_documents is not None and self.documents >= self._limit_documents:
             return True
         if self._row_tokens is not None and self.tokens >= self._row_tokens:
@@ -59,7 +59,7 @@ class Prefix:
         self.documents += record.documents
         self.tokens += record.tokens
         self.records += record.records
-        self.bad += sum(n for reason, n in record.bad.items() if reason not in _FORGIVEN)
+        self.bad += sum(n for reason, n in record.bad.items() if reason not in FORGIVEN)
         self.input_bytes += record.input_bytes
         stream, part = self._next
         self._next = (stream + 1, 0) if record.last else (stream, part + 1)
@@ -68,7 +68,7 @@ class Prefix:
 def _enough_for_rows(settings: Settings) -> tuple[int | None, int | None]:
     """Return how many tokens, or documents, fill the rows that `max_sequences` allows.
 
-    `bestfit` chooses among all documents of a shard: there is no such number.
+    `bestfit` chooses among all documents of a shard, so it has no such number.
     """
     rows = settings.max_sequences
     if rows is None:

@@ -1,4 +1,4 @@
-"""Files that are asked for before their turn, so that a slow disk does not keep workers waiting."""
+"""Files requested before their turn, so that workers do not wait for a slow disk."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._read import InputFile
 
-_BYTES = 1 << 30  # of one file: more than that is not kept by the system anyway
+_BYTES = 1 << 30  # of one file: the system would not keep more
 
 
 class ReadAhead:
-    """Asks the system for the next files of a plan. It only advises: errors are the reader's."""
+    """Requests the next files of a plan from the system. The reader reports errors."""
 
     def __init__(self, plan: Plan, files: int) -> None:
         self._files = plan.files
@@ -24,7 +24,7 @@ class ReadAhead:
         self._next = 0
 
     def note(self, stream: int) -> None:
-        """Ask for the files behind those of a stream that is opened, each once."""
+        """Request the files after those of a stream that is opened, each once."""
         last = self._last_of[stream]
         with self._lock:
             begin = max(self._next, last + 1)
@@ -39,7 +39,7 @@ def _advise(file: InputFile) -> None:
         return
     try:
         handle = os.open(file.path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:  # gone, or no file of this machine: whoever reads it will say so
+    except OSError:  # gone, or remote: the reader reports it
         return
     try:
         os.posix_fadvise(handle, 0, min(max(file.size, 0), _BYTES), os.POSIX_FADV_WILLNEED)

@@ -1,19 +1,20 @@
-"""A run: plan, tokenize, order, pack, and at last the manifest. Every step may be taken again."""
+"""A run: plan, tokenize, order, pack, and the manifest last. Every step can be repeated."""
 
 from __future__ import annotations
 
-import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import __version__
-from tokenmill._errors import TooManyBadRecords
+from tokenmill._errors import BadRecordFound, TooManyBadRecords
 from tokenmill._mill.output.books import Books, Budget
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
 from tokenmill._mill.output.parts import Part, PartRecord
 from tokenmill._mill.output.shard_records import (
     ShardRecord,
+    file_entries,
+    finish_formats,
     has_room_for_one,
     manifest_entries,
 )
@@ -22,12 +23,13 @@ from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE, Work, read_json, 
 from tokenmill._mill.plan.plan import refuse_another_plan
 from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._mill.run.encode import BlockEncoder
+from tokenmill._mill.run.no_documents import refuse_no_documents
 from tokenmill._mill.run.order import Ordered, plan_order
 from tokenmill._mill.run.prefix import Prefix
 from tokenmill._mill.run.shards import Sharding
 from tokenmill._mill.run.tokenize import Tokenizing, finished_parts
 from tokenmill._read import open_stream
-from tokenmill._write import Extras, find_format
+from tokenmill._write import Extras
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Run:
-    """One run towards the output of a plan; an earlier one may have done a part of it."""
+    """One run of a plan; an earlier one may have done some of the work."""
 
     plan: Plan
     tokenizer: Tokenizer
@@ -54,7 +56,7 @@ class Run:
     meter: Meter
     books: Books = field(default_factory=Books)
     tokenizer_source: str | None = None
-    device: SharedEncoder | None = None  # what encodes in the tokenizer's place
+    device: SharedEncoder | None = None  # encodes instead of the tokenizer
     ahead: ReadAhead | None = None
 
     def __post_init__(self) -> None:
@@ -74,11 +76,11 @@ class Run:
         return None
 
     def start(self) -> None:
-        """Sweep away what was left unfinished, and write down the plan."""
+        """Remove unfinished files, and write the plan."""
         self._work.refuse_strangers(self._settings.formats)
         self._work.sweep(self._settings.formats)
         if not all(stream.resumable for stream in self.plan.streams):
-            self._work.clear()  # nobody knows whether what comes now is what came then
+            self._work.clear()  # the input may have changed
         if not self._work.plan.exists():
             write_json(self._work.plan, self.plan.facts)
 
@@ -90,13 +92,18 @@ class Run:
         except TooManyBadRecords:
             self._show_quarantine()
             raise
+        try:
+            refuse_no_documents(parts, self.plan, LineBases(parts, self.plan.streams))
+        except BadRecordFound:
+            self._work.clear()  # nothing to keep, and the next try will have another plan
+            raise
         self.books.enter(part.record for part in parts)
         shards, files = self._pack(parts)
         self.books.check()
         return self._finish(shards, files)
 
     def _show_quarantine(self) -> None:
-        """Write down what was put aside so far: it says why the run may not go on."""
+        """Write the quarantine so far: it shows why the run was stopped."""
         records = self._prefix.taken
         parts = [Part(self._work.parts, record, self._settings.dtype) for record in records]
         self._tables(parts)[0]()
@@ -121,7 +128,7 @@ class Run:
                 self._work.parts,
                 streams=len(plan.streams),
                 done=done,
-                open_stream=self._open,
+                open_stream=self._open_stream,
                 encode=lambda raw, n: encoder(raw, plan.streams[n]),
                 committed=self._committed,
                 meter=self.meter,
@@ -130,7 +137,7 @@ class Run:
         records = self._prefix.taken
         return [Part(self._work.parts, record, self._settings.dtype) for record in records]
 
-    def _open(self, number: int, place: Place | None) -> StreamReader:
+    def _open_stream(self, number: int, place: Place | None) -> StreamReader:
         plan = self.plan
         if self.ahead is not None:
             self.ahead.note(number)
@@ -154,7 +161,7 @@ class Run:
         return self._prefix.is_enough
 
     def _check_budget(self, *, final: bool) -> None:
-        """Judge a share at the end, or early where it can hardly be kept any more."""
+        """Check a share at the end, or earlier if the run is about to exceed it twice over."""
         prefix = self._prefix
         records = prefix.records
         if not final and self.budget.share is not None:
@@ -182,8 +189,12 @@ class Run:
                 raise
         for sharding in shardings:
             mine = [record for record in records if record.split == sharding.split]
-            self._book(sharding, mine)
-        return records, files + self._finish_formats(records)
+            self._count_out(sharding, mine)
+        s = self._settings
+        files += finish_formats(
+            self.output, s.formats, records, s.dtype, in_splits=bool(s.validation)
+        )
+        return records, files
 
     def _shard(self, sharding: Sharding, number: int) -> ShardRecord:
         record = sharding.record_of(number) or sharding.make(number, self.meter)
@@ -245,29 +256,14 @@ class Run:
         ]
 
     def _places(self, parts: Sequence[Part]) -> Any:
-        from tokenmill._mill.output.places import Places  # one format asks for it
+        from tokenmill._mill.output.places import Places  # only one format needs it
 
         return Places(parts, self.plan.files, LineBases(parts, self.plan.streams))
 
-    def _book(self, sharding: Sharding, records: Sequence[ShardRecord]) -> None:
+    def _count_out(self, sharding: Sharding, records: Sequence[ShardRecord]) -> None:
         self.books.write_out(records, self._settings.formats[0])
-        documents, tokens = sharding.left_behind(records)
-        self.books.leave_out({sharding.reason_left_behind: documents}, tokens)
-
-    def _finish_formats(self, records: Sequence[ShardRecord]) -> list[FileRecord]:
-        settings = self._settings
-        files: list[FileRecord] = []
-        for name in settings.formats:
-            facts = [
-                record.facts(name, settings.dtype, settings.file_split(record.split))
-                for record in records
-                if record.rows
-            ]
-            files += [
-                dataclasses.replace(done, path=f"{name}/{done.path}")
-                for done in find_format(name).finish(self.output / name, facts)
-            ]
-        return files
+        documents, tokens = sharding.left_out(records)
+        self.books.leave_out({sharding.reason_left_out: documents}, tokens)
 
     def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
         settings = self._settings
@@ -286,7 +282,7 @@ class Run:
             "shards": [
                 entry for name in settings.formats for entry in manifest_entries(shards, name)
             ],
-            "files": [{"path": f.path, "bytes": f.bytes, "checksum": f.checksum} for f in files],
+            "files": file_entries(files),
             "options": self.plan.facts["options"],
             "plan": self.plan.facts,
         }

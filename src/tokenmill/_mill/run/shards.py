@@ -1,8 +1,8 @@
-"""Phase 2: the ordered documents of a split -> shards, each on its own, in every format asked for.
+"""Phase 2: the ordered documents of a split -> shards, independent of each other, in every format.
 
-Token counts are known, so a shard is a range of the ordered tokens: which one makes no difference
-to the others, and any worker may make it. `concat` cuts the whole stream of tokens into rows; the
-other ways pack the documents that begin in the shard's range.
+Token counts are known, so a shard is a range of the ordered tokens, and any worker can make it
+without the others. `concat` cuts the whole stream of tokens into rows; the other strategies pack
+the documents that start in the range of the shard.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.run.order import Documents, Ordered
     from tokenmill._write import ShardWriter
 
-_BATCH_TOKENS = 1 << 20  # that are gathered at once
+_BATCH_TOKENS = 1 << 20  # gathered at once
 
 
 class Sharding:
@@ -61,12 +61,12 @@ class Sharding:
         self._output = output
         self._records = records
         self._extras = extras
-        self._last_rows: int | None = None  # of the last shard, where max_sequences cuts it
+        self._last_rows: int | None = None  # of the last shard, if max_sequences limits it
         self.tokens = ordered.tokens
         self.count = self._count()
 
     def _count(self) -> int:
-        """Count the shards; with a limit of rows that takes packing as many as it allows."""
+        """Count the shards; with `max_sequences`, by packing shards until there are enough rows."""
         settings = self._settings
         if settings.pack == "concat":
             return -(-self.concat_rows // self._rows_per_shard)
@@ -84,7 +84,7 @@ class Sharding:
 
     @property
     def concat_rows(self) -> int:
-        """How many rows the whole stream gives."""
+        """How many rows the whole stream has."""
         s = self._settings
         assert s.context_length is not None  # noqa: S101 -- settings see to it
         rows = concat_shape(self._ordered.tokens, s.context_length, s.overlap, tail=s.tail).rows
@@ -96,7 +96,7 @@ class Sharding:
         return max(1, self._settings.shard_tokens // self._settings.context_length)
 
     def plan(self, number: int) -> tuple[Documents, Pieces, int]:
-        """Return a shard's documents, its pieces, and how many documents begin in it."""
+        """Return a shard's documents, its pieces, and how many documents start in it."""
         s = self._settings
         if s.pack == "concat":
             return self._plan_concat(number)
@@ -114,7 +114,7 @@ class Sharding:
         end = (last - 1) * stride + s.context_length
         documents, start = self._ordered.between(first * stride, end)
         pieces = concat_rows(documents.length, start, first, last, s.context_length, s.overlap)
-        # A document belongs to the shard in which its first token stands for the first time.
+        # A document belongs to the shard that holds its first token first.
         own = first * stride + (s.overlap if first else 0)
         starts = start + np.cumsum(documents.length) - documents.length
         return documents, pieces, int((starts >= own).sum())
@@ -128,11 +128,11 @@ class Sharding:
         with meter.stage("pack"):
             documents, pieces, began = self.plan(number)
             if number == self.count - 1:
-                pieces, began = self._cut(pieces, began)
+                pieces, began = self._limit_rows(pieces, began)
         # A shard without rows, inside one long document, has no files: many readers refuse them.
-        writers = self._open(number, self._shape(pieces)) if pieces.rows else {}
+        writers = self._open_writers(number, self._shape(pieces)) if pieces.rows else {}
         try:
-            for rows in self._rows(documents, pieces, meter):
+            for rows in self._batches(documents, pieces, meter):
                 with meter.stage("write"):
                     for writer in writers.values():
                         writer.write(rows)
@@ -146,8 +146,8 @@ class Sharding:
         write_json(self._record_path(number), asdict(record))
         return record
 
-    def _cut(self, pieces: Pieces, began: int) -> tuple[Pieces, int]:
-        """Keep the rows that max_sequences leaves; the tokens of the others are dropped."""
+    def _limit_rows(self, pieces: Pieces, began: int) -> tuple[Pieces, int]:
+        """Keep the rows that max_sequences allows; the tokens of the others are dropped."""
         if self._last_rows is None or pieces.rows <= self._last_rows:
             return pieces, began
         kept = int(pieces.row_pieces[self._last_rows])
@@ -162,19 +162,19 @@ class Sharding:
         return cut, len(np.unique(cut.documents))
 
     @property
-    def reason_left_behind(self) -> str:
-        """Why documents of the split stand in no row."""
+    def reason_left_out(self) -> str:
+        """Why documents of the split are in no row."""
         if self._settings.max_sequences is not None:
             return "max_sequences"
         return "tail" if self._settings.pack == "concat" else "no_row"
 
-    def left_behind(self, records: Sequence[ShardRecord]) -> tuple[int, int]:
-        """Return the documents that stand in no row, and the tokens that no shard has seen."""
+    def left_out(self, records: Sequence[ShardRecord]) -> tuple[int, int]:
+        """Return the documents that are in no row, and the tokens that no shard has taken."""
         documents = self._ordered.documents - sum(record.documents for record in records)
         return documents, self._ordered.tokens - self._seen_tokens()
 
     def _seen_tokens(self) -> int:
-        """Return how many of the ordered tokens some shard has taken or dropped."""
+        """Return how many of the ordered tokens the shards have taken or dropped."""
         s = self._settings
         if self.count == 0:
             return 0
@@ -193,7 +193,7 @@ class Sharding:
         fills = s.packer().fills_rows
         return ShardShape(pieces.row_lengths, s.dtype, s.context_length, s.pad_id, fills)
 
-    def _open(self, number: int, shape: ShardShape) -> dict[str, ShardWriter]:
+    def _open_writers(self, number: int, shape: ShardShape) -> dict[str, ShardWriter]:
         writers: dict[str, ShardWriter] = {}
         try:
             for name in self._settings.formats:
@@ -209,7 +209,7 @@ class Sharding:
             raise
         return writers
 
-    def _rows(self, documents: Documents, pieces: Pieces, meter: Meter) -> Iterator[Rows]:
+    def _batches(self, documents: Documents, pieces: Pieces, meter: Meter) -> Iterator[Rows]:
         """Yield the shard's rows with their ids, about a million tokens at a time."""
         ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(pieces.lengths)))
         row_ends = ends[pieces.row_pieces]

@@ -1,8 +1,9 @@
 """Phase 1: the streams of a plan -> parts of tokens, by several workers, each block once.
 
 Workers are threads: reading, extraction, encoding, hashing and writing release the interpreter's
-lock. Each takes the next block of the first stream that nobody is reading, so one compressed file
-feeds all workers, streams are finished in order, and memory is a few blocks for each worker.
+lock. Each takes the next block of the first stream that no other worker is reading. So one
+compressed file feeds all workers, streams are finished in order, and memory is a few blocks per
+worker.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _AHEAD = 3  # blocks of one stream that may wait for an earlier one, per worker
 
 
 def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
-    """Return the parts that earlier runs committed, by stream, as far as they have no gap."""
+    """Return the parts that earlier runs committed, by stream, up to the first gap."""
     found: dict[int, list[PartRecord]] = {}
     for value in records(folder):
         record = PartRecord(**value)
@@ -39,7 +40,7 @@ def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
 
 
 class Tokenizing:
-    """The workers of phase 1. `committed` is told of each new part and says if that is enough."""
+    """The workers of phase 1. `committed` gets each new part and returns whether that is enough."""
 
     def __init__(
         self,
@@ -57,12 +58,12 @@ class Tokenizing:
         self._done = done
         self._open_stream = open_stream
         self._encode = encode
-        self._tell = committed
+        self._report = committed
         self._meter = meter
         self._changed = threading.Condition()
         self._next_stream = 0
         self._open: list[Feed] = []
-        self._begun = self._ended = 0  # workers
+        self._started = self._ended = 0  # workers
         self._stopped = False
         self._error: BaseException | None = None
         self._ahead = _AHEAD
@@ -70,8 +71,8 @@ class Tokenizing:
     def run(self, workers: int) -> None:
         """Tokenize everything that is missing; raise the first error of any worker."""
         self._ahead = _AHEAD * workers
-        # No daemons: where a second Ctrl-C cuts the joining short, Python still waits for them at
-        # its end, and a thread in the engine that wakes up later would end the process by SIGABRT.
+        # Not daemons: if a second Ctrl-C interrupts the wait, Python must still join them at exit,
+        # because a thread that returns from the engine later would end the process with SIGABRT.
         threads = [threading.Thread(target=self._work) for _ in range(workers)]
         try:
             for thread in threads:
@@ -79,8 +80,8 @@ class Tokenizing:
             self._wait_until(lambda: self._ended == workers)
         except BaseException:
             self.stop()
-            # One that had not begun when Ctrl-C came finds nothing to do when it does.
-            self._wait_until(lambda: self._ended == self._begun)
+            # A worker that had not started when Ctrl-C came finds nothing to do.
+            self._wait_until(lambda: self._ended == self._started)
             raise
         finally:
             for feed in self._open:
@@ -89,20 +90,20 @@ class Tokenizing:
             raise self._error
 
     def stop(self) -> None:
-        """Let workers finish the block they are at, and no other."""
+        """Let workers finish their current block, and take no other."""
         self._stopped = True  # first: waiting for the lock may be interrupted
         with self._changed:
             self._changed.notify_all()
 
     def _wait_until(self, is_so: Callable[[], bool]) -> None:
-        # Not by joining: up to Python 3.12, Ctrl-C in a join makes a living thread count as ended.
+        # Not with join(): up to Python 3.12, Ctrl-C in it marks a running thread as ended.
         with self._changed:
             while not is_so():
-                self._changed.wait(0.2)  # not for ever: Ctrl-C must be heard
+                self._changed.wait(0.2)  # with a timeout, so that Ctrl-C is noticed
 
     def _work(self) -> None:
         with self._changed:
-            self._begun += 1
+            self._started += 1
         try:
             while (feed := self._pick()) is not None:
                 self._step(feed)
@@ -135,7 +136,7 @@ class Tokenizing:
             self._changed.notify_all()
 
     def _pick(self) -> Feed | None:
-        """Return a stream whose next block this worker may read; None when there is no more."""
+        """Return a stream whose next block this worker may read; None if there are none left."""
         with self._changed:
             while not self._stopped:
                 for feed in self._open:
@@ -170,7 +171,7 @@ class Tokenizing:
 
     def _committed(self, record: PartRecord) -> None:
         self._done.setdefault(record.stream, []).append(record)
-        if self._tell(record):
+        if self._report(record):
             self.stop()
 
     def _retire(self, feed: Feed) -> None:

@@ -1,4 +1,4 @@
-"""The books once more, from the indexes and the tables up."""
+"""The accounts, counted again from the indexes and the tables."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tokenmill._mill.verify.verify import VerifyReport
     from tokenmill._write import ShardIndex
 
-_CHUNK_DOCUMENTS = 1 << 22  # that are looked at in one pass over the indexes
-_NAMED = 3  # documents that a message names
+_CHUNK_DOCUMENTS = 1 << 22  # checked in one pass over the indexes
+_NAMED = 3  # documents that a message lists
 
 
 def check_books(manifest: Manifest, report: VerifyReport) -> None:
-    """Count again what the manifest says of documents and tokens."""
+    """Count documents and tokens again, and compare with the manifest."""
     try:
         table = DocumentTable(manifest.folder / DOCUMENTS)
         indexes = _indexes(manifest, report, len(table))
@@ -43,12 +43,12 @@ def check_books(manifest: Manifest, report: VerifyReport) -> None:
 
 
 def _indexes(manifest: Manifest, report: VerifyReport, documents: int) -> list[ShardIndex] | None:
-    """Return all indexes, having counted documents in them; None where one cannot be used."""
+    """Return all indexes, after checking document numbers; None if one cannot be used."""
     seen, indexes, whole = SeenDocuments(documents), [], True
     for shard in stored_shards(manifest):
         try:
             index = shard.index()
-        except TokenmillError:  # reported where the files were checked
+        except TokenmillError:  # reported when the files were checked
             whole = False
             continue
         if int(index.documents.max(initial=-1)) >= documents:
@@ -62,7 +62,7 @@ def _indexes(manifest: Manifest, report: VerifyReport, documents: int) -> list[S
         if whole and new != shard.documents:
             report.wrong(
                 shard.index_path,
-                f"{new} documents stand here first, but the manifest says {shard.documents}",
+                f"{new} documents appear here first, but the manifest has {shard.documents}",
             )
         indexes.append(index)
     return indexes if whole else None
@@ -71,40 +71,40 @@ def _indexes(manifest: Manifest, report: VerifyReport, documents: int) -> list[S
 def _check_tokens(
     manifest: Manifest, report: VerifyReport, table: DocumentTable, indexes: Sequence[ShardIndex]
 ) -> None:
-    said, counted = manifest.tokens, Counter({"in": 0, "dropped": 0, "repeated": 0})
+    listed, counted = manifest.tokens, Counter({"in": 0, "dropped": 0, "repeated": 0})
     for begin in range(0, len(table), _CHUNK_DOCUMENTS):
         tokens = table.tokens(begin, min(begin + _CHUNK_DOCUMENTS, len(table)))
-        covered, standing, reach = _coverage(indexes, begin, len(tokens))
+        covered, appearing, reach = _coverage(indexes, begin, len(tokens))
         counted["in"] += int(tokens.sum())
         counted["dropped"] += int(tokens.sum() - covered.sum())
-        counted["repeated"] += int(standing - covered.sum())
+        counted["repeated"] += int(appearing - covered.sum())
         _name_documents(report, begin + np.flatnonzero(reach > tokens), "go beyond their end")
-        if said["dropped"] == 0:
+        if listed["dropped"] == 0:
             _name_documents(report, begin + np.flatnonzero(covered < tokens), "lack tokens")
     first = manifest.options["formats"][0]
     entries = [entry for entry in manifest.shards if entry["format"] == first]
     counted["out"] = sum(entry["tokens"] for entry in entries)
     counted["padding"] = sum(entry["padding"] for entry in entries)
     for name, count in counted.items():
-        if said[name] != count:
-            report.wrong(f"tokens.{name}", f"the manifest says {said[name]:,}, counted {count:,}")
-    came = said["in"] + said["padding"] + said["repeated"]
-    if came != said["out"] + said["dropped"]:
-        report.wrong("tokens", f"the books do not balance: {json.dumps(said)}")
+        if listed[name] != count:
+            report.wrong(f"tokens.{name}", f"the manifest has {listed[name]:,}, counted {count:,}")
+    came = listed["in"] + listed["padding"] + listed["repeated"]
+    if came != listed["out"] + listed["dropped"]:
+        report.wrong("tokens", f"the books do not balance: {json.dumps(listed)}")
 
 
 def _coverage(
     indexes: Sequence[ShardIndex], begin: int, count: int
 ) -> tuple[NDArray[np.int64], int, NDArray[np.int64]]:
-    """Return the tokens of each document that stand in rows, all that stand there, and their ends.
+    """Return, for each document, its tokens in rows, those with repeats, and its furthest end.
 
-    Sorted by document and beginning, a piece adds what lies behind the furthest end before it.
+    Sorted by document and start, a piece adds what lies after the furthest end before it.
     """
     documents, begins, lengths = _pieces_of(indexes, begin, begin + count)
     order = np.lexsort((begins, documents))
     documents, begins, lengths = documents[order], begins[order], lengths[order]
     ends = begins + lengths
-    lane = documents * (int(ends.max(initial=0)) + 1)  # documents side by side on one line
+    lane = documents * (int(ends.max(initial=0)) + 1)  # documents one after another on a line
     furthest = np.maximum.accumulate(lane + ends)
     before = np.concatenate((np.zeros(1, np.int64), furthest[:-1]))
     fresh = np.maximum(lane + ends - np.maximum(lane + begins, before), 0)
@@ -118,7 +118,7 @@ def _coverage(
 def _pieces_of(
     indexes: Sequence[ShardIndex], begin: int, end: int
 ) -> tuple[NDArray[np.int64], ...]:
-    """Return document (from `begin` on), beginning and length of all pieces of some documents."""
+    """Return document (counted from `begin`), start and length of the pieces of some documents."""
     parts: list[tuple[NDArray[np.int64], ...]] = [(np.empty(0, np.int64),) * 3]
     for index in indexes:
         mine = (index.documents >= begin) & (index.documents < end)
@@ -155,7 +155,7 @@ def _check_quarantine(manifest: Manifest, report: VerifyReport) -> None:
     policies: dict[str, Any] | None = manifest.options["policies"]
     for reason in sorted({*found, *skipped}):
         aside = policies is not None and policies.get(reason) == "quarantine"
-        said, count = skipped.get(reason, 0), found[reason]
-        # Where outputs with different policies were merged, only the most can be known.
-        if (count != said) if aside else (count > said or (policies is not None and count > 0)):
-            report.wrong(QUARANTINE, f"{reason}: the manifest says {said}, counted {count}")
+        listed, count = skipped.get(reason, 0), found[reason]
+        # If outputs with different policies were merged, only an upper bound is known.
+        if (count != listed) if aside else (count > listed or (policies is not None and count > 0)):
+            report.wrong(QUARANTINE, f"{reason}: the manifest has {listed}, counted {count}")

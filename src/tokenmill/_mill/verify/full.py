@@ -1,4 +1,4 @@
-"""`verify --full`: make the output again from what its manifest says, and compare every file."""
+"""`verify --full`: make the output again from its manifest, and compare every file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tokenmill._mill.plan.settings import Settings
 from tokenmill._mill.plan.sources import Source
 from tokenmill._mill.plan.task import Task, list_files
 from tokenmill._mill.rewrite.rewrite import rewrite
-from tokenmill._read import ReadRules, deal_streams
+from tokenmill._read import ReadRules, assume_format, deal_streams
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ _OF_READING = ("text_mode", "max_document_bytes", "delimiter")
 def check_again(
     manifest: Manifest, report: VerifyReport, tokenizer: object, workers: int | None
 ) -> None:
-    """Tokenize and pack into a folder beside the output, compare, and remove it."""
+    """Tokenize and pack into a folder next to the output, compare, and remove it."""
     loaded = tokenizer_of(manifest, tokenizer)
     plan, work = manifest.data["plan"], Work(manifest.folder)
     refuse_changed_inputs(plan, loaded, work)
@@ -53,7 +53,7 @@ def check_again(
 
 
 def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> None:
-    """Raise PlanDiffers, which shows what differs, unless the inputs are as they were."""
+    """Raise PlanDiffers, with the differences, unless the inputs are unchanged."""
     for origin in facts.get("from", ()):
         refuse_changed_inputs(origin["plan"], tokenizer, work)
     if "from" in facts:
@@ -62,7 +62,7 @@ def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer, work: Wor
     if lines:
         more = f"\n  and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
         raise PlanDiffers(
-            "the inputs are not as they were; what differs:\n  "
+            "the inputs have changed; what differs:\n  "
             + "\n  ".join(lines[:_SHOWN])
             + f"{more}\n",
             where="verify",
@@ -74,7 +74,7 @@ def refuse_changed_inputs(facts: dict[str, Any], tokenizer: Tokenizer, work: Wor
 def _make(
     facts: dict[str, Any], tokenizer: Tokenizer, output: Path, workers: int | None, work: Work
 ) -> Manifest:
-    """Make an output again; one that was made of others, out of those."""
+    """Make an output again; a rewritten one from the outputs it was made of."""
     if "from" not in facts:
         task = Task(_plan(facts, tokenizer, work), tokenizer, ())
         return pack_task(task, output=output, workers=workers).manifest
@@ -92,7 +92,7 @@ def _make(
 
 
 def _plan(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> Plan:
-    """Rebuild the plan of a run from what its manifest says; what `work` owns is no input."""
+    """Rebuild the plan of a run from its manifest; files that `work` owns are not inputs."""
     options = dict(facts["options"])
     reading = {key: options.pop(key) for key in _OF_READING}
     policies = tuple(sorted(options.pop("policies").items()))
@@ -101,7 +101,9 @@ def _plan(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> Plan:
     skips = dict(policies).get("bad_file", "fail") != "fail"
     rules = ReadRules(replace=replace, skip_bad_files=skips, **reading)
     sources = tuple(_source(source) for source in facts["sources"])
-    files, _ = list_files(sources, work, keep_unreadable=skips)
+    listed, _ = list_files(sources, work, keep_unreadable=skips)
+    formats = {entry["path"]: entry["format"] for entry in facts["inputs"]}
+    files = [assume_format(file, formats.get(file.path, file.format)) for file in listed]
     fields = tuple(entry["field"] for entry in facts["inputs"])
     fields = (fields + ("",) * len(files))[: len(files)]
     found = plan_facts(
@@ -118,7 +120,7 @@ def _plan(facts: dict[str, Any], tokenizer: Tokenizer, work: Work) -> Plan:
 def _source(facts: dict[str, Any]) -> Source:
     if any(path in ("", "-") for path in facts["paths"]):
         raise InputError(
-            "came from memory or a pipe, and cannot be read again",
+            "came from memory or a pipe and cannot be read again",
             path=facts["name"],
             hint=Hint(_WITHOUT, Option("full", value=True)),
         )
@@ -136,8 +138,8 @@ def _compare(there: Manifest, again: Manifest, report: VerifyReport) -> None:
         report.wrong(path, "is made again, and was not there")
     differ = {path for path in old.keys() & new.keys() if old[path] != new[path]}
     for path in sorted(differ):
-        report.wrong(path, f"made again it has {new[path]}, the manifest says {old[path]}")
-    damaged = {problem.where for problem in report.problems}  # by what was checked before
+        report.wrong(path, f"made again it has {new[path]}, the manifest has {old[path]}")
+    damaged = {problem.where for problem in report.problems}  # found by the earlier checks
     shards = {(shard.split, shard.number): shard for shard in stored_shards(again)}
     for shard in stored_shards(there):
         other = shards.get((shard.split, shard.number))
@@ -153,19 +155,21 @@ def _checksums(manifest: Manifest) -> dict[str, str]:
 
 
 def _first_difference(there: StoredShard, again: StoredShard, form: str) -> str:
-    """Say which row and token of two shards is the first to differ."""
+    """Return which row and token of two shards is the first to differ."""
     try:
-        for row, (old, new) in enumerate(zip(_rows(there, form), _rows(again, form), strict=False)):
+        for row, (old, new) in enumerate(
+            zip(_rows_of(there, form), _rows_of(again, form), strict=False)
+        ):
             if not np.array_equal(old, new):
                 return _describe(row, old, new)
     except TokenmillError as error:
         return f"cannot be compared row by row: {error}"
     if there.rows != again.rows:
         return f"has {there.rows} rows, made again {again.rows}; the others are equal"
-    return "its rows are equal; what differs is beside the tokens"
+    return "its rows are equal; something other than the tokens differs"
 
 
-def _rows(shard: StoredShard, form: str) -> Iterator[NDArray[Any]]:
+def _rows_of(shard: StoredShard, form: str) -> Iterator[NDArray[Any]]:
     reader = RowReader(shard, form)
     for rows in reader.rows(0, reader.index.rows):
         yield from np.split(rows.ids, np.cumsum(rows.pieces.row_lengths)[:-1])

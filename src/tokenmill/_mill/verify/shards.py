@@ -24,9 +24,9 @@ _BATCH_IDS = 1 << 22
 
 
 def check_shard(shard: StoredShard, data: dict[str, Any], damaged: set[str]) -> list[Found]:
-    """Return all that is wrong with a shard; `damaged` files are known to be so by their checksum.
+    """Return everything that is wrong with a shard; `damaged` files have a wrong checksum.
 
-    Ids are read all the same: what is wrong with them may say more than a checksum.
+    Ids are read nevertheless: what is wrong with them may explain more than a checksum.
     """
     problems = list(_entries_differ(shard))
     if shard.index_path in damaged:
@@ -36,7 +36,7 @@ def check_shard(shard: StoredShard, data: dict[str, Any], damaged: set[str]) -> 
     except TokenmillError as error:
         return [*problems, (shard.index_path, str(error))]
     wrong = [(shard.index_path, what) for what in _index_problems(index, shard)]
-    if wrong:  # the ids cannot be judged by it
+    if wrong:  # the ids cannot be checked against it
         return problems + wrong
     tokens: dict[str, str] = {}
     for form, entry in shard.formats.items():
@@ -57,15 +57,15 @@ def _entries_differ(shard: StoredShard) -> Iterator[Found]:
 
 def _index_problems(index: ShardIndex, shard: StoredShard) -> Iterator[str]:
     if index.rows != shard.rows:
-        yield f"{index.rows} rows, but the manifest says {shard.rows}"
+        yield f"{index.rows} rows, but the manifest has {shard.rows}"
     bounds, ends = index.row_pieces, np.cumsum(index.lengths)
     if int(bounds[0]) != 0 or int(bounds[-1]) != len(index.lengths) or (np.diff(bounds) < 0).any():
-        yield "its rows are no ranges of pieces"
+        yield "its rows are not ranges of pieces"
         return
     if not np.array_equal(index.row_offsets, np.concatenate(([0], ends))[bounds]):
-        yield "its rows do not begin where their pieces do"
+        yield "its rows do not start where their pieces do"
     if (index.lengths < 0).any() or (index.begins < 0).any() or (index.documents < 0).any():
-        yield "has a length, a beginning or a document below 0"
+        yield "has a length, a start or a document number below 0"
     longest = int(index.row_lengths.max(initial=0))
     if shard.context_length is not None and longest > shard.context_length:
         yield f"has a row of {longest} tokens, longer than the context of {shard.context_length}"
@@ -137,7 +137,7 @@ class _Ids:
 
 
 def _spans(stored: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut rows into runs of a few million stored ids, at least one row each."""
+    """Split rows into runs of a few million stored ids, at least one row each."""
     begin, rows = 0, len(stored) - 1
     while begin < rows:
         end = int(np.searchsorted(stored, stored[begin] + _BATCH_IDS, side="right")) - 1

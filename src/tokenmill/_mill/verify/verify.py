@@ -1,4 +1,4 @@
-"""`verify`: a finished output against its manifest, from the bytes of its files up."""
+"""`verify`: compare a finished output with its manifest, file by file and id by id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that is wrong: in which file or account, and what."""
+    """Something that is wrong: where, in which file or account, and what."""
 
     where: str
     what: str
@@ -34,10 +34,10 @@ class Problem:
 
 @dataclass
 class VerifyReport:
-    """What `verify` has looked at, and all that it found wrong.
+    """What `verify` has checked, and everything it found wrong.
 
-    `warnings` are files that nobody knows; they make an output no less whole. `full` says whether
-    the inputs were tokenized again.
+    `warnings` lists unknown files, which do no harm. `full` is whether the inputs were tokenized
+    again.
     """
 
     output: str
@@ -74,11 +74,11 @@ def verify(
     tokenizer: object = None,
     workers: int | None = None,
 ) -> VerifyReport:
-    """Check a finished output: files, indexes, ids, documents and books; list all that is wrong.
+    """Check a finished output: files, indexes, ids, documents and accounts; list what is wrong.
 
-    `full` tokenizes and packs the inputs again, beside the output, and compares every file; it
-    raises where they have changed. `tokenizer` is what to do that with, if it is no longer where
-    it was.
+    `full` tokenizes and packs the inputs again, next to the output, and compares every file. It
+    raises PlanDiffers if the inputs have changed. Give `tokenizer` if it is no longer at its old
+    path.
     """
     manifest = Manifest.load(output)
     report = VerifyReport(str(manifest.folder), full)
@@ -86,10 +86,10 @@ def verify(
         _check_files(manifest, report, thread_count(workers, "workers"))
         check_books(manifest, report)
     except (KeyError, TypeError, AttributeError) as error:
-        report.wrong(NAME, f"no manifest of this version: {error!r}")
+        report.wrong(NAME, f"not a manifest of this version: {error!r}")
         return report
     if full:
-        from tokenmill._mill.verify.full import check_again  # seldom
+        from tokenmill._mill.verify.full import check_again  # rarely needed
 
         check_again(manifest, report, tokenizer, workers)
     return report
@@ -98,7 +98,7 @@ def verify(
 def _check_files(manifest: Manifest, report: VerifyReport, workers: int) -> None:
     data = manifest.data
     if plan_id(data["plan"]) != data["plan_id"] or data["options"] != data["plan"]["options"]:
-        report.wrong(NAME, "was changed: the plan is not that of its id")
+        report.wrong(NAME, "was changed: the plan does not match its id")
     known = _known_files(manifest, report)
     damaged: set[str] = set()
     folder = manifest.folder
@@ -124,9 +124,9 @@ def _known_files(manifest: Manifest, report: VerifyReport) -> dict[str, dict[str
     listed = [file for shard in manifest.shards for file in shard["files"]]
     for file in [*listed, *manifest.data["files"]]:
         if known.setdefault(file["path"], file) != file:
-            report.wrong(NAME, f"says two different things of {file['path']}")
+            report.wrong(NAME, f"has two entries that differ for {file['path']}")
         if Path(file["path"]).is_absolute() or ".." in Path(file["path"]).parts:
-            report.wrong(NAME, f"names a file outside of the output: {file['path']}")
+            report.wrong(NAME, f"lists a file outside of the output: {file['path']}")
     for name in (DOCUMENTS, QUARANTINE):
         if name not in known:
             report.wrong(NAME, f"does not list {name}")
@@ -148,10 +148,10 @@ def _file_problem(folder: Path, file: dict[str, Any]) -> str:
 
 
 def _strangers(folder: Path, known: set[str]) -> Iterator[str]:
-    """Name the files that the manifest does not list."""
+    """Yield the files that the manifest does not list."""
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):
             path = Path(parent, name).relative_to(folder).as_posix()
             if path not in known and path not in (NAME, LOCK):
-                yield f"{path}: no part of the output"
+                yield f"{path}: not part of the output"

@@ -1,8 +1,8 @@
-"""The engine and the library's own tokenizer side by side, kept the same.
+"""The engine and the library's own tokenizer, kept equal.
 
-The engine gives ids, and where they stand; the peer, loaded when it is first needed, answers what
-the engine does not know (odd arguments and their errors, above all). A change goes to the peer, and
-the engine is then made anew of it.
+The engine computes ids and offsets. The peer, the library's tokenizer, is loaded when it is first
+needed and answers the rest: above all unusual arguments and their errors. Every change is made to
+the peer; the engine is then built again from it.
 """
 
 from __future__ import annotations
@@ -27,11 +27,17 @@ from tokenmill.compat.hf._probe import (
     special_texts,
     truncation_of,
 )
-from tokenmill.compat.hf._rows import RowAlone, Rows
-from tokenmill.compat.hf._sides import Detail, encode_column, has_spans, templates
+from tokenmill.compat.hf._rows import BatchRows, SingleRow
+from tokenmill.compat.hf._sides import (
+    Detail,
+    encode_column,
+    has_spans,
+    templates,
+    tokens_needed,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,8 +49,11 @@ _MODEL_SETTINGS = (
 _UNSET: Any = object()
 
 
-class Call(NamedTuple):
-    """What a tokenizer was asked for; `inputs` is as the library takes it."""
+class EncodeCall(NamedTuple):
+    """The arguments and options of one call; `inputs` is what the library takes.
+
+    `fast`: the call is `encode_batch_fast`, which has no offsets.
+    """
 
     inputs: Sequence[Any]
     is_pretokenized: bool
@@ -52,24 +61,27 @@ class Call(NamedTuple):
     as_text: bool
     truncation: dict[str, Any] | None
     padding: dict[str, Any] | None
+    fast: bool = False
 
 
-class Answer(NamedTuple):
-    """What the engine made of a call; it cannot change, so more can be asked of it later."""
+class NativeAnswer(NamedTuple):
+    """The engine's result for a call. The engine is immutable, so it can compute more later."""
 
     engine: Engine
-    call: Call
-    rows: Rows | RowAlone
+    call: EncodeCall
+    rows: BatchRows | SingleRow
     overflow: bool
     n_sequences: int
 
-    def placed(self) -> Rows | RowAlone | None:
-        """Return the rows with "spans" and "words"; None where only the library knows them."""
+    def placed(self) -> BatchRows | SingleRow | None:
+        """Return the rows with "spans" and "words"; None if only the library knows them."""
+        if self.call.fast:
+            return None
         return _rows(self.engine, self.call, "words", overflow=self.overflow)
 
 
-class Backend:
-    """One tokenizer twice."""
+class TwinBackend:
+    """One tokenizer twice: the engine, and the library's own object."""
 
     def __init__(
         self, *, source: bytes | None = None, engine: Engine | None = None, peer: Any = None
@@ -101,14 +113,17 @@ class Backend:
         return self._peer
 
     def engine(self) -> Engine | None:
-        """Return the engine, None where it would only run the library."""
+        """Return the engine; None if it would only call the library."""
         if self._exposed:
             self._notice()
-        if self._engine is _UNSET:
+        engine: Any = self._engine
+        if engine is _UNSET:
             with self.lock:
-                self._engine = _native_engine(self.synced_peer())
-        engine: Engine | None = self._engine
-        return engine
+                engine = self._engine
+                if engine is _UNSET:
+                    engine = self._engine = _native_engine(self.synced_peer())
+        found: Engine | None = engine
+        return found
 
     def synced_peer(self) -> Any:
         """Return the peer with the options that are set now."""
@@ -117,14 +132,17 @@ class Backend:
             self.peer.encode_special_tokens = self.as_text
             return self.peer
 
-    def changing(self) -> Any:
-        """Return the peer to be changed; what was promised for the state before is done first."""
-        for run in list(self._pending):
-            run.encodings()
-        return self.synced_peer()
+    def change(self, action: Callable[[Any], Any]) -> Any:
+        """Change the peer; calls that still need its present state run first."""
+        with self.lock:
+            for run in list(self._pending):
+                run.encodings()
+            result = action(self.synced_peer())
+            self._forget_engine()
+            return result
 
-    def changed(self) -> None:
-        """Follow a change of the peer."""
+    def _forget_engine(self) -> None:
+        """Drop everything that was derived from the peer before a change."""
         self._engine = _UNSET
         self._special_texts.clear()
         self._special = self._added = None
@@ -134,17 +152,20 @@ class Backend:
         copy_options(options, self.probe)
 
     def expose(self, name: str) -> Any:
-        """Hand out a component; from now on it is watched, for it can be changed in place."""
-        component = getattr(self.peer, name)
-        self._exposed.setdefault(name, _state(name, component))
-        return component
+        """Return a component, and watch it from now on: the caller can change it in place."""
+        with self.lock:
+            component = getattr(self.peer, name)
+            self._exposed.setdefault(name, _state(name, component))
+            return component
 
     def _notice(self) -> None:
-        if any(_state(n, getattr(self.peer, n)) != state for n, state in self._exposed.items()):
-            self.changed()
+        """Follow a component that was changed in place."""
+        with self.lock:
+            if any(_state(n, getattr(self.peer, n)) != state for n, state in self._exposed.items()):
+                self._forget_engine()
 
     def special_ids(self) -> NDArray[np.int64]:
-        """Return the ids that decoding may leave out."""
+        """Return the ids of special tokens, which decoding can skip."""
         if self._special is None:
             added = self.peer.get_added_tokens_decoder().items()
             self._special = np.array([i for i, token in added if token.special], dtype=np.int64)
@@ -157,38 +178,39 @@ class Backend:
         return self._added
 
     def special_texts(self, *, pair: bool) -> list[str]:
-        """Return how the tokens are written that are put around one text or two."""
+        """Return the special tokens around one text, or around two, as strings."""
         if pair not in self._special_texts:
             self._special_texts[pair] = special_texts(self.probe, pair=pair)
         return self._special_texts[pair]
 
     def answer(
-        self, call: Call, detail: Detail = "ids", *, overflow: bool = False
-    ) -> Answer | None:
-        """Run a call on the engine; None where the library must be asked."""
+        self, call: EncodeCall, detail: Detail = "ids", *, overflow: bool = False
+    ) -> NativeAnswer | None:
+        """Run a call on the engine; None if only the library can answer."""
         engine = self.engine()
         if engine is None:
             return None
         rows = _rows(engine, call, detail, overflow=overflow)
         if rows is None:
             return None
-        return Answer(engine, call, rows, overflow, len(rows.layout.sides))
+        return NativeAnswer(engine, call, rows, overflow, len(rows.layout.sides))
 
-    def run(self, call: Call) -> PeerRun:
-        """Promise to run a call on the peer."""
+    def run(self, call: EncodeCall) -> PeerRun:
+        """Return a call on the peer that runs when its result is needed."""
         run = PeerRun(self, call)
-        self._pending.add(run)
+        with self.lock:
+            self._pending.add(run)
         return run
 
     def forget(self, run: PeerRun) -> None:
-        """Take note that a promise is kept."""
+        """Drop a call that has run."""
         self._pending.discard(run)
 
 
 class PeerRun:
-    """A call on the peer, made when its answer is needed."""
+    """A call on the peer that runs when its result is needed."""
 
-    def __init__(self, backend: Backend, call: Call) -> None:
+    def __init__(self, backend: TwinBackend, call: EncodeCall) -> None:
         self._backend = backend
         self._call = call
         self._encodings: list[Any] | None = None
@@ -208,9 +230,8 @@ class PeerRun:
         )
         peer.no_padding() if call.padding is None else peer.enable_padding(**call.padding)
         peer.encode_special_tokens = call.as_text
-        encodings: list[Any] = peer.encode_batch(
-            call.inputs, call.is_pretokenized, call.add_special_tokens
-        )
+        encode = peer.encode_batch_fast if call.fast else peer.encode_batch
+        encodings: list[Any] = encode(call.inputs, call.is_pretokenized, call.add_special_tokens)
         return encodings
 
 
@@ -231,36 +252,37 @@ def _native(engine: Engine) -> Engine | None:
     return engine if engine.describe().path != "reference" else None
 
 
-def _rows(engine: Engine, call: Call, detail: Detail, *, overflow: bool) -> Rows | RowAlone | None:
-    """Lay out a call; None where the library has an error, an order or offsets of its own."""
+def _rows(
+    engine: Engine, call: EncodeCall, detail: Detail, *, overflow: bool
+) -> BatchRows | SingleRow | None:
+    """Lay out a call; None if the library has an error, an order or offsets of its own."""
     columns = _columns(call.inputs, is_pretokenized=call.is_pretokenized)
     if columns is None or (detail != "ids" and not has_spans(engine)):
         return None
     truncation, padding = truncation_of(call.truncation), padding_of(call.padding)
     wanted = Wanted(None, truncation, padding, overflow, False, False, False)
+    around, add = templates(engine), call.add_special_tokens
     alone = len(call.inputs) == 1 and not overflow
     try:
-        sides = [
-            encode_column(engine, column, detail, call.is_pretokenized, call.as_text)
-            for column in columns
-        ]
-        around, add = templates(engine), call.add_special_tokens
+        need = tokens_needed(engine, columns, wanted, add_special_tokens=add)
+        how = {"is_pretokenized": call.is_pretokenized, "as_text": call.as_text}
+        sides = [encode_column(engine, column, detail, need=need, **how) for column in columns]
         if alone:
-            return RowAlone(arrange_one(sides, around, wanted, add_special_tokens=add))
-        return Rows(arrange(sides, around, wanted, add_special_tokens=add))
+            return SingleRow(arrange_one(sides, around, wanted, add_special_tokens=add))
+        return BatchRows(arrange(sides, around, wanted, add_special_tokens=add))
     except TokenmillError:
         return None
 
 
 def _state(name: str, component: Any) -> object:
-    """Return what tells whether a component was changed in place."""
+    """Return a value that differs after a change of the component in place."""
     if name == "model":
         return type(component).__name__, [getattr(component, s, None) for s in _MODEL_SETTINGS]
     return None if component is None else component.__getstate__()
 
 
 def _columns(inputs: Sequence[Any], *, is_pretokenized: bool) -> list[list[Any]] | None:
-    """Return the first texts, and the second ones of pairs; None if the inputs are odd."""
+    """Return the first texts, and the second ones of pairs; None for unusual inputs."""
     is_text = _is_words if is_pretokenized else _is_str
     if all(map(is_text, inputs)):
         return [list(inputs)]
@@ -280,7 +302,7 @@ def _is_words(item: object) -> bool:
 
 
 def decodable(ids: Any, size: int) -> NDArray[Any] | None:
-    """Return ids as an array if the engine has all of them."""
+    """Return ids as an array; None if the engine does not know all of them."""
     array = np.asarray(ids)
     if array.size == 0 and isinstance(ids, (list, tuple)):
         return np.empty(0, dtype=np.uint32)

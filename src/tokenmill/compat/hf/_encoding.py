@@ -1,4 +1,4 @@
-"""Encoding: the tokens of one row, as `tokenizers.Encoding` shows them."""
+"""Encoding: the tokens of one row, with the surface of `tokenizers.Encoding`."""
 
 from __future__ import annotations
 
@@ -7,40 +7,44 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._post import NO_WORD
 from tokenmill.compat.hf._library import library
-from tokenmill.compat.hf._places import Places
+from tokenmill.compat.hf._places import TokenPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokenmill.compat.hf._backend import Answer, Backend, PeerRun
-    from tokenmill.compat.hf._rows import RowAlone, Rows
+    from tokenmill.compat.hf._backend import NativeAnswer, PeerRun, TwinBackend
+    from tokenmill.compat.hf._rows import BatchRows, SingleRow
 
-# The first argument of each is a number of a token, the others take numbers of any size.
+# The first argument of these is the number of a token; the others take numbers of any size.
 _OF_TOKENS = frozenset({"token_to_chars", "token_to_sequence", "token_to_word"})
 _LOOKUPS = _OF_TOKENS | {"char_to_token", "char_to_word", "word_to_chars", "word_to_tokens"}
 
 
-class Batch:
-    """What the encodings of one call share; `special_texts` are the tokens around texts."""
+class SharedRows:
+    """The rows that the encodings of one call share.
 
-    def __init__(self, backend: Backend, answer: Answer) -> None:
+    `special_texts` are the tokens around the texts. `is_fast`: the call was `encode_batch_fast`.
+    """
+
+    def __init__(self, backend: TwinBackend, answer: NativeAnswer) -> None:
         self._backend = backend
         self._answer = answer
-        self.rows: Rows | RowAlone = answer.rows
+        self.rows: BatchRows | SingleRow = answer.rows
         self.run: PeerRun = backend.run(answer.call)
         self.n_sequences = answer.n_sequences
+        self.is_fast = answer.call.fast
         self.special_texts: list[str] = backend.special_texts(pair=answer.n_sequences > 1)
         self.pad_token: str = (answer.call.padding or {}).get("pad_token", "")
 
     @cached_property
-    def placed(self) -> Rows | RowAlone | None:
-        """The rows with what says where tokens stand; None where only the peer knows."""
+    def placed(self) -> BatchRows | SingleRow | None:
+        """The rows with offsets and words; None if only the peer knows them."""
         return self._answer.placed()
 
     def spell(self, ids: list[int]) -> list[str] | None:
-        """Write ids as tokens; added tokens and the unknown one may stand for other text."""
+        """Return the tokens of ids; None if the library may show the text itself instead."""
         peer = self._backend.peer
-        if type(peer.model).__name__ == "Unigram":
+        if self.is_fast or type(peer.model).__name__ == "Unigram":
             return None
         return spelled(ids, self._backend.added_ids(), peer.id_to_token)
 
@@ -48,16 +52,26 @@ class Batch:
 class Encoding:
     """One row of a call.
 
-    Ids, type ids and masks are there; offsets and words are found when they are first needed. Once
-    changed in place, all of it is the library's.
+    Ids and masks are ready; offsets and words are computed when they are first needed. After a
+    change in place, the library answers everything.
+
+    `is_drawn`: the library draws at random which text of this pair it names for a token.
     """
 
-    __slots__ = ("_batch", "_peer", "_places", "_row")
+    __slots__ = ("_batch", "_is_drawn", "_peer", "_places", "_row")
 
-    def __init__(self, batch: Batch | None = None, row: int = 0, peer: Any = None) -> None:
+    def __init__(
+        self,
+        batch: SharedRows | None = None,
+        row: int = 0,
+        peer: Any = None,
+        *,
+        is_drawn: bool = False,
+    ) -> None:
         self._batch = batch
         self._row = row
-        self._places: Places | None = None
+        self._is_drawn = is_drawn
+        self._places: TokenPlaces | None = None
         self._peer = (
             peer if batch is not None or peer is not None else library("tokenizers").Encoding()
         )
@@ -69,17 +83,22 @@ class Encoding:
 
     @property
     def type_ids(self) -> list[int]:
-        """The type of each token: 0 or 1 for the first and the second text, mostly."""
+        """The type of each token: usually 0 for the first text and 1 for the second."""
+        batch = self._batch
+        if batch is not None and batch.is_fast and batch.n_sequences > 1:
+            # Without offsets the library leaves types at 0 that no post-processor sets.
+            types: list[int] = self._real().type_ids
+            return types
         return self._list("type_ids")
 
     @property
     def special_tokens_mask(self) -> list[int]:
-        """1 for what was put around the texts."""
+        """1 for special tokens around the texts, 0 for the texts."""
         return self._list("special_tokens_mask", "special_mask")
 
     @property
     def attention_mask(self) -> list[int]:
-        """0 for padding."""
+        """0 for padding, 1 for other tokens."""
         return self._list("attention_mask")
 
     @property
@@ -92,7 +111,7 @@ class Encoding:
 
     @property
     def sequence_ids(self) -> list[int | None]:
-        """The text that each token is of, None for what was put around them."""
+        """The text that each token belongs to; None for special tokens around the texts."""
         batch = self._batch
         if batch is None or self._is_padded_text(batch):
             asked: list[int | None] = self._real().sequence_ids
@@ -110,13 +129,13 @@ class Encoding:
 
     @property
     def word_ids(self) -> list[int | None]:
-        """The number of the word that each token is of, None for what was put around texts."""
+        """The word that each token belongs to; None for special tokens around the texts."""
         rows = self._placed_rows()
         return self._real().word_ids if rows is None else _numbered(rows.row("words", self._row))
 
     @property
     def words(self) -> list[int | None]:
-        """The same by its old name."""
+        """The former name of `word_ids`."""
         words: list[int | None] = self._real().words
         return words
 
@@ -132,19 +151,21 @@ class Encoding:
 
     @property
     def overflowing(self) -> list[Encoding]:
-        """What truncation cut off, as encodings."""
+        """The parts that truncation cut off, as encodings."""
         return [Encoding(peer=peer) for peer in self._real().overflowing]
 
     def pad(self, length: int, **options: Any) -> None:
-        """Pad in place: direction, pad_id, pad_type_id, pad_token."""
+        """Pad in place; the options are direction, pad_id, pad_type_id and pad_token."""
         self._taken_over().pad(length, **options)
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
-        """Cut in place; what is cut off goes to `overflowing`."""
+        """Truncate in place; `overflowing` holds the rest."""
+        self._is_drawn = False
         self._taken_over().truncate(max_length, stride, direction)
 
     def set_sequence_id(self, sequence_id: int) -> None:
-        """Say which text all tokens are of."""
+        """Make all tokens belong to one text."""
+        self._is_drawn = False
         self._taken_over().set_sequence_id(sequence_id)
 
     @staticmethod
@@ -171,7 +192,7 @@ class Encoding:
         raise AttributeError(f"'Encoding' object has no attribute {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Encoding, (None, 0, self._real())
+        return _revive, (self._real().__getstate__(), self._is_drawn)
 
     def _list(self, name: str, column: str = "") -> list[int]:
         if self._batch is None:
@@ -180,32 +201,34 @@ class Encoding:
         return self._batch.rows.row(column or name, self._row)
 
     def _look_up(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Answer from the places; odd numbers are the library's own business."""
+        """Answer from the offsets and words; unusual arguments go to the library."""
         plain = not kwargs and bool(args) and all(type(n) is int and n >= 0 for n in args)
         plain = plain and (name not in _OF_TOKENS or args[0] < len(self))
+        if plain and self._is_drawn and name == "token_to_sequence" and len(args) == 1:
+            return self.sequence_ids[args[0]]  # one of the answers that the library draws from
         places = self._placed() if plain else None
         return getattr(self._real() if places is None else places, name)(*args, **kwargs)
 
-    def _placed_rows(self) -> Rows | RowAlone | None:
+    def _placed_rows(self) -> BatchRows | SingleRow | None:
         return None if self._batch is None else self._batch.placed
 
-    def _placed(self) -> Places | None:
+    def _placed(self) -> TokenPlaces | None:
         batch = self._batch
         if self._places is None and batch is not None and not self._is_padded_text(batch):
             rows = batch.placed
             self._places = None if rows is None else self._found(rows)
         return self._places
 
-    def _found(self, rows: Rows | RowAlone) -> Places:
+    def _found(self, rows: BatchRows | SingleRow) -> TokenPlaces:
         ranges, place = {}, rows.lead(self._row)
         for part, size in rows.parts(self._row):
             if part is not None:
                 ranges[part] = place, place + size
             place += size
-        return Places(self.offsets, self.word_ids, self.sequence_ids, ranges)
+        return TokenPlaces(self.offsets, self.word_ids, self.sequence_ids, ranges)
 
-    def _is_padded_text(self, batch: Batch) -> bool:
-        """Tell whether it is a text with nothing around it, which owns its padding too: ask."""
+    def _is_padded_text(self, batch: SharedRows) -> bool:
+        """Whether it is padded text without special tokens: then only the library can answer."""
         parts = batch.rows.parts(self._row)
         inside = sum(size for _, size in parts)
         return inside < len(self) and all(part is not None for part, _ in parts)
@@ -223,7 +246,7 @@ class Encoding:
         self._batch = self._places = None
         return peer
 
-    def _spelled(self, batch: Batch) -> list[str] | None:
+    def _spelled(self, batch: SharedRows) -> list[str] | None:
         place, all_ids = batch.rows.lead(self._row), self._list("ids")
         tokens: list[str] = []
         special = iter(batch.special_texts)
@@ -236,15 +259,21 @@ class Encoding:
             place += size
         return self._padded(batch, tokens, batch.pad_token)
 
-    def _padded(self, batch: Batch, values: list[Any], pad: object) -> list[Any]:
+    def _padded(self, batch: SharedRows, values: list[Any], pad: object) -> list[Any]:
         before = batch.rows.lead(self._row)
         after = len(self) - before - len(values)
         return [pad] * before + values + [pad] * after
 
 
 def library_encoding(encoding: Any) -> Any:
-    """Return the library's own object for one of ours; others are its business."""
+    """Return the library's own object for one of ours; anything else is returned as it is."""
     return encoding._real() if isinstance(encoding, Encoding) else encoding  # noqa: SLF001
+
+
+def _revive(state: bytes, is_drawn: bool) -> Encoding:
+    peer = library("tokenizers").Encoding()
+    peer.__setstate__(state)
+    return Encoding(peer=peer, is_drawn=is_drawn)
 
 
 def _numbered(words: list[int]) -> list[int | None]:
@@ -254,7 +283,7 @@ def _numbered(words: list[int]) -> list[int | None]:
 def spelled(
     ids: list[int], risky: frozenset[int], id_to_token: Callable[[int], str | None]
 ) -> list[str] | None:
-    """Write ids as tokens; None if one may stand for text that is spelled otherwise."""
+    """Return the tokens of ids; None if a risky one is among them, which may hide other text."""
     if not risky.isdisjoint(ids):
         return None
     tokens = [id_to_token(token_id) for token_id in ids]

@@ -1,4 +1,4 @@
-"""The libraries that are stood in for, imported when they are first needed."""
+"""The libraries whose surface the drop-ins have, imported when they are first needed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tokenmill._errors import MissingDependency
 
 
 def library(name: str) -> Any:  # a module
-    """Import it, or say what to install."""
+    """Import a library; MissingDependency names the package to install."""
     try:
         return import_module(name)
     except ImportError as error:

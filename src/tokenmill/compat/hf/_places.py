@@ -1,15 +1,15 @@
-"""From tokens to characters and words, and back, as `tokenizers.Encoding` answers it."""
+"""From tokens to characters and words, and back, with the answers of `tokenizers.Encoding`."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 
-class Places(NamedTuple):
-    """Where the tokens of one row stand.
+class TokenPlaces(NamedTuple):
+    """Where the tokens of one row are in their texts.
 
-    `words`: the number of the word of its text, None for what was put around texts.
-    `texts`: which text each token is of; `ranges`: from where to where a text is in the row.
+    `words`: the number of each token's word in its text; None for special tokens around texts.
+    `texts`: the text that each token belongs to; `ranges`: the first token and the end of a text.
     """
 
     offsets: list[tuple[int, int]]
@@ -18,11 +18,11 @@ class Places(NamedTuple):
     ranges: dict[int, tuple[int, int]]
 
     def range_of(self, text: int) -> tuple[int, int]:
-        """Return the tokens of a text; of one that is not there, all tokens."""
+        """Return the tokens of a text; all tokens if the row has no such text."""
         return self.ranges.get(text, (0, len(self.offsets)))
 
     def token_to_sequence(self, token: int) -> int | None:
-        """Return the text that a token is of."""
+        """Return the text that a token belongs to."""
         return self.texts[token]
 
     def token_to_chars(self, token: int) -> tuple[int, int] | None:
@@ -45,7 +45,7 @@ class Places(NamedTuple):
         return None if token is None else self.token_to_word(token)
 
     def word_to_tokens(self, word: int, text: int = 0) -> tuple[int, int] | None:
-        """Return from where to where the tokens of a word are."""
+        """Return the first token of a word and the end of its tokens."""
         found = []
         for token in range(*self.range_of(text)):
             number = self.words[token]

@@ -1,7 +1,7 @@
-"""Options of the library, kept by the library, and what its post-processor writes.
+"""Options that the library itself holds, and the special tokens of its post-processor.
 
-A probe is a tokenizer of one-letter texts with the post-processor and the options of a tokenizer.
-So options of truncation and padding are checked as the library checks them.
+A probe is a tiny tokenizer of the library with the post-processor and the options of a real one,
+so the library checks the options of truncation and padding.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def copy_options(source: Any, target: Any) -> None:
 
 
 def special_texts(probe: Any, *, pair: bool) -> list[str]:
-    """Return how the tokens that are put around texts are written, in the order of the row."""
+    """Return the special tokens around texts as strings, in the order of the row."""
     plain = library("tokenizers").Tokenizer(probe.model)
     if probe.post_processor is not None:
         plain.post_processor = probe.post_processor

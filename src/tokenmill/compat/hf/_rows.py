@@ -1,4 +1,4 @@
-"""Rows of one call, as the drop-ins hand them out: lists, matrices and parts of a row."""
+"""The rows of one call, in the forms that the drop-ins return: lists, matrices, parts of a row."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from tokenmill._post import Layout, OneRow
 
-Part = tuple["int | None", int]  # a text, or None for tokens that are put in, and its length
+RowPart = tuple["int | None", int]  # the text, or None for special tokens, and the length
 
 
-class Rows:
-    """Rows of many texts, or of all windows of one."""
+class BatchRows:
+    """The rows of many texts, or all windows of one."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
@@ -31,7 +31,7 @@ class Rows:
         return widths
 
     def samples(self) -> list[int]:
-        """Return which sample each row is of."""
+        """Return the sample that each row comes from."""
         samples: list[int] = self.layout.rows.samples.tolist()
         return samples
 
@@ -41,7 +41,7 @@ class Rows:
         return [flat[begin:end] for begin, end in pairwise(bounds)]
 
     def matrix(self, name: str) -> NDArray[np.int64] | None:
-        """Return a field as rows of one width, None where widths differ."""
+        """Return a field as a matrix; None if the rows differ in length."""
         widths = np.diff(self.bounds)
         if not len(widths) or (widths != widths[0]).any():
             return None
@@ -57,18 +57,18 @@ class Rows:
         return int(self.bounds[index + 1] - self.bounds[index])
 
     def lead(self, index: int) -> int:
-        """Count the padding in front of one row."""
+        """Count the padding at the start of one row."""
         rows = self.layout.rows
         return int(rows.lengths[index, 0]) if rows.kinds[0] == PAD else 0
 
-    def parts(self, index: int) -> list[Part]:
-        """Return what one row is made of, without its padding."""
+    def parts(self, index: int) -> list[RowPart]:
+        """Return the parts of one row, without its padding."""
         rows = self.layout.rows
         sizes = zip(rows.kinds, rows.lengths[index].tolist(), strict=True)
         return [(None if kind > 1 else kind, size) for kind, size in sizes if kind != PAD]
 
     def origin(self, index: int) -> tuple[int, int]:
-        """Return the sample of a row, and the row's number there."""
+        """Return the sample of a row, and the number of the row within it."""
         samples = self.layout.rows.samples
         sample = samples[index]
         return int(sample), index - int(np.searchsorted(samples, sample))
@@ -79,8 +79,8 @@ class Rows:
         return self._fields[name]
 
 
-class RowAlone:
-    """What `Rows` is, of a single row that nothing was cut off for others."""
+class SingleRow:
+    """The same for a call that has one row, with nothing overflowing."""
 
     def __init__(self, layout: OneRow) -> None:
         self.layout = layout
@@ -110,12 +110,12 @@ class RowAlone:
         return self.layout.width
 
     def lead(self, _index: int = 0) -> int:
-        """Count the padding in front."""
+        """Count the padding at the start."""
         return self.layout.lead
 
-    def parts(self, _index: int = 0) -> list[Part]:
-        """Return what the row is made of, without its padding."""
-        found: list[Part] = []
+    def parts(self, _index: int = 0) -> list[RowPart]:
+        """Return the parts of the row, without its padding."""
+        found: list[RowPart] = []
         for part in self.layout.parts:
             if not part.text:
                 found.append((None, len(part.ids)))
@@ -126,5 +126,5 @@ class RowAlone:
         return found
 
     def origin(self, _index: int = 0) -> tuple[int, int]:
-        """Return the sample and the row's number there."""
+        """Return the sample, and the number of the row within it."""
         return 0, 0

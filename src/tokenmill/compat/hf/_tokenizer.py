@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from functools import partial
 from pathlib import Path
@@ -11,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._tokenizer import Tokenizer as Engine
-from tokenmill.compat.hf._backend import COMPONENTS, Backend, Call, decodable
-from tokenmill.compat.hf._encoding import Batch, Encoding, library_encoding
+from tokenmill.compat.hf._async_calls import AsyncCalls
+from tokenmill.compat.hf._backend import COMPONENTS, EncodeCall, TwinBackend, decodable
+from tokenmill.compat.hf._encoding import Encoding, SharedRows, library_encoding
 from tokenmill.compat.hf._library import library
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill.compat.hf._backend import Answer
+    from tokenmill.compat.hf._backend import NativeAnswer
+    from tokenmill.compat.hf._sides import Detail
 
 _LOOKUPS = frozenset({
     "get_added_tokens_decoder", "get_vocab", "get_vocab_size", "id_to_token",
@@ -34,52 +35,51 @@ _OPTIONS = frozenset({
 })  # fmt: skip
 
 
-class Tokenizer:
-    """A tokenizer as `tokenizers.Tokenizer` is one.
+class Tokenizer(AsyncCalls):
+    """A `tokenizers.Tokenizer` that runs on tokenmill.
 
-    Ids, offsets, words, masks, truncation, padding and decoding are tokenmill's; what else it is
-    asked is answered by the library's own object, which is loaded when it is first needed.
-    Components can be read and set; the engine follows.
+    tokenmill computes ids, offsets, words, masks, truncation, padding and decoding. The library's
+    own object, loaded when it is first needed, answers the rest. Components can be read and set.
     """
 
-    _backend: Backend
+    _backend: TwinBackend
 
     def __init__(self, model: Any) -> None:
         tokenizers = library("tokenizers")
         is_whole = isinstance(model, tokenizers.Tokenizer)
         peer = copy.deepcopy(model) if is_whole else tokenizers.Tokenizer(model)
-        object.__setattr__(self, "_backend", Backend(peer=peer))
+        object.__setattr__(self, "_backend", TwinBackend(peer=peer))
 
     @classmethod
-    def _of(cls, backend: Backend) -> Tokenizer:
+    def _of(cls, backend: TwinBackend) -> Tokenizer:
         made = cls.__new__(cls)
         object.__setattr__(made, "_backend", backend)
         return made
 
     @classmethod
     def wrap(cls, tokenizer: Any) -> Tokenizer:
-        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must be left alone.
+        """Put tokenmill in front of a loaded `tokenizers.Tokenizer`, which must not change after.
 
-        A method that somebody put on the object itself goes before tokenmill's own.
+        A method that was set on the object itself takes precedence over tokenmill's own.
         """
-        made = cls._of(Backend(peer=tokenizer))
+        made = cls._of(TwinBackend(peer=tokenizer))
         vars(made).update(vars(tokenizer))
         return made
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Tokenizer:
         """Load a tokenizer.json."""
-        return cls._of(Backend(source=Path(path).read_bytes(), engine=Engine.load(Path(path))))
+        return cls._of(TwinBackend(source=Path(path).read_bytes(), engine=Engine.load(Path(path))))
 
     @classmethod
     def from_str(cls, json: str) -> Tokenizer:
         """Load the text of a tokenizer.json."""
-        return cls._of(Backend(peer=library("tokenizers").Tokenizer.from_str(json)))
+        return cls._of(TwinBackend(peer=library("tokenizers").Tokenizer.from_str(json)))
 
     @classmethod
     def from_buffer(cls, buffer: bytes) -> Tokenizer:
         """Load the bytes of a tokenizer.json."""
-        return cls._of(Backend(peer=library("tokenizers").Tokenizer.from_buffer(buffer)))
+        return cls._of(TwinBackend(peer=library("tokenizers").Tokenizer.from_buffer(buffer)))
 
     @classmethod
     def from_pretrained(
@@ -90,16 +90,16 @@ class Tokenizer:
         if local.is_file():
             return cls.from_file(local)
         peer = library("tokenizers").Tokenizer.from_pretrained(identifier, revision, token)
-        return cls._of(Backend(peer=peer))
+        return cls._of(TwinBackend(peer=peer))
 
     @property
     def is_native(self) -> bool:
-        """Whether tokenmill gives the ids, rather than the library."""
+        """Whether tokenmill computes the ids; if not, the library does."""
         return self._backend.engine() is not None
 
     @property
     def encode_special_tokens(self) -> bool:
-        """Whether the text of special tokens is text like any other."""
+        """Whether the text of a special token is encoded like any other text."""
         return self._backend.as_text
 
     @encode_special_tokens.setter
@@ -114,12 +114,9 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> Encoding:
         """Encode one text, or a pair of them."""
-        inputs = [sequence if pair is None else (sequence, pair)]
-        texts = [sequence] if pair is None else [sequence, pair]
-        if all(_is_one(text, is_pretokenized) for text in texts):
-            found = self._native(self._call(inputs, is_pretokenized, add_special_tokens))
-            if found is not None:
-                return found[0]
+        found = self._native_one(sequence, pair, is_pretokenized, add_special_tokens)
+        if found is not None:
+            return found
         with self._backend.lock:
             peer = self._backend.synced_peer()
             return Encoding(peer=peer.encode(sequence, pair, is_pretokenized, add_special_tokens))
@@ -131,15 +128,7 @@ class Tokenizer:
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
         """Encode many texts or pairs."""
-        found = None
-        if isinstance(input, (list, tuple)) and input:
-            found = self._native(self._call(input, is_pretokenized, add_special_tokens))
-        if found is not None:
-            return found
-        with self._backend.lock:
-            peer = self._backend.synced_peer()
-            rows = peer.encode_batch(input, is_pretokenized, add_special_tokens)
-        return [Encoding(peer=row) for row in rows]
+        return self._encode_many(input, is_pretokenized, add_special_tokens, fast=False)
 
     def encode_batch_fast(
         self,
@@ -147,31 +136,29 @@ class Tokenizer:
         is_pretokenized: bool = False,
         add_special_tokens: bool = True,
     ) -> list[Encoding]:
-        """Encode many texts or pairs; offsets need not be asked for."""
-        return self.encode_batch(input, is_pretokenized, add_special_tokens)
+        """Encode many texts or pairs; like the library, without offsets, words and tokens."""
+        return self._encode_many(input, is_pretokenized, add_special_tokens, fast=True)
+
+    def _encode_many(
+        self, inputs: Any, is_pretokenized: bool, add_special_tokens: bool, *, fast: bool
+    ) -> list[Encoding]:
+        found = self._native_batch(inputs, is_pretokenized, add_special_tokens, fast=fast)
+        if found is not None:
+            return found
+        with self._backend.lock:
+            peer = self._backend.synced_peer()
+            encode = peer.encode_batch_fast if fast else peer.encode_batch
+            rows = encode(inputs, is_pretokenized, add_special_tokens)
+        return [Encoding(peer=row) for row in rows]
 
     def post_process(
         self, encoding: Any, pair: Any = None, add_special_tokens: bool = True
     ) -> Encoding:
-        """Truncate, put tokens around and pad what was encoded without that."""
+        """Truncate, add special tokens and pad, for texts that were encoded without."""
         given = library_encoding(encoding), None if pair is None else library_encoding(pair)
         with self._backend.lock:
             found = self._backend.synced_peer().post_process(*given, add_special_tokens)
-        return Encoding(peer=found)
-
-    async def async_encode(self, *args: Any, **kwargs: Any) -> Encoding:
-        """Run `encode` beside the event loop."""
-        return await asyncio.to_thread(partial(self.encode, *args, **kwargs))
-
-    async def async_encode_batch(self, *args: Any, **kwargs: Any) -> list[Encoding]:
-        """Run `encode_batch` beside the event loop."""
-        return await asyncio.to_thread(partial(self.encode_batch, *args, **kwargs))
-
-    async_encode_batch_fast = async_encode_batch
-
-    async def async_decode_batch(self, *args: Any, **kwargs: Any) -> list[str]:
-        """Run `decode_batch` beside the event loop."""
-        return await asyncio.to_thread(partial(self.decode_batch, *args, **kwargs))
+        return Encoding(peer=found, is_drawn=pair is not None and found.n_sequences > 1)
 
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         """Return the text of ids."""
@@ -213,39 +200,67 @@ class Tokenizer:
         if name not in COMPONENTS:
             object.__setattr__(self, name, value)
             return
-        setattr(self._backend.changing(), name, value)
-        self._backend.changed()
+        self._backend.change(lambda peer: setattr(peer, name, value))
 
     def __dir__(self) -> list[str]:
         names = {*COMPONENTS, *_OPTIONS, *_LOOKUPS, *_WITH_OPTIONS, *_CHANGES}
         return sorted(names.union(super().__dir__()))
 
     def __repr__(self) -> str:
-        return f"<tokenmill.compat.hf.Tokenizer over {self._backend.peer!r}>"
+        return repr(self._backend.synced_peer())
+
+    def __str__(self) -> str:
+        return str(self._backend.synced_peer())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        peer = self._backend.synced_peer()
-        return _revive, (type(self), peer, self._backend.as_text)
+        state = self._backend.synced_peer().__getstate__()
+        return _revive, (type(self), state, self._backend.as_text)
 
     def __deepcopy__(self, memo: object) -> Tokenizer:
-        peer = copy.deepcopy(self._backend.synced_peer())
-        return _revive(type(self), peer, self._backend.as_text)
+        made = type(self).wrap(copy.deepcopy(self._backend.synced_peer()))
+        made.encode_special_tokens = self.encode_special_tokens
+        return made
 
-    def _call(self, inputs: Sequence[Any], is_pretokenized: bool, add_special: bool) -> Call:
+    def call_of(
+        self, inputs: Sequence[Any], is_pretokenized: bool, add_special: bool, *, fast: bool = False
+    ) -> EncodeCall:
+        """Return a call with the options that are set now."""
         probe, as_text = self._backend.probe, self._backend.as_text
-        return Call(inputs, is_pretokenized, add_special, as_text, probe.truncation, probe.padding)
+        options = probe.truncation, probe.padding
+        return EncodeCall(inputs, is_pretokenized, add_special, as_text, *options, fast)
 
-    def _native(self, call: Call) -> list[Encoding] | None:
-        answer = self._backend.answer(call)
+    def answer(
+        self, call: EncodeCall, detail: Detail = "ids", *, overflow: bool = False
+    ) -> NativeAnswer | None:
+        """Run a call on the engine; None if only the library can answer."""
+        return self._backend.answer(call, detail, overflow=overflow)
+
+    def _native_one(
+        self, sequence: Any, pair: Any, is_pretokenized: bool, add_special_tokens: bool
+    ) -> Encoding | None:
+        texts = [sequence] if pair is None else [sequence, pair]
+        if not all(_is_one(text, is_pretokenized) for text in texts):
+            return None
+        inputs = [sequence if pair is None else (sequence, pair)]
+        answer = self.answer(self.call_of(inputs, is_pretokenized, add_special_tokens))
+        return None if answer is None else self.encodings(answer)[0]
+
+    def _native_batch(
+        self, inputs: Any, is_pretokenized: bool, add_special_tokens: bool, *, fast: bool
+    ) -> list[Encoding] | None:
+        if not isinstance(inputs, (list, tuple)) or not inputs:
+            return None
+        call = self.call_of(inputs, is_pretokenized, add_special_tokens, fast=fast)
+        answer = self.answer(call)
         return None if answer is None else self.encodings(answer)
 
-    def encodings(self, answer: Answer) -> list[Encoding]:
+    def encodings(self, answer: NativeAnswer) -> list[Encoding]:
         """Return the rows of an answer as encodings."""
         return self.encodings_later(answer)()
 
-    def encodings_later(self, answer: Answer) -> Callable[[], list[Encoding]]:
-        """Return what makes encodings of an answer, as the tokenizer is now."""
-        batch = Batch(self._backend, answer)
+    def encodings_later(self, answer: NativeAnswer) -> Callable[[], list[Encoding]]:
+        """Return a function that makes the encodings of an answer with the present tokenizer."""
+        batch = SharedRows(self._backend, answer)
         return lambda: [Encoding(batch, i) for i in range(len(answer.rows.widths()))]
 
     def _shown(self, ids: NDArray[Any], skip_special_tokens: bool) -> NDArray[Any]:
@@ -254,19 +269,24 @@ class Tokenizer:
         return ids[~np.isin(ids, self._backend.special_ids())]
 
     def _change(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        result = getattr(self._backend.changing(), name)(*args, **kwargs)
-        self._backend.changed()
-        return result
+        return self._backend.change(lambda peer: getattr(peer, name)(*args, **kwargs))
 
 
-def _revive(cls: type[Tokenizer], peer: Any, as_text: bool) -> Tokenizer:
-    made = cls.wrap(peer)
+def library_tokenizer(tokenizer: Any) -> Any:
+    """Return the library's own object for one of ours; anything else is returned as it is."""
+    if not isinstance(tokenizer, Tokenizer):
+        return tokenizer
+    return tokenizer._backend.synced_peer()  # noqa: SLF001 -- the class belongs to this module
+
+
+def _revive(cls: type[Tokenizer], state: bytes, as_text: bool) -> Tokenizer:
+    made = cls.wrap(library("tokenizers").Tokenizer.from_buffer(state))
     made.encode_special_tokens = as_text
     return made
 
 
 def _is_one(sequence: object, is_pretokenized: bool) -> bool:
-    """Tell a text from a pair, which is no single sequence."""
+    """Whether it is one sequence, and not a pair."""
     if not is_pretokenized:
         return isinstance(sequence, str)
     return isinstance(sequence, (list, tuple)) and all(isinstance(w, str) for w in sequence)
