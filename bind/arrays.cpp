@@ -1,14 +1,19 @@
-// numpy arrays for results. Its C interface, because numpy.empty costs a call of 0.2 us more and
-// encoding a sentence takes no longer than that (docs/develop/log.md, 2026-11-15).
+// arrays: memory of core/ -> numpy arrays. Through numpy's C interface: a call of numpy.empty takes
+// 0.2 us more, as long as encoding a sentence (docs/develop/log.md, 2026-11-15).
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_23_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include "arrays.h"
+
+#include <cstring>
 #include <memory>
 
-#include "bind.h"
-
 namespace tokenmill::bind {
+
+namespace {
+constexpr std::size_t kSmallArray = 1 << 16;  // numbers
+}
 
 nb::object empty_array(Number number, std::size_t count, void*& data) {
     // Looked up at the first result, so that importing the module does not import numpy.
@@ -26,6 +31,7 @@ nb::object empty_array(Number number, std::size_t count, void*& data) {
     return nb::steal(array);
 }
 
+// Numpy calls the function when the last array over the memory is gone.
 nb::capsule owner_of(PageBuffer memory, std::size_t touched_bytes, Spares kind) {
     struct Owned {
         PageBuffer memory;
@@ -37,6 +43,37 @@ nb::capsule owner_of(PageBuffer memory, std::size_t touched_bytes, Spares kind) 
                 const std::unique_ptr<Owned> mine(static_cast<Owned*>(gone));
                 give_spare(std::move(mine->memory), mine->touched_bytes, mine->kind);
             }};
+}
+
+nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares kind) {
+    const std::size_t bytes = count * bits / 8;
+    if (count <= kSmallArray) {
+        void* data = nullptr;
+        nb::object array = empty_array(bits == 16 ? Number::U16 : Number::U32, count, data);
+        if (bytes != 0) {
+            std::memcpy(data, memory.data(), bytes);
+        }
+        give_spare(std::move(memory), bytes, kind);
+        return array;
+    }
+    void* data = memory.data();
+    const nb::capsule owner = owner_of(std::move(memory), bytes, kind);
+    if (bits == 16) {
+        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(data, {count}, owner));
+    }
+    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, owner));
+}
+
+nb::object array_of(std::vector<std::int64_t> numbers) {
+    if (numbers.size() > kSmallArray) {
+        return array_owning(std::move(numbers));
+    }
+    void* data = nullptr;
+    nb::object array = empty_array(Number::I64, numbers.size(), data);
+    if (!numbers.empty()) {
+        std::memcpy(data, numbers.data(), numbers.size() * sizeof(std::int64_t));
+    }
+    return array;
 }
 
 }  // namespace tokenmill::bind

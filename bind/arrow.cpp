@@ -1,3 +1,4 @@
+// arrow: string arrays of the Arrow C data interface -> texts.
 #include "arrow.h"
 
 #include <cstring>
@@ -11,6 +12,7 @@ namespace {
 
 using pipeline::Text;
 
+// A null is not an empty text: the caller has to decide what it means.
 void refuse_nulls(const ArrowArray& array, std::size_t first) {
     const auto* valid = static_cast<const std::uint8_t*>(array.buffers[0]);
     if (array.null_count == 0 || valid == nullptr) {
@@ -24,17 +26,21 @@ void refuse_nulls(const ArrowArray& array, std::size_t first) {
     }
 }
 
+// Strings back to back, with offsets of 32 or 64 bits.
 template <typename Offset>
 void append_offsets(const ArrowArray& array, std::vector<Text>& out) {
     const auto* offsets = static_cast<const Offset*>(array.buffers[1]);
     const auto* bytes = static_cast<const std::uint8_t*>(array.buffers[2]);
     for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
         const auto size = static_cast<std::size_t>(offsets[i + 1] - offsets[i]);
-        out.push_back({bytes + offsets[i], size, Text::Kind::Utf8});
+        out.push_back({bytes + offsets[i], size, Text::Encoding::Utf8});
     }
 }
 
-// A view: size, then 12 bytes inline, or prefix, buffer number and offset.
+// Sixteen bytes for each string:
+//
+//   size | up to 12 bytes of text
+//   size | first 4 bytes | buffer number | offset       if it is longer
 void append_views(const ArrowArray& array, std::vector<Text>& out) {
     const auto* views = static_cast<const std::uint8_t*>(array.buffers[1]);
     for (std::int64_t i = array.offset; i < array.offset + array.length; ++i) {
@@ -46,7 +52,7 @@ void append_views(const ArrowArray& array, std::vector<Text>& out) {
         if (size > 12) {
             data = static_cast<const std::uint8_t*>(array.buffers[2 + fields[2]]) + fields[3];
         }
-        out.push_back({data, size, Text::Kind::Utf8});
+        out.push_back({data, size, Text::Encoding::Utf8});
     }
 }
 
@@ -59,8 +65,7 @@ void append_arrow(const ArrowSchema& schema, const ArrowArray& array, std::vecto
     if (!is_plain ||
         (format != "u" && format != "U" && format != "z" && format != "Z" && !is_views)) {
         throw Error(ErrorCode::NotText, "expected an Arrow array of strings, got format \"" +
-                                            format + "\"" +
-                                            (is_plain ? "" : " behind a dictionary"));
+                                            format + "\"" + (is_plain ? "" : " with a dictionary"));
     }
     if (array.length == 0) {
         return;

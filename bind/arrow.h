@@ -1,4 +1,4 @@
-// The Arrow C data interface: its structures, and string arrays as texts.
+// arrow: the structures of the Arrow C data interface, and string arrays -> texts.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What the files of bind/ share. Only conversions live here: a loop over tokens is a smell.
+// bind: Python objects -> views of their memory, results of core/ -> Python objects. Only
+// conversions live here; a loop over the tokens of a text belongs in core/.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -6,11 +7,14 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "pipeline/pipeline.h"
 
 namespace nb = nanobind;
+
+struct ArrowArray;
 
 namespace tokenmill::bind {
 
@@ -23,44 +27,65 @@ void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
 void register_pairs(nb::module_& m);
 
-// What a device needs of a model, as arrays and numbers by name.
+// The tables of a model that a device needs, as arrays and numbers by name.
 [[nodiscard]] nb::dict device_tables(const pipeline::Model& model);
 
-// A numpy array of `count` numbers, not initialised; for results that fit a page or two.
-enum class Number { U32, U16, I64 };
-[[nodiscard]] nb::object empty_array(Number number, std::size_t count, void*& data);
+[[nodiscard]] inline Bytes view_of(const nb::bytes& bytes) {
+    return {reinterpret_cast<const std::uint8_t*>(bytes.c_str()), bytes.size()};
+}
+[[nodiscard]] inline nb::bytes bytes_of(Bytes bytes) {
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
 
-// A capsule that owns memory behind an array; its pages are kept to be used again.
-[[nodiscard]] nb::capsule owner_of(PageBuffer memory, std::size_t touched_bytes, Spares kind);
+// The buffer of a Python object, held as long as this lives. Needs the GIL to be made and to go.
+class HeldBuffer {
+public:
+    HeldBuffer() = default;
+    // Throws the Python error of an object without a buffer.
+    explicit HeldBuffer(nb::handle object) {
+        if (!try_hold(object)) {
+            nb::raise_python_error();
+        }
+    }
+    HeldBuffer(HeldBuffer&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+    ~HeldBuffer() { release(); }
+    HeldBuffer(const HeldBuffer&) = delete;
+    HeldBuffer& operator=(const HeldBuffer&) = delete;
+    HeldBuffer& operator=(HeldBuffer&&) = delete;
+
+    // False, with the Python error set, for an object without a buffer.
+    [[nodiscard]] bool try_hold(nb::handle object) noexcept {
+        return PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0;
+    }
+    void release() noexcept { PyBuffer_Release(&view_); }
+    [[nodiscard]] bool is_held() const noexcept { return view_.obj != nullptr; }
+    [[nodiscard]] Bytes bytes() const noexcept {
+        return {static_cast<const std::uint8_t*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+
+private:
+    Py_buffer view_{};  // without an object, nothing is held
+};
 
 // One text, borrowed: a str or anything with a buffer.
 class OneText {
 public:
     // `index` is the number of the document in an error message, or -1.
     explicit OneText(nb::handle text, std::ptrdiff_t index = -1);
-    ~OneText() {
-        if (has_buffer_) {
-            PyBuffer_Release(&buffer_);
-        }
-    }
-    OneText(const OneText&) = delete;
-    OneText& operator=(const OneText&) = delete;
     [[nodiscard]] const pipeline::Text& view() const noexcept { return text_; }
-    // Hands the buffer over to `buffers`, which then has to release it.
-    void move_to(std::vector<Py_buffer>& buffers) {
-        if (has_buffer_) {
-            buffers.push_back(buffer_);
-            has_buffer_ = false;
+    // Hands the buffer over to `buffers`, if the text has one.
+    void move_to(std::vector<HeldBuffer>& buffers) {
+        if (buffer_.is_held()) {
+            buffers.push_back(std::move(buffer_));
         }
     }
 
 private:
     pipeline::Text text_;
-    bool has_buffer_ = false;
-    Py_buffer buffer_;
+    HeldBuffer buffer_;
 };
 
-// Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]. What readers of files make.
+// Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]. Readers of files make it.
 class TextBuffer {
 public:
     using Data = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -76,13 +101,13 @@ private:
     Offsets offsets_;
 };
 
-// Texts of a caller, borrowed: holds what keeps their memory alive.
-class Texts {
+// Texts of a caller, borrowed: owns references to everything that keeps their memory alive.
+class BorrowedTexts {
 public:
-    Texts() = default;
-    ~Texts();
-    Texts(const Texts&) = delete;
-    Texts& operator=(const Texts&) = delete;
+    BorrowedTexts() = default;
+    ~BorrowedTexts();
+    BorrowedTexts(const BorrowedTexts&) = delete;
+    BorrowedTexts& operator=(const BorrowedTexts&) = delete;
 
     void add(nb::handle text);
     // A list, a tuple, a TextBuffer, or an object of the Arrow PyCapsule interface.
@@ -93,13 +118,11 @@ public:
 private:
     void add_arrow_array(nb::handle texts);
     void add_arrow_stream(nb::handle texts);
-    friend struct ArrowReader;
 
     std::vector<pipeline::Text> texts_;
-    std::vector<Py_buffer> buffers_;
+    std::vector<HeldBuffer> buffers_;
     std::vector<nb::object> owners_;
-    std::vector<void (*)(void*)> releases_;
-    std::vector<void*> released_;
+    std::vector<ArrowArray*> arrays_;  // of a stream: to be released here
 };
 
 }  // namespace tokenmill::bind

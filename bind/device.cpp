@@ -1,8 +1,7 @@
-// The tables of a compiled model as arrays by name: what a device needs a copy of.
-#include <cstring>
+// device: a compiled model -> copies of its tables, as arrays by name, for a GPU.
 #include <span>
 
-#include "bind.h"
+#include "arrays.h"
 
 namespace tokenmill::bind {
 
@@ -11,10 +10,7 @@ namespace {
 // A copy that numpy owns, so that it outlives the model.
 template <typename T>
 nb::object array_of(std::span<const T> values) {
-    auto* copy = new std::vector<T>(values.begin(), values.end());
-    const nb::capsule owner(copy,
-                            [](void* gone) noexcept { delete static_cast<std::vector<T>*>(gone); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy->data(), {copy->size()}, owner));
+    return array_owning(std::vector<T>(values.begin(), values.end()));
 }
 
 template <typename T>
@@ -22,6 +18,7 @@ nb::object array_of(const T* values, std::size_t count) {
     return array_of(std::span<const T>(values, count));
 }
 
+// The pages in use are those that page_of names.
 void add_classes(const split::ClassTable& table, const std::string& name, nb::dict& out) {
     std::size_t pages = 0;
     for (std::size_t i = 0; i < 4096; ++i) {
@@ -32,6 +29,7 @@ void add_classes(const split::ClassTable& table, const std::string& name, nb::di
     out[(name + "_pages").c_str()] = array_of(table.pages, pages * 256);
 }
 
+// Plain numbers: the kernels have the same enums.
 nb::dict rule_of(const split::Rule& rule) {
     nb::dict out;
     out["family"] = static_cast<std::uint32_t>(rule.family);
@@ -45,6 +43,7 @@ nb::dict rule_of(const split::Rule& rule) {
     return out;
 }
 
+// A kernel runs either the rule or a single automaton.
 void add_split(const split::SplitView& split, nb::dict& out) {
     out["rule"] = rule_of(split.rule);
     if (split.rule.family != split::Family::None) {
@@ -52,7 +51,7 @@ void add_split(const split::SplitView& split, nb::dict& out) {
     }
     out["stage_count"] = split.stage_count;
     if (split.stage_count != 1) {
-        return;  // a chain of stages has no table of its own
+        return;  // a chain of stages has no single table
     }
     const split::Stage& stage = split.stages[0];
     const std::size_t square = std::size_t{stage.n_classes} * stage.n_classes;
@@ -66,23 +65,13 @@ void add_split(const split::SplitView& split, nb::dict& out) {
 }
 
 void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
-    std::vector<std::uint8_t> bytes;
-    std::vector<std::uint64_t> offsets{0};
-    std::vector<std::uint8_t> reachable;
-    for (TokenId id = 0; id < vocab.token_count(); ++id) {
-        const Bytes token = vocab.token_bytes(id);
-        const bool is_text = !token.empty() && vocab.find(token) == id;
-        if (is_text) {
-            bytes.insert(bytes.end(), token.begin(), token.end());
-        }
-        offsets.push_back(bytes.size());
-        reachable.push_back(is_text && vocab.is_reachable(id) ? 1 : 0);
-    }
-    out["token_bytes"] = array_of(std::span<const std::uint8_t>(bytes));
-    out["token_offsets"] = array_of(std::span<const std::uint64_t>(offsets));
-    out["token_reachable"] = array_of(std::span<const std::uint8_t>(reachable));
+    vocab::TokenTable tokens = vocab.list_tokens();
+    out["token_bytes"] = array_owning(std::move(tokens.bytes));
+    out["token_offsets"] = array_owning(std::move(tokens.offsets));
+    out["token_reachable"] = array_owning(std::move(tokens.is_reachable));
 }
 
+// Kernels only merge over bytes; for other kinds they need to know no more than the kind.
 void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["kind"] = static_cast<std::uint32_t>(vocab.kind());
     out["token_count"] = vocab.token_count();
@@ -90,7 +79,7 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["drops_bytes"] = vocab.drops_bytes();
     out["has_ends"] = vocab.has_ends();
     out["has_ties"] = !vocab.tied_ranks.empty();
-    if (vocab.kind() != vocab::Kind::Bytes) {
+    if (vocab.kind() != vocab::ModelKind::Bytes) {
         return;
     }
     const vocab::PairTable& pairs = vocab.pairs;

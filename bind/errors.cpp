@@ -1,14 +1,16 @@
-// ErrorCode -> exception of tokenmill._errors, one exhaustive switch.
+// errors: ErrorCode -> exception of tokenmill._errors, in one exhaustive switch.
 #include "bind.h"
 
 namespace tokenmill::bind {
 
 namespace {
 
+// Error::kNowhere is None for Python.
 nb::object number_or_none(std::size_t value) {
     return value == Error::kNowhere ? nb::none() : nb::object(nb::int_(value));
 }
 
+// The exceptions are Python classes, which carry facts as attributes and write the message.
 void raise(const char* name, const std::string& problem, const nb::dict& facts) {
     const nb::object type = nb::module_::import_("tokenmill._errors").attr(name);
     const nb::object error = type(problem, **facts);
@@ -44,6 +46,7 @@ nb::dict hint_only(const char* hint) {
     return hint_only(nb::str(hint));
 }
 
+// The switch names every code, so the compiler reports one without an exception.
 void set_python_error(const Error& error) {
     const std::string text = error.what();
     switch (error.code) {

@@ -1,4 +1,4 @@
-// Model: a compiled model behind Python methods.
+// model: a compiled model -> the methods of _core.Model.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <tuple>
 
-#include "bind.h"
+#include "arrays.h"
 #include "decode/decode.h"
 
 namespace tokenmill::bind {
@@ -20,84 +20,66 @@ using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::
 using OutArray = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-constexpr std::size_t kSmallIds = 1 << 16;
-
-// The bytes of a model, aligned as the core wants them; copied only if the caller's are not.
+// The bytes of a model, aligned as the core needs them; copied only if the caller's are not.
 class ModelMemory {
 public:
-    explicit ModelMemory(nb::handle buffer) {
-        if (PyObject_GetBuffer(buffer.ptr(), &view_, PyBUF_SIMPLE) != 0) {
-            nb::raise_python_error();
-        }
-        held_ = true;
-        data_ = static_cast<const std::uint8_t*>(view_.buf);
-        size_ = static_cast<std::size_t>(view_.len);
-        if (reinterpret_cast<std::uintptr_t>(data_) % kBlobAlign != 0 && size_ != 0) {
-            copy_ = PageBuffer(size_);
-            std::memcpy(copy_.data(), data_, size_);
-            data_ = copy_.data();
-            PyBuffer_Release(&view_);
-            held_ = false;
+    explicit ModelMemory(nb::handle object) : buffer_(object), bytes_(buffer_.bytes()) {
+        if (reinterpret_cast<std::uintptr_t>(bytes_.data()) % kBlobAlign != 0 && !bytes_.empty()) {
+            copy_ = PageBuffer(bytes_.size());
+            std::memcpy(copy_.data(), bytes_.data(), bytes_.size());
+            bytes_ = {copy_.data(), bytes_.size()};
+            buffer_.release();
         }
     }
-    ~ModelMemory() {
-        if (held_) {
-            PyBuffer_Release(&view_);
-        }
-    }
-    ModelMemory(const ModelMemory&) = delete;
-    ModelMemory& operator=(const ModelMemory&) = delete;
-    [[nodiscard]] Bytes bytes() const noexcept { return {data_, size_}; }
+    [[nodiscard]] Bytes bytes() const noexcept { return bytes_; }
 
 private:
-    Py_buffer view_{};
-    bool held_ = false;
+    HeldBuffer buffer_;
     PageBuffer copy_;
-    const std::uint8_t* data_ = nullptr;
-    std::size_t size_ = 0;
+    Bytes bytes_;
 };
+
+[[noreturn]] void refuse(const char* name, const char* choices, int got) {
+    throw Error(ErrorCode::BadArgument,
+                std::string(name) + ": expected " + choices + ", got " + std::to_string(got));
+}
+
+// The numbers that Python calls with; checked here, so that no enum ever holds another value.
+pipeline::SpecialMode special_mode_of(int number) {
+    if (number < 0 || number > static_cast<int>(pipeline::SpecialMode::Raise)) {
+        refuse("special_mode", "0 (encode), 1 (text) or 2 (raise)", number);
+    }
+    return static_cast<pipeline::SpecialMode>(number);
+}
+
+bool replaces_invalid(int errors) {
+    if (errors != 0 && errors != 1) {
+        refuse("errors", "0 (strict) or 1 (replace)", errors);
+    }
+    return errors == 1;
+}
+
+unsigned bits_of(int bits) {
+    if (bits != 16 && bits != 32) {
+        refuse("bits", "16 or 32", bits);
+    }
+    return static_cast<unsigned>(bits);
+}
 
 Options options_of(bool add_special_tokens, int special_mode, int errors, int threads = 1) {
     Options options;
     options.add_special_tokens = add_special_tokens;
-    options.special = static_cast<pipeline::SpecialMode>(special_mode);
-    options.replace_invalid = errors != 0;
+    options.special = special_mode_of(special_mode);
+    options.replace_invalid = replaces_invalid(errors);
     options.threads = static_cast<unsigned>(threads < 1 ? 1 : threads);
     return options;
 }
 
-nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares kind) {
-    const std::size_t bytes = count * bits / 8;
-    if (count <= kSmallIds) {
-        void* data = nullptr;
-        nb::object array = empty_array(bits == 16 ? Number::U16 : Number::U32, count, data);
-        if (bytes != 0) {
-            std::memcpy(data, memory.data(), bytes);
-        }
-        give_spare(std::move(memory), bytes, kind);
-        return array;
-    }
-    void* data = memory.data();
-    const nb::capsule owner = owner_of(std::move(memory), bytes, kind);
-    if (bits == 16) {
-        return nb::cast(nb::ndarray<nb::numpy, std::uint16_t>(data, {count}, owner));
-    }
-    return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, owner));
-}
-
 nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
-    return array_of(std::move(encoded.memory), encoded.count, bits, Spares::Ids);
+    return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
 }
 
-nb::object array_of(const std::vector<std::int64_t>& numbers) {
-    void* data = nullptr;
-    nb::object array = empty_array(Number::I64, numbers.size(), data);
-    if (!numbers.empty()) {
-        std::memcpy(data, numbers.data(), numbers.size() * sizeof(std::int64_t));
-    }
-    return array;
-}
-
+// For tests: tables so small that words replace each other all the time.
 encode::TableBits tables_of(int shrink) {
     encode::TableBits bits;
     const auto less = [&](unsigned value) {
@@ -115,11 +97,13 @@ encode::TableBits tables_of(int shrink) {
     return bits;
 }
 
+// The model and the memory that it reads. All methods may be called from several threads at once.
 class BoundModel {
 public:
     BoundModel(nb::handle buffer, int shrink_tables)
         : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
 
+    // The hot call: for a short text no more than a lease, the encoding, and one copy into numpy.
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
         const Options options = options_of(add_special_tokens, special_mode, errors);
         const OneText held(text);
@@ -130,13 +114,13 @@ public:
                 const nb::gil_scoped_release unlocked;
                 try {
                     encoded = model_.encode_batch({&one, 1}, options, {});
-                } catch (const Error& error) {  // there is no batch: it has no number
+                } catch (const Error& error) {  // a single text has no document number
                     throw Error(error.code, error.what(), error.offset);
                 }
             }
             return ids_of(encoded, 32);
         }
-        pipeline::Model::Lease lease(model_);  // too short a time to let go of the GIL
+        pipeline::Model::Lease lease(model_);  // too short to be worth releasing the GIL
         const auto ids = lease.encode(one, options);
         void* data = nullptr;
         nb::object array = empty_array(Number::U32, ids.size(), data);
@@ -146,29 +130,32 @@ public:
         return array;
     }
 
+    // (ids of all texts, offsets of each)
     std::pair<nb::object, nb::object> encode_batch(nb::handle texts, int threads, int bits,
                                                    bool add_special_tokens, int special_mode,
                                                    int errors) {
-        pipeline::Target target;
-        target.bits = static_cast<unsigned>(bits);
+        pipeline::Output output;
+        output.bits = bits_of(bits);
         pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
-        nb::object offsets = array_of(encoded.offsets);
-        return {ids_of(encoded, target.bits), offsets};
+            run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
+        nb::object offsets = array_of(std::move(encoded.offsets));
+        return {ids_of(encoded, output.bits), offsets};
     }
 
+    // (ids, offsets, spans: two numbers for each id)
     std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int threads,
                                                                 int bits, bool add_special_tokens,
                                                                 int special_mode, int errors,
                                                                 bool in_characters) {
-        pipeline::Target target;
-        target.bits = static_cast<unsigned>(bits);
+        pipeline::Output output;
+        output.bits = bits_of(bits);
         Options options = options_of(add_special_tokens, special_mode, errors, threads);
         options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
-        pipeline::Encoded encoded = run(texts, options, target);
-        nb::object offsets = array_of(encoded.offsets);
-        nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
-        return {ids_of(encoded, target.bits), offsets, spans};
+        pipeline::Encoded encoded = run(texts, options, output);
+        nb::object offsets = array_of(std::move(encoded.offsets));
+        nb::object spans =
+            array_of(std::move(encoded.memory.spans), 2 * encoded.count, 32, Spares::Spans);
+        return {ids_of(encoded, output.bits), offsets, spans};
     }
 
     // Spans in characters, and the number of the word that each id is of.
@@ -179,27 +166,31 @@ public:
         options.spans = pipeline::SpanUnit::Characters;
         options.words = true;
         pipeline::Encoded encoded = run(texts, options, {});
-        nb::object offsets = array_of(encoded.offsets);
-        nb::object spans = array_of(std::move(encoded.spans), 2 * encoded.count, 32, Spares::Spans);
-        nb::object words = array_of(std::move(encoded.words), encoded.count, 32, Spares::Words);
+        nb::object offsets = array_of(std::move(encoded.offsets));
+        nb::object spans =
+            array_of(std::move(encoded.memory.spans), 2 * encoded.count, 32, Spares::Spans);
+        nb::object words =
+            array_of(std::move(encoded.memory.words), encoded.count, 32, Spares::Words);
         return {ids_of(encoded, 32), offsets, spans, words};
     }
 
+    // Into memory of the caller; returns the offsets.
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
                            bool add_special_tokens, int special_mode, int errors) {
-        pipeline::Target target;
-        target.data = out.data();
-        target.capacity = out.size();
-        target.bits = static_cast<unsigned>(out.itemsize() * 8);
-        const pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, threads), target);
-        return array_of(encoded.offsets);
+        pipeline::Output output;
+        output.data = out.data();
+        output.capacity = out.size();
+        output.bits = bits_of(static_cast<int>(out.itemsize() * 8));
+        pipeline::Encoded encoded =
+            run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
+        return array_of(std::move(encoded.offsets));
     }
 
+    // A limit stops early only for a single text; the caller clips the counts of many.
     nb::object count_batch(nb::handle texts, int threads, bool add_special_tokens, int special_mode,
                            int errors, std::int64_t limit) {
         const Options options = options_of(add_special_tokens, special_mode, errors, threads);
-        Texts held;
+        BorrowedTexts held;
         held.add_all(texts);
         std::vector<std::int64_t> counts(held.view().size());
         {
@@ -208,15 +199,15 @@ public:
                 const auto most = static_cast<std::size_t>(limit);
                 counts[0] = static_cast<std::int64_t>(model_.count(held.view()[0], options, most));
             } else {
-                pipeline::Target target;
-                target.count_only = true;
-                const pipeline::Encoded encoded = model_.encode_batch(held.view(), options, target);
+                pipeline::Output output;
+                output.count_only = true;
+                const pipeline::Encoded encoded = model_.encode_batch(held.view(), options, output);
                 for (std::size_t i = 0; i < counts.size(); ++i) {
                     counts[i] = encoded.offsets[i + 1] - encoded.offsets[i];
                 }
             }
         }
-        return array_of(counts);
+        return array_of(std::move(counts));
     }
 
     std::size_t prefix_end(nb::handle text, std::size_t from) const {
@@ -257,15 +248,14 @@ public:
             throw Error(ErrorCode::IdOutOfRange, std::to_string(id));
         }
         const Bytes bytes = model_.vocab().decode_bytes(static_cast<TokenId>(id));
-        return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return bytes_of(bytes);
     }
 
     std::int64_t token_id(const nb::bytes& token) const {
         if (token.size() == 0) {
             return -1;
         }
-        const TokenId id = model_.vocab().find(
-            {reinterpret_cast<const std::uint8_t*>(token.c_str()), token.size()});
+        const TokenId id = model_.vocab().find(view_of(token));
         return id == vocab::VocabView::kNoToken ? -1 : std::int64_t{id};
     }
 
@@ -284,7 +274,7 @@ public:
 
     nb::bytes meta() const {
         const Bytes bytes = model_.meta();
-        return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        return bytes_of(bytes);
     }
     std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
     std::int64_t max_id() const { return model_.max_id(); }
@@ -293,12 +283,13 @@ public:
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
 
+    // The texts are held for as long as the GIL is released.
     pipeline::Encoded run(nb::handle texts, const Options& options,
-                          const pipeline::Target& target) {
-        Texts held;
+                          const pipeline::Output& output) {
+        BorrowedTexts held;
         held.add_all(texts);
         const nb::gil_scoped_release unlocked;
-        return model_.encode_batch(held.view(), options, target);
+        return model_.encode_batch(held.view(), options, output);
     }
 
     ModelMemory memory_;
@@ -307,25 +298,27 @@ private:
 
 }  // namespace
 
+// Every option has a name and a default, so that calls read; calls by position work, too.
 void register_model(nb::module_& m) {
+    const auto threads = nb::arg("threads") = 1;
+    const auto bits = nb::arg("bits") = 32;
+    const auto add_special_tokens = nb::arg("add_special_tokens") = false;
+    const auto special_mode = nb::arg("special_mode") = 0;
+    const auto errors = nb::arg("errors") = 0;
     nb::class_<BoundModel>(m, "Model", "A compiled model over a buffer that it keeps alive.")
         .def(nb::init<nb::handle, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0)
-        .def("encode", &BoundModel::encode, nb::arg("text").none(), nb::arg("add_special_tokens"),
-             nb::arg("special_mode"), nb::arg("errors"))
-        .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), nb::arg("threads"),
-             nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
-             nb::arg("errors"))
-        .def("encode_spans", &BoundModel::encode_spans, nb::arg("texts").none(), nb::arg("threads"),
-             nb::arg("bits"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
-             nb::arg("errors"), nb::arg("in_characters"))
-        .def("encode_words", &BoundModel::encode_words, nb::arg("texts").none(), nb::arg("threads"),
-             nb::arg("special_mode"))
+        .def("encode", &BoundModel::encode, nb::arg("text").none(), add_special_tokens,
+             special_mode, errors)
+        .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), threads, bits,
+             add_special_tokens, special_mode, errors)
+        .def("encode_spans", &BoundModel::encode_spans, nb::arg("texts").none(), threads, bits,
+             add_special_tokens, special_mode, errors, nb::arg("in_characters") = true)
+        .def("encode_words", &BoundModel::encode_words, nb::arg("texts").none(), threads,
+             special_mode)
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
-             nb::arg("threads"), nb::arg("add_special_tokens"), nb::arg("special_mode"),
-             nb::arg("errors"))
-        .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), nb::arg("threads"),
-             nb::arg("add_special_tokens"), nb::arg("special_mode"), nb::arg("errors"),
-             nb::arg("limit"))
+             threads, add_special_tokens, special_mode, errors)
+        .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
+             add_special_tokens, special_mode, errors, nb::arg("limit") = -1)
         .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))
         .def("is_well_formed", &BoundModel::is_well_formed, nb::arg("text"))
         .def("decode", &BoundModel::decode, nb::arg("ids"))

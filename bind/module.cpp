@@ -1,8 +1,18 @@
-// tokenmill._core: the table of contents.
+// module: tokenmill._core, the table of contents.
 #include "bind.h"
 
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of tokenmill. Private: use tokenmill.Tokenizer.";
+    // A tokenizer that a module, a cache or a daemon thread still holds when Python exits is not a
+    // leak that a user could fix, so releases keep quiet about it. Debug and sanitizer builds
+    // report it, for developers.
+#if defined(TOKENMILL_ASSERTIONS) || !defined(NDEBUG)
+    constexpr bool kReportsLeaks = true;
+#else
+    constexpr bool kReportsLeaks = false;
+#endif
+    nb::set_leak_warnings(kReportsLeaks);
+    m.attr("REPORTS_LEAKS") = kReportsLeaks;
     tokenmill::bind::register_errors(m);
     tokenmill::bind::register_compile(m);
     tokenmill::bind::register_texts(m);

@@ -1,15 +1,8 @@
+// normalize: a serialized normalizer and a text -> the text rewritten. For tests and the compiler.
 #include "bind.h"
 #include "normalize/normalize.h"
 
 namespace tokenmill::bind {
-
-namespace {
-
-Bytes view_of(const nb::bytes& bytes) {
-    return {reinterpret_cast<const std::uint8_t*>(bytes.c_str()), bytes.size()};
-}
-
-}  // namespace
 
 void register_normalize(nb::module_& m) {
     m.def(
@@ -17,7 +10,7 @@ void register_normalize(nb::module_& m) {
         [](const nb::bytes& program, const nb::bytes& text) {
             std::vector<std::uint8_t> out;
             normalize::run(normalize::parse_program(view_of(program)), view_of(text), out);
-            return nb::bytes(reinterpret_cast<const char*>(out.data()), out.size());
+            return bytes_of(out);
         },
         nb::arg("program"), nb::arg("text"), "Rewrite UTF-8 by a serialized normalizer.");
     m.def(
@@ -25,10 +18,9 @@ void register_normalize(nb::module_& m) {
         [](const nb::bytes& program, const nb::bytes& text) {
             normalize::AlignedText out;
             normalize::run_aligned(normalize::parse_program(view_of(program)), view_of(text), out);
-            return nb::make_tuple(
-                nb::bytes(reinterpret_cast<const char*>(out.text.data()), out.text.size()),
-                nb::bytes(reinterpret_cast<const char*>(out.spans.data()),
-                          out.spans.size() * sizeof(normalize::Span)));
+            return nb::make_tuple(bytes_of(out.text),
+                                  nb::bytes(reinterpret_cast<const char*>(out.spans.data()),
+                                            out.spans.size() * sizeof(normalize::Span)));
         },
         nb::arg("program"), nb::arg("text"),
         "Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of "

@@ -1,3 +1,4 @@
+// pack: lengths of documents -> rows, ids -> rows of ids.
 #include "pack/pack.h"
 
 #include <nanobind/stl/vector.h>
@@ -5,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "bind.h"
+#include "arrays.h"
 
 namespace tokenmill::bind {
 
@@ -13,33 +14,24 @@ namespace {
 
 template <typename T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = Array<const std::int64_t>;
+using Int64Array = Array<const std::int64_t>;
 
 template <typename T>
 std::span<const T> view_of(const Array<const T>& array) {
     return {array.data(), array.shape(0)};
 }
 
+// Ids of any width as bytes: core/pack moves them without looking.
 template <typename Array>
 pack::Ids ids_of(const Array& array) {
     return {reinterpret_cast<const std::uint8_t*>(array.data()),
             static_cast<std::int64_t>(array.shape(0))};
 }
 
-// A numpy array that owns the numbers, without a copy.
-nb::object array_of(std::vector<std::int64_t>&& numbers) {
-    auto owned = std::make_unique<std::vector<std::int64_t>>(std::move(numbers));
-    auto* vector = owned.release();
-    const nb::capsule owner(
-        vector, [](void* data) noexcept { delete static_cast<std::vector<std::int64_t>*>(data); });
-    return nb::cast(
-        nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(vector->data(), {vector->size()}, owner));
-}
-
 // (documents, begins, lengths, row_pieces, dropped, repeated)
 template <typename Pack>
 nb::tuple pieces_by(Pack pack) {
-    pack::Pieces pieces = [&] {
+    pack::RowPieces pieces = [&] {
         const nb::gil_scoped_release release;
         return pack();
     }();
@@ -48,9 +40,10 @@ nb::tuple pieces_by(Pack pack) {
                           array_of(std::move(pieces.row_pieces)), pieces.dropped, pieces.repeated);
 }
 
+// The size of the result is known first, so that it is written where it stays.
 template <typename Id>
-nb::tuple frame(const Array<const Id>& ids, const Numbers& offsets, const std::vector<Id>& prefix,
-                const std::vector<Id>& suffix, Number number) {
+nb::tuple frame(const Array<const Id>& ids, const Int64Array& offsets,
+                const std::vector<Id>& prefix, const std::vector<Id>& suffix, Number number) {
     const pack::Ids before{reinterpret_cast<const std::uint8_t*>(prefix.data()),
                            static_cast<std::int64_t>(prefix.size())};
     const pack::Ids after{reinterpret_cast<const std::uint8_t*>(suffix.data()),
@@ -68,16 +61,17 @@ nb::tuple frame(const Array<const Id>& ids, const Numbers& offsets, const std::v
     return nb::make_tuple(std::move(framed_array), std::move(lengths_array));
 }
 
+// The arrays are held by the caller's list while the GIL is released.
 template <typename Id>
 std::int64_t gather(const std::vector<Array<const Id>>& sources,
-                    const Array<const std::int32_t>& source, const Numbers& begin,
-                    const Numbers& length, const Array<Id>& out) {
+                    const Array<const std::int32_t>& source, const Int64Array& begin,
+                    const Int64Array& length, const Array<Id>& out) {
     std::vector<pack::Ids> ids;
     ids.reserve(sources.size());
     for (const auto& array : sources) {
         ids.push_back(ids_of(array));
     }
-    const pack::Places places{view_of(source), view_of(begin), view_of(length)};
+    const pack::SourcePlaces places{view_of(source), view_of(begin), view_of(length)};
     const nb::gil_scoped_release release;
     return pack::gather(ids, places, sizeof(Id), reinterpret_cast<std::uint8_t*>(out.data()),
                         static_cast<std::int64_t>(out.shape(0)));
@@ -86,9 +80,9 @@ std::int64_t gather(const std::vector<Array<const Id>>& sources,
 void register_rows(nb::module_& m) {
     m.def(
         "pack_concat",
-        [](const Numbers& lengths, std::int64_t context_length, std::int64_t overlap,
+        [](const Int64Array& lengths, std::int64_t context_length, std::int64_t overlap,
            bool drop_tail) {
-            const auto tail = drop_tail ? pack::Tail::Drop : pack::Tail::Keep;
+            const auto tail = drop_tail ? pack::LastRow::Drop : pack::LastRow::Keep;
             return pieces_by(
                 [&] { return pack::concat(view_of(lengths), context_length, overlap, tail); });
         },
@@ -96,7 +90,7 @@ void register_rows(nb::module_& m) {
         "Cut the stream of all documents into rows.");
     m.def(
         "pack_concat_rows",
-        [](const Numbers& lengths, std::int64_t stream_begin, std::int64_t row_begin,
+        [](const Int64Array& lengths, std::int64_t stream_begin, std::int64_t row_begin,
            std::int64_t row_end, std::int64_t context_length, std::int64_t overlap) {
             return pieces_by([&] {
                 return pack::concat_rows(view_of(lengths), stream_begin, row_begin, row_end,
@@ -107,21 +101,29 @@ void register_rows(nb::module_& m) {
         nb::arg("context_length"), nb::arg("overlap"), "Cut some rows out of a longer stream.");
 }
 
+pack::LongDocuments long_documents_of(int number) {
+    if (number < 0 || number > static_cast<int>(pack::LongDocuments::Drop)) {
+        throw Error(
+            ErrorCode::BadArgument,
+            "longer: expected 0 (split), 1 (truncate) or 2 (drop), got " + std::to_string(number));
+    }
+    return static_cast<pack::LongDocuments>(number);
+}
+
 void register_fits(nb::module_& m) {
     m.def(
         "pack_best_fit",
-        [](const Numbers& lengths, std::int64_t context_length, int longer) {
+        [](const Int64Array& lengths, std::int64_t context_length, int longer) {
             return pieces_by([&] {
-                return pack::best_fit(view_of(lengths), context_length,
-                                      static_cast<pack::LongDocuments>(longer));
+                return pack::best_fit(view_of(lengths), context_length, long_documents_of(longer));
             });
         },
         nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"),
         "Best-fit decreasing; longer: 0 splits, 1 truncates, 2 drops.");
     m.def(
         "pack_best_fit_crop",
-        [](const Numbers& lengths, std::int64_t context_length, bool drop_tail) {
-            const auto tail = drop_tail ? pack::Tail::Drop : pack::Tail::Keep;
+        [](const Int64Array& lengths, std::int64_t context_length, bool drop_tail) {
+            const auto tail = drop_tail ? pack::LastRow::Drop : pack::LastRow::Keep;
             return pieces_by(
                 [&] { return pack::best_fit_crop(view_of(lengths), context_length, tail); });
         },
@@ -129,16 +131,16 @@ void register_fits(nb::module_& m) {
         "Fill each row with the longest documents that fit and crop one where none does.");
     m.def(
         "pack_one_per_row",
-        [](const Numbers& lengths, std::int64_t context_length, int longer) {
+        [](const Int64Array& lengths, std::int64_t context_length, int longer) {
             return pieces_by([&] {
                 return pack::one_per_row(view_of(lengths), context_length,
-                                         static_cast<pack::LongDocuments>(longer));
+                                         long_documents_of(longer));
             });
         },
         nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"), "One document a row.");
     m.def(
         "pack_documents",
-        [](const Numbers& lengths) {
+        [](const Int64Array& lengths) {
             return pieces_by([&] { return pack::documents_as_rows(view_of(lengths)); });
         },
         nb::arg("lengths"), "One document a row, whatever its length.");
@@ -148,8 +150,8 @@ template <typename Id>
 void register_copies(nb::module_& m, Number number) {
     m.def(
         "frame",
-        [number](const Array<const Id>& ids, const Numbers& offsets, const std::vector<Id>& prefix,
-                 const std::vector<Id>& suffix) {
+        [number](const Array<const Id>& ids, const Int64Array& offsets,
+                 const std::vector<Id>& prefix, const std::vector<Id>& suffix) {
             return frame<Id>(ids, offsets, prefix, suffix, number);
         },
         nb::arg("ids").noconvert(), nb::arg("offsets"), nb::arg("prefix"), nb::arg("suffix"),

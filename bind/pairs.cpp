@@ -1,4 +1,4 @@
-// Pairs of numbers as tuples: what other libraries hand out for the places of tokens.
+// pairs: an array of pairs -> a list of tuples, the form in which other libraries return offsets.
 #include <algorithm>
 
 #include "bind.h"
@@ -9,8 +9,8 @@ namespace {
 
 using PairArray = nb::ndarray<const std::int64_t, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>;
 
-// Numbers as objects; small ones are used again, for every text begins with them.
-class Numbers {
+// Numbers as Python objects. Small ones are made once and shared: every text starts with them.
+class NumberObjects {
 public:
     [[nodiscard]] nb::object of(std::int64_t value) {
         const auto place = static_cast<std::uint64_t>(value);
@@ -37,7 +37,7 @@ nb::object list_pairs(const PairArray& pairs) {
     if (!list.is_valid()) {
         nb::raise_python_error();
     }
-    Numbers numbers;
+    NumberObjects numbers;
     for (Py_ssize_t i = 0; i < count; ++i) {
         const auto row = static_cast<std::size_t>(i);
         nb::object pair = nb::steal(PyTuple_New(2));
@@ -48,7 +48,7 @@ nb::object list_pairs(const PairArray& pairs) {
         }
         PyTuple_SET_ITEM(pair.ptr(), 0, first.inc_ref().ptr());
         PyTuple_SET_ITEM(pair.ptr(), 1, second.inc_ref().ptr());
-        PyObject_GC_UnTrack(pair.ptr());  // it can be part of no cycle, and there are many
+        PyObject_GC_UnTrack(pair.ptr());  // it cannot be part of a cycle, and there are many
         PyList_SET_ITEM(list.ptr(), i, pair.release().ptr());
     }
     return list;

@@ -4,39 +4,18 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <tuple>
 
-#include "bind.h"
+#include "arrays.h"
 
 namespace tokenmill::bind {
 
 namespace {
 
-using Places = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Positions = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// A buffer of the caller, held while its bytes are read.
-class HeldBytes {
-public:
-    explicit HeldBytes(nb::handle object) {
-        if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_SIMPLE) != 0) {
-            nb::raise_python_error();
-        }
-    }
-    ~HeldBytes() { PyBuffer_Release(&buffer_); }
-    HeldBytes(const HeldBytes&) = delete;
-    HeldBytes& operator=(const HeldBytes&) = delete;
-    [[nodiscard]] Bytes view() const noexcept {
-        return {static_cast<const std::uint8_t*>(buffer_.buf),
-                static_cast<std::size_t>(buffer_.len)};
-    }
-
-private:
-    Py_buffer buffer_;
-};
-
+// Tests name a target; everybody else gets the best one.
 simd::Target target_of(const std::optional<std::string>& name) {
     if (!name) {
         static const simd::Target chosen = simd::chosen_target();
@@ -47,18 +26,11 @@ simd::Target target_of(const std::optional<std::string>& name) {
             return target;
         }
     }
-    throw nb::value_error("target: not one of this CPU");
+    throw nb::value_error(
+        ("target: expected one that this CPU runs, got \"" + *name + "\"").c_str());
 }
 
-nb::object array_of(const std::vector<std::int64_t>& numbers) {
-    void* data = nullptr;
-    nb::object array = empty_array(Number::I64, numbers.size(), data);
-    if (!numbers.empty()) {
-        std::memcpy(data, numbers.data(), numbers.size() * sizeof(std::int64_t));
-    }
-    return array;
-}
-
+// The pages of the texts go to numpy, without a copy.
 nb::object text_array(read::TextBuffer& texts) {
     PageBuffer memory = texts.take_memory();
     void* data = memory.data();
@@ -74,35 +46,38 @@ nb::object bad_array(const std::vector<read::BadLine>& bad) {
         numbers.insert(numbers.end(), {line.line, line.begin, line.length, line.fault,
                                        static_cast<std::int64_t>(line.reason)});
     }
-    return array_of(numbers);
+    return array_of(std::move(numbers));
 }
 
 using Jsonl = std::tuple<nb::object, nb::object, nb::object, nb::object, nb::object, nb::object>;
 
+// Text, offsets, lines, begins, bad lines, counts: numpy arrays, because a Python object for each
+// of a million lines would cost more than reading them.
 Jsonl read_jsonl(nb::handle buffer, std::string field, std::size_t max_document_bytes,
                  std::size_t max_line_bytes, bool replace_bad_utf8, bool replace_lone_surrogate,
                  const std::optional<std::string>& target) {
-    const HeldBytes held(buffer);
+    const HeldBuffer held(buffer);
     const simd::Target chosen = target_of(target);
     const read::Rules rules = {std::move(field), max_document_bytes, max_line_bytes,
                                replace_bad_utf8, replace_lone_surrogate};
     read::JsonlDocuments found;
     {
         const nb::gil_scoped_release release;
-        found = read::read_jsonl(held.view(), rules, chosen);
+        found = read::read_jsonl(held.bytes(), rules, chosen);
     }
     return {text_array(found.texts),
-            array_of(found.texts.offsets),
-            array_of(found.lines),
-            array_of(found.begins),
+            array_of(std::move(found.texts.offsets)),
+            array_of(std::move(found.lines)),
+            array_of(std::move(found.begins)),
             bad_array(found.bad),
             array_of({found.line_count, found.blank_lines, found.repaired_utf8,
                       found.repaired_surrogates})};
 }
 
-read::Ranges ranges_of(Bytes buffer, const Places& begins, const Places& ends) {
+// Checks what core/read relies on: ranges that lie inside the buffer.
+read::Ranges ranges_of(Bytes buffer, const Positions& begins, const Positions& ends) {
     if (begins.size() != ends.size()) {
-        throw nb::value_error("begins and ends: expected as many of both");
+        throw nb::value_error("begins and ends: expected equally many of both");
     }
     read::Ranges ranges = {{begins.data(), begins.data() + begins.size()},
                            {ends.data(), ends.data() + ends.size()}};
@@ -110,62 +85,63 @@ read::Ranges ranges_of(Bytes buffer, const Places& begins, const Places& ends) {
     for (std::size_t i = 0; i < ranges.begins.size(); ++i) {
         const std::int64_t begin = ranges.begins[i];
         if (begin < 0 || ranges.ends[i] < begin || ranges.ends[i] > size) {
-            throw nb::value_error("begins and ends: a text outside of the buffer");
+            throw nb::value_error(
+                "begins and ends: expected texts inside the buffer, got one outside of it");
         }
     }
     return ranges;
 }
 
-nb::object check_texts(nb::handle buffer, const Places& begins, const Places& ends,
+nb::object check_texts(nb::handle buffer, const Positions& begins, const Positions& ends,
                        std::size_t max_document_bytes, bool skip_blank,
                        const std::optional<std::string>& target) {
-    const HeldBytes held(buffer);
-    const read::Ranges ranges = ranges_of(held.view(), begins, ends);
+    const HeldBuffer held(buffer);
+    const read::Ranges ranges = ranges_of(held.bytes(), begins, ends);
     const simd::Target chosen = target_of(target);
     std::vector<read::Reason> reasons;
     {
         const nb::gil_scoped_release release;
-        reasons = read::check_texts(held.view(), ranges, max_document_bytes, skip_blank, chosen);
+        reasons = read::check_texts(held.bytes(), ranges, max_document_bytes, skip_blank, chosen);
     }
     std::vector<std::int64_t> numbers;
     numbers.reserve(reasons.size());
     for (const read::Reason reason : reasons) {
         numbers.push_back(static_cast<std::int64_t>(reason));
     }
-    return array_of(numbers);
+    return array_of(std::move(numbers));
 }
 
-std::tuple<nb::object, nb::object> join_texts(nb::handle buffer, const Places& begins,
-                                              const Places& ends,
+std::tuple<nb::object, nb::object> join_texts(nb::handle buffer, const Positions& begins,
+                                              const Positions& ends,
                                               const std::optional<std::string>& target) {
-    const HeldBytes held(buffer);
-    const read::Ranges ranges = ranges_of(held.view(), begins, ends);
+    const HeldBuffer held(buffer);
+    const read::Ranges ranges = ranges_of(held.bytes(), begins, ends);
     const simd::Target chosen = target_of(target);
     read::TextBuffer texts;
     {
         const nb::gil_scoped_release release;
-        texts = read::join_texts(held.view(), ranges, chosen);
+        texts = read::join_texts(held.bytes(), ranges, chosen);
     }
-    return {text_array(texts), array_of(texts.offsets)};
+    return {text_array(texts), array_of(std::move(texts.offsets))};
 }
 
 std::tuple<nb::object, nb::object> split_text(nb::handle buffer,
                                               const std::optional<nb::bytes>& separator) {
-    const HeldBytes held(buffer);
-    std::optional<HeldBytes> between;
+    const HeldBuffer held(buffer);
+    std::optional<HeldBuffer> between;
     if (separator) {
         between.emplace(*separator);
     }
-    if (between && between->view().empty()) {
+    if (between && between->bytes().empty()) {
         throw nb::value_error("separator: expected at least one byte, got none");
     }
     read::Ranges ranges;
     {
         const nb::gil_scoped_release release;
-        ranges =
-            between ? read::split_at(held.view(), between->view()) : read::split_lines(held.view());
+        ranges = between ? read::split_at(held.bytes(), between->bytes())
+                         : read::split_lines(held.bytes());
     }
-    return {array_of(ranges.begins), array_of(ranges.ends)};
+    return {array_of(std::move(ranges.begins)), array_of(std::move(ranges.ends))};
 }
 
 }  // namespace
@@ -182,19 +158,20 @@ void register_read(nb::module_& m) {
           nb::arg("target") = nb::none(),
           "For each text the number of what is wrong with it; 255 for nothing, 254 for a blank.");
     m.def("join_texts", &join_texts, nb::arg("buffer"), nb::arg("begins"), nb::arg("ends"),
-          nb::arg("target") = nb::none(), "Copy texts back to back, repaired: text, offsets.");
+          nb::arg("target") = nb::none(),
+          "Copy texts back to back, with bad UTF-8 replaced: text, offsets.");
     m.def("split_text", &split_text, nb::arg("buffer"), nb::arg("separator") = nb::none(),
-          "Begins and ends of the lines, or of what stands between separators.");
+          "Starts and ends of the lines, or of the texts between separators.");
     m.def(
         "last_cut",
         [](nb::handle buffer, const nb::bytes& separator) {
-            const HeldBytes held(buffer);
-            const HeldBytes between(separator);
-            if (between.view().empty()) {
+            const HeldBuffer held(buffer);
+            const HeldBuffer between(separator);
+            if (between.bytes().empty()) {
                 throw nb::value_error("separator: expected at least one byte, got none");
             }
             const nb::gil_scoped_release release;
-            const read::Cut cut = read::last_cut(held.view(), between.view());
+            const read::Cut cut = read::last_cut(held.bytes(), between.bytes());
             return std::tuple(cut.end, cut.count);
         },
         nb::arg("buffer"), nb::arg("separator"),

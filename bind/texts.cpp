@@ -1,4 +1,4 @@
-// Python texts and Arrow arrays -> views of their memory.
+// texts: Python texts and Arrow arrays -> views of their memory.
 #include "arrow.h"
 #include "bind.h"
 
@@ -8,43 +8,43 @@ namespace {
 
 using pipeline::Text;
 
+// Python's own memory, in the width that the string is stored in. Nothing is copied or encoded
+// here, and only ASCII is known to be UTF-8: other strings may hold lone surrogates.
 Text text_of_str(PyObject* object) {
     const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(object));
     const void* data = PyUnicode_DATA(object);
     if (PyUnicode_IS_ASCII(object)) {
-        return {data, size, Text::Kind::Trusted};
+        return {data, size, Text::Encoding::Trusted};
     }
     switch (PyUnicode_KIND(object)) {
         case PyUnicode_1BYTE_KIND:
-            return {data, size, Text::Kind::Latin1};
+            return {data, size, Text::Encoding::Latin1};
         case PyUnicode_2BYTE_KIND:
-            return {data, size, Text::Kind::Ucs2};
+            return {data, size, Text::Encoding::Ucs2};
         default:
-            return {data, size, Text::Kind::Ucs4};
+            return {data, size, Text::Encoding::Ucs4};
     }
 }
 
 }  // namespace
 
-Texts::~Texts() {
-    for (Py_buffer& buffer : buffers_) {
-        PyBuffer_Release(&buffer);
-    }
-    for (std::size_t i = 0; i < releases_.size(); ++i) {
-        releases_[i](released_[i]);
+BorrowedTexts::~BorrowedTexts() {
+    for (ArrowArray* array : arrays_) {
+        array->release(array);
+        delete array;
     }
 }
 
+// The common types first; anything else is asked for a buffer.
 OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     PyObject* object = text.ptr();
     if (PyUnicode_Check(object)) {
         text_ = text_of_str(object);
     } else if (PyBytes_Check(object)) {
         text_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object)),
-                 Text::Kind::Utf8};
-    } else if (PyObject_GetBuffer(object, &buffer_, PyBUF_SIMPLE) == 0) {
-        has_buffer_ = true;
-        text_ = {buffer_.buf, static_cast<std::size_t>(buffer_.len), Text::Kind::Utf8};
+                 Text::Encoding::Utf8};
+    } else if (buffer_.try_hold(text)) {
+        text_ = {buffer_.bytes().data(), buffer_.bytes().size(), Text::Encoding::Utf8};
     } else {
         PyErr_Clear();
         const std::string type = nb::cast<std::string>(nb::type_name(nb::handle(text.type())));
@@ -53,12 +53,13 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     }
 }
 
-void Texts::add(nb::handle text) {
+void BorrowedTexts::add(nb::handle text) {
     OneText one(text, static_cast<std::ptrdiff_t>(texts_.size()));
     texts_.push_back(one.view());
     one.move_to(buffers_);
 }
 
+// Checked once here, so that at() need not check.
 TextBuffer::TextBuffer(Data data, Offsets offsets)
     : data_(std::move(data)), offsets_(std::move(offsets)) {
     const std::int64_t* at = offsets_.data();
@@ -75,10 +76,10 @@ TextBuffer::TextBuffer(Data data, Offsets offsets)
 
 pipeline::Text TextBuffer::at(std::size_t i) const noexcept {
     const std::int64_t* at = offsets_.data() + i;
-    return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Kind::Utf8};
+    return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Encoding::Utf8};
 }
 
-void Texts::add_all(nb::handle texts) {
+void BorrowedTexts::add_all(nb::handle texts) {
     if (nb::isinstance<TextBuffer>(texts)) {
         const auto& flat = *nb::inst_ptr<TextBuffer>(texts);
         texts_.reserve(flat.size());
@@ -109,7 +110,8 @@ void Texts::add_all(nb::handle texts) {
     owners_.push_back(std::move(items));
 }
 
-void Texts::add_arrow_array(nb::handle texts) {
+// One array. The two capsules own it, so holding them is enough.
+void BorrowedTexts::add_arrow_array(nb::handle texts) {
     const nb::tuple pair = nb::cast<nb::tuple>(texts.attr("__arrow_c_array__")());
     auto* schema = static_cast<ArrowSchema*>(PyCapsule_GetPointer(pair[0].ptr(), "arrow_schema"));
     auto* array = static_cast<ArrowArray*>(PyCapsule_GetPointer(pair[1].ptr(), "arrow_array"));
@@ -120,7 +122,8 @@ void Texts::add_arrow_array(nb::handle texts) {
     owners_.push_back(pair);  // the capsules release the array when they go
 }
 
-void Texts::add_arrow_stream(nb::handle texts) {
+// Several arrays, one after the other, such as a pyarrow ChunkedArray. Each one is ours to release.
+void BorrowedTexts::add_arrow_stream(nb::handle texts) {
     const nb::object capsule = texts.attr("__arrow_c_stream__")();
     auto* stream =
         static_cast<ArrowArrayStream*>(PyCapsule_GetPointer(capsule.ptr(), "arrow_array_stream"));
@@ -143,12 +146,7 @@ void Texts::add_arrow_stream(nb::handle texts) {
             break;
         }
         ArrowArray* kept = array.release();
-        releases_.push_back([](void* gone) {
-            auto* mine = static_cast<ArrowArray*>(gone);
-            mine->release(mine);
-            delete mine;
-        });
-        released_.push_back(kept);
+        arrays_.push_back(kept);
         append_arrow(schema, *kept, texts_);
     }
 }
@@ -157,7 +155,7 @@ void register_texts(nb::module_& m) {
     m.def(
         "refuse_non_texts",
         [](nb::handle texts) {
-            Texts views;
+            BorrowedTexts views;
             views.add_all(texts);
         },
         nb::arg("texts"), "Raise TextTypeError for the first document that is not a text.");

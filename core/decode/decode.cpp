@@ -1,3 +1,4 @@
+// decode: token ids -> bytes.
 #include "decode/decode.h"
 
 namespace tokenmill::decode {

@@ -1,4 +1,4 @@
-// decode: token ids -> bytes. A table look-up an id; an unknown id is an error, never a gap.
+// decode: token ids -> bytes. One look-up for each id; an unknown id is an error, never a gap.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
-// The batch loop: units in, ids out. Text compiled once per target, inside its namespace.
-// A unit is a word or, where the junction filter allows a cut, a piece of one.
+// encode: the units of a batch -> ids. Text compiled once per target, inside its namespace.
+// A unit is a word or, where the junction filter allows a cut, a piece of one. Tables are larger
+// than the near caches, so every line is asked for (prefetch) well before it is read, and nothing
+// in the common path depends on a jump.
 
 constexpr unsigned kPrefetchAhead = 40;
 
@@ -22,6 +24,7 @@ struct LongerUnits {
     std::uint32_t n_unknown = 0;
 };
 
+// Sorts units of more than 8 bytes by table and asks for their lines.
 inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
     const encode::WordTables& tables = e.tables;
     const unsigned shift16 = 64 - tables.bits.words16;
@@ -58,8 +61,9 @@ inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
     }
 }
 
-// Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`.
-// A longer unit has key 0, which the first line always holds.
+// Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`. A longer
+// unit has key 0, which the first line always holds, so that it needs no test. Slot 3 is read on a
+// miss, too (`same | 8`): the value is replaced later.
 inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
     const encode::Line8* const lines = e.tables.lines8;
     const std::uint32_t count = e.count;
@@ -84,6 +88,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
     return n_missing;
 }
 
+// The same for the tables of longer words, and values for those that need no table.
 inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std::uint16_t* missing,
                          std::uint32_t& n_missing) {
     for (std::uint32_t j = 0; j < longer.n16; ++j) {
@@ -123,7 +128,9 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
     }
 }
 
-// Ids that do not fit into the value: stored, ambiguous or of this batch alone.
+// Writes ids that do not fit into the value: stored, ambiguous, or of this batch alone.
+//
+//   kTagAmbiguous   stored:  id as a whole word | n | n ids as a piece of a word
 inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32_t index,
                                        std::uint64_t value, std::uint32_t* out) noexcept {
     const std::uint32_t tag = vocab::value_tag(value);
@@ -142,6 +149,8 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
     return out + count;
 }
 
+// Three ids are stored even if a unit has fewer; the next unit overwrites the rest. Hence the slack
+// after the output.
 inline std::uint32_t* write_ids(const encode::WordEncoder& e, std::uint32_t begin,
                                 std::uint32_t end, std::uint32_t* out) noexcept {
     for (std::uint32_t i = begin; i < end; ++i) {

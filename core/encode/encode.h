@@ -1,6 +1,7 @@
 // encode: byte ranges of words -> token ids. Words are gathered into batches; a batch is answered
-// from the word tables, and only what they do not know is merged. Exact in every table state.
-// The batch loop is text compiled once per target (encode-inl.h); what is rare is compiled here.
+// from the word tables, and only words that they lack are merged. Exact in every state of the
+// tables. The batch loop is text compiled once per target (encode-inl.h); the rare cases are
+// compiled here.
 #pragma once
 
 #include <span>
@@ -16,8 +17,11 @@
 
 namespace tokenmill::encode {
 
-// A word, or a piece of one, in the batch: address << 16 | cut at its start << 15 | at its end <<
-// 14 | size.
+// A word, or a piece of one, in the batch. The text must stay where it is until the batch is
+// answered.
+//
+//   bit   63 .. 16   15          14        13 .. 0
+//         address    kCutStart   kCutEnd   size
 using Unit = std::uint64_t;
 constexpr std::uint32_t kCutStart = 0x8000;
 constexpr std::uint32_t kCutEnd = 0x4000;
@@ -38,13 +42,13 @@ constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
     return reinterpret_cast<std::uintptr_t>(begin) << 16 | cuts | size;
 }
 
-// Ids of a batch that fit nowhere else. Unlike a vector it does not write to what it takes.
+// Ids of a batch that fit nowhere else. Unlike a vector, it does not zero the room it gets.
 class SideIds {
 public:
     [[nodiscard]] const std::uint32_t* data() const noexcept { return ids_.data(); }
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
     void clear() noexcept { count_ = 0; }
-    // Room for `more` ids behind all; take() makes some of them count.
+    // Room for `more` ids after all others; take() makes some of them count.
     [[nodiscard]] std::uint32_t* room(std::size_t more) {
         if (ids_.size() - count_ < more) {
             ids_.resize(2 * (count_ + more));
@@ -58,7 +62,16 @@ private:
     std::size_t count_ = 0;
 };
 
-// One worker's state. Not shared between threads.
+// One worker's state; not shared between threads. Borrows the vocabulary, owns everything else.
+//
+// The arrays are the batch, a column each. The text compiled per target (units-inl.h, encode-inl.h,
+// misses-inl.h) fills and reads them; others only reset them through end_batch() and drop_batch().
+//
+//   unit    i     0          1              2
+//   text          "the"      " encyclopedia" (known id)
+//   key           t h e 0..  0              0            0: not in the table of 8-byte words
+//   longer                   1                           looked up in the other tables
+//   value         id 262     ids 31, 4079   from Worker::fixed
 struct WordEncoder {
     WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
 
@@ -68,28 +81,31 @@ struct WordEncoder {
 
     static constexpr std::size_t kSideIds = 4096;  // a batch with more is answered at once
 
-    // Answers of the rare kind, as values for the batch.
+    // The value of a unit that no table knows, one at a time.
     [[nodiscard]] std::uint64_t resolve(Unit unit);
     // Must a text stay one word, of any length?
     [[nodiscard]] bool is_whole_text() const noexcept { return vocab.scalars().whole_text != 0; }
-    // The same for units of the batch, where words are looked up and not merged.
+    // The same for many units, in vocabularies whose words are looked up and not merged.
     void look_up_missing(std::span<const std::uint16_t> missing);
-    // All units of the batch are answered and written.
+    // All units of the batch are answered and written: forgets them, and remembers where the word
+    // started that the next batch may continue.
     void end_batch() noexcept;
+    // Forgets the batch, answered or not.
+    void drop_batch() noexcept;
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.
     [[nodiscard]] bool start_known(Unit unit);
-    // What needs no merging: kept in the ring, or a token that merging cannot build.
+    // Answers a unit without merging, if it is in the ring or a token that merging cannot build.
     [[nodiscard]] bool answer_unmerged(Unit unit, std::uint64_t& value);
-    // Internal ids of a merged word: kept in a table. Makes them external in place.
+    // Keeps the internal ids of a merged word in a table; makes them external in place.
     [[nodiscard]] std::uint64_t keep_merged(Unit unit, std::uint32_t* ids, std::uint32_t count);
     [[nodiscard]] std::uint64_t side_value(const std::uint32_t* ids, std::uint32_t count);
-    // Ids of a word, or a piece, beyond kLongestUnit bytes, to `long_ids`; `cuts` as in a unit. The
-    // batch is empty.
+    // Ids of a word or piece longer than kLongestUnit bytes, to `long_ids`; `cuts` as in a unit.
+    // Needs: an empty batch.
     void encode_giant(Bytes word, std::uint64_t cuts);
-    // The parts of a word that its ids, one at least, stand for.
-    void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts);
+    // The parts of a word that its ids stand for. Needs: at least one id.
+    void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<WordPart>& parts);
 
     const vocab::VocabView& vocab;
     WordTables tables;
@@ -108,7 +124,7 @@ struct WordEncoder {
     SideIds side;
     std::vector<std::uint32_t> long_ids;      // scratch
     std::vector<std::uint32_t> symbols;       // scratch
-    std::vector<std::uint16_t> unsure;        // units that depend on what stands before them
+    std::vector<std::uint16_t> unsure;        // units that depend on the text before them
     const std::uint8_t* open_word = nullptr;  // start of the word that the last batch ended within
 
 private:

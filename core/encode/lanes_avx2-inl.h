@@ -1,5 +1,6 @@
-// The ranks of a word while it is merged, with AVX2; see lanes_scalar-inl.h for the meaning. They
-// stay in registers: a lane written to memory and read back as a vector would wait for the store.
+// encode: the ranks of a word while it is merged, with AVX2; see lanes_scalar-inl.h for the
+// meaning. They stay in registers: a lane written to memory and read back as a vector would wait
+// for the store.
 
 template <unsigned kGroups>
 class Lanes {

@@ -1,5 +1,5 @@
-// The ranks of a word while it is merged, with AVX-512; see lanes_scalar-inl.h for the meaning.
-// The masked forms throughout: GCC 12 takes the others for uses of uninitialised values.
+// encode: the ranks of a word while it is merged, with AVX-512; see lanes_scalar-inl.h for the
+// meaning. The masked forms throughout: GCC 12 takes the others for uses of uninitialised values.
 
 constexpr __mmask16 kAllLanes = 0xFFFF;
 

@@ -1,6 +1,11 @@
-// The ranks of a word while it is merged, one lane for every byte of it, on plain arrays. A rank is
-// (merged id << kLaneBits | lane), so the least one names the next merge. The AVX2 and AVX-512
-// forms have the same members.
+// encode: the ranks of a word while it is merged, on plain arrays: one lane for every byte. The
+// AVX2 and AVX-512 forms have the same members. A rank holds the id that the pair merges to, and
+// its lane:
+//
+//   bit    31 .. 6     5 .. 0
+//          merged id   lane          all ones: no merge
+//
+// Ids are in the order of ranks, so the least number names the next merge and its place at once.
 
 template <unsigned kGroups>  // of sixteen lanes
 class Lanes {

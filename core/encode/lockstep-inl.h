@@ -1,12 +1,13 @@
-// Ranked merging of several short words at once. Text compiled once per target, inside its
-// namespace. A merge needs two look-ups in a table that no cache holds whole; while one word waits
-// for its lines, the others go on. Two rounds a step: the first chooses every word's next merge and
-// asks for the lines, the second reads them. No jump depends on the data but "this word is done"
-// (log 2026-11-15).
+// encode: short words -> merged ids, several words at once. Text compiled once per target, inside
+// its namespace. A merge needs two look-ups in a table that no cache holds whole; while one word
+// waits for its lines, the others continue. Each step has two rounds: the first chooses every
+// word's next merge and asks for the lines, the second reads them. The only jump that depends on
+// the data is "this word is done" (log 2026-11-15).
 
 constexpr std::uint32_t kNoSymbol = vocab::kIdMask;  // pairs with nothing
 
-// The rank of the pair with this key, to stand in `lane`.
+// The rank of the pair with this key, for `lane`. A full line may continue in the next one, which
+// is rare enough for a jump.
 TOKENMILL_INLINE std::uint32_t rank_of(const vocab::PairTable& pairs, std::uint64_t key,
                                        std::uint64_t line, unsigned lane) noexcept {
     const std::uint64_t* slots = pairs.slots + vocab::PairTable::kLine * line;
@@ -26,7 +27,7 @@ TOKENMILL_INLINE std::uint32_t rank_of(const vocab::PairTable& pairs, std::uint6
 template <unsigned kGroups>
 struct WordInStep {
     Lanes<kGroups> ranks;
-    std::uint64_t alive;  // bit i: symbol i stands
+    std::uint64_t alive;  // bit i: symbol i is not merged away
     std::uint64_t key_before;
     std::uint64_t key_at;
     std::uint32_t line_before;
@@ -35,7 +36,7 @@ struct WordInStep {
     std::uint32_t at;
     std::uint32_t gone;
     std::uint32_t before;
-    // The first and the one behind the last are no symbols but ends: every symbol has neighbours.
+    // The first and the last are sentinels that pair with nothing: every symbol has neighbours.
     std::uint32_t symbol[16 * kGroups + 2];
 };
 
@@ -51,7 +52,7 @@ struct StepList {
     alignas(16) std::uint8_t bytes[kRoom][16 * kGroups + 16];
 };
 
-// Words of which merging does not start from bytes, as symbols of the vocabulary.
+// Words whose merging does not start from bytes, as symbols of the vocabulary.
 template <unsigned kGroups>
 struct SymbolList {
     static constexpr std::uint32_t kRoom = 64;
@@ -111,6 +112,12 @@ TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const StepList<k
     word.symbol[size + 1] = kNoSymbol;
 }
 
+// Merges the pair of the least rank and asks for the lines of its new neighbours:
+//
+//   symbol   ^  t  h  e  n  $          ^ $: sentinels
+//   alive    1  1  1  1  1  1
+//               at gone                 "t" + "h" becomes `made`
+//   alive    1  1  0  1  1  1           `before` is ^, the one after `gone` is e
 template <unsigned kGroups>
 TOKENMILL_INLINE void choose_merge(const vocab::PairTable& pairs, WordInStep<kGroups>& word,
                                    std::uint32_t least) noexcept {
@@ -142,7 +149,8 @@ TOKENMILL_INLINE void finish_merge(const vocab::PairTable& pairs,
     word.ranks.update(word.gone - 1, word.before - 1, rank_before, word.at - 1, rank_at);
 }
 
-// Calls done(index in the list, internal ids, count) for every word, in any order.
+// Calls done(index in the list, internal ids, count) for every word, in any order. A word that is
+// done is replaced by the next of the list, so that the number in step stays the same.
 template <unsigned kGroups, typename List, typename Done>
 void merge_in_step(const vocab::PairTable& pairs, const List& list, Done done) {
     constexpr std::uint32_t kAtOnce = kWordsAtOnce / kGroups < 2 ? 2 : kWordsAtOnce / kGroups;

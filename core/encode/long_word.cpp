@@ -1,3 +1,4 @@
+// encode: symbols of a word of any length -> ids, in linear time.
 #include "encode/long_word.h"
 
 #include <algorithm>
@@ -10,6 +11,14 @@ namespace tokenmill::encode {
 
 using vocab::kNoMerge;
 
+// Takes window after window. The tokens near the end of a window may still change, so only those
+// before its margin are kept:
+//
+//   word     |---------- window ----------|
+//   kept     |----- settled -----| margin |
+//   next                         |---------- window ----------|
+//
+// If the first token of the next window does not fit to the last one kept, that one is taken back.
 void LongMerger::merge(Symbols word, bool is_tied, std::vector<std::uint32_t>& ids) {
     if (is_tied != is_tied_) {
         is_tied_ = is_tied;
@@ -65,6 +74,7 @@ std::size_t LongMerger::keep_settled(Symbols window, bool is_last,
     return covered;
 }
 
+// Do two tokens, merged alone, come out unchanged? Then no merge crosses their boundary.
 bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
     joint_.clear();
     append_symbols(*vocab_, left, joint_);
@@ -74,7 +84,7 @@ bool LongMerger::is_joint_valid(std::uint32_t left, std::uint32_t right) {
         return merge_short(vocab_->pairs, joint_.data(), size) == 2 && joint_[0] == left &&
                joint_[1] == right;
     }
-    joint_ids_.swap(window_ids_);  // what merges works on window_ids_: put it aside
+    joint_ids_.swap(window_ids_);  // merging writes to window_ids_: put it aside
     if (joint_.size() <= kWindow && !is_tied_) {
         merge_small(joint_);
     } else {
@@ -100,9 +110,12 @@ void LongMerger::merge_window(Symbols window) {
 
 namespace {
 
-// A window of at most kWindow symbols while it is merged. Ranks with their positions in one number,
-// and the least of every sixteen: the next merge is the least of those. No heap: its jumps cost
-// more than looking at 32 numbers (log 2026-11-15).
+// A window of at most kWindow symbols while it is merged. A rank and its position are one number,
+// so the least number names the next merge; the least of every sixteen is kept.
+//
+//   ranked   merged id << 9 | position     kNone: no merge
+//   least    [0..15] [16..31] ...          32 numbers: less work than the jumps of a heap
+//                                          (log 2026-11-15)
 class RankedWindow {
 public:
     RankedWindow(const vocab::PairTable& pairs, LongMerger::Symbols window) noexcept
@@ -156,6 +169,7 @@ private:
         return made == kNoMerge ? kNone : static_cast<std::int32_t>(made << kPositionBits | at);
     }
 
+    // The least of a group, after one of its ranks has changed.
     void refresh(std::uint32_t at) noexcept {
         const std::int32_t* group = ranked_ + std::size_t{at / kGroup} * kGroup;
         std::int32_t lowest = kNone;
@@ -165,6 +179,8 @@ private:
         least_[at / kGroup] = lowest;
     }
 
+    // At most three ranks change: those of the pair, of its left neighbour, and of the symbol that
+    // goes.
     void merge_at(std::uint32_t at, std::uint32_t made) noexcept {
         const std::uint32_t gone = next_[at];
         const std::uint32_t after = next_[gone];
@@ -199,65 +215,75 @@ private:
 
 }  // namespace
 
+// Ranks that tokens share do not fit RankedWindow, which takes ids for ranks.
 void LongMerger::merge_small(Symbols window) {
     RankedWindow ranked(vocab_->pairs, window);
     ranked.merge();
     ranked.take_ids(window_ids_);
 }
 
+// Merging with a heap, for windows of any length and for ranks that several tokens share. Symbols
+// are a linked list in an array; an entry of the heap whose symbols changed since it was pushed is
+// skipped when it comes up.
 void LongMerger::merge_large(Symbols window) {
-    const auto count = static_cast<std::int32_t>(window.size());
-    const vocab::PairTable& pairs = vocab_->pairs;
-    symbols_.resize(window.size());
-    heap_.clear();
-    for (std::int32_t i = 0; i < count; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        symbols_[at] = {window[at], i - 1, i + 1 < count ? i + 1 : -1};
-        if (i + 1 < count) {
-            const std::uint32_t made = merged_symbols(pairs, window[at], window[at + 1]);
-            if (made != kNoMerge) {
-                heap_.push_back(rank_of(made) << 32 | at);
-            }
-        }
-    }
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    const auto push = [&](std::int32_t left) {
-        const Symbol& a = symbols_[static_cast<std::size_t>(left)];
-        const std::uint32_t made =
-            pairs.merged(a.id, symbols_[static_cast<std::size_t>(a.next)].id);
-        if (made != kNoMerge) {
-            heap_.push_back(rank_of(made) << 32 | static_cast<std::uint32_t>(left));
-            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
-        }
-    };
+    start_large(window);
     while (!heap_.empty()) {
         std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
         const std::uint64_t top = heap_.back();
         heap_.pop_back();
-        Symbol& left = symbols_[static_cast<std::uint32_t>(top)];
-        if (left.id == kNoMerge || left.next < 0) {
-            continue;  // merged away since it was pushed
-        }
-        Symbol& right = symbols_[static_cast<std::size_t>(left.next)];
-        const std::uint32_t made = pairs.merged(left.id, right.id);
-        if (made == kNoMerge || rank_of(made) != top >> 32) {
-            continue;  // one of the two has changed
-        }
-        left.id = made;
-        left.next = right.next;
-        right.id = kNoMerge;
-        if (left.next >= 0) {
-            symbols_[static_cast<std::size_t>(left.next)].previous =
-                static_cast<std::int32_t>(static_cast<std::uint32_t>(top));
-            push(static_cast<std::int32_t>(static_cast<std::uint32_t>(top)));
-        }
-        if (left.previous >= 0) {
-            push(left.previous);
-        }
+        merge_pair(static_cast<std::uint32_t>(top), top >> 32);
     }
     window_ids_.clear();
-    for (std::int32_t i = 0; i >= 0; i = symbols_[static_cast<std::size_t>(i)].next) {
-        window_ids_.push_back(symbols_[static_cast<std::size_t>(i)].id);
+    for (std::uint32_t at = 0; at != kNoPlace; at = symbols_[at].next) {
+        window_ids_.push_back(symbols_[at].id);
+    }
+}
+
+void LongMerger::start_large(Symbols window) {
+    const auto count = static_cast<std::uint32_t>(window.size());
+    symbols_.resize(count);
+    heap_.clear();
+    for (std::uint32_t at = 0; at < count; ++at) {
+        const bool is_last = at + 1 == count;
+        symbols_[at] = {window[at], at == 0 ? kNoPlace : at - 1, is_last ? kNoPlace : at + 1};
+        const std::uint32_t made =
+            is_last ? kNoMerge : merged_symbols(vocab_->pairs, window[at], window[at + 1]);
+        if (made != kNoMerge) {
+            heap_.push_back(rank_of(made) << 32 | at);
+        }
+    }
+    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
+}
+
+// Merges the symbol at `at` with the next one, if the two still make a token of this rank.
+void LongMerger::merge_pair(std::uint32_t at, std::uint64_t rank) {
+    Symbol& left = symbols_[at];
+    if (left.id == kNoMerge || left.next == kNoPlace) {
+        return;  // merged away since it was pushed
+    }
+    Symbol& right = symbols_[left.next];
+    const std::uint32_t made = vocab_->pairs.merged(left.id, right.id);
+    if (made == kNoMerge || rank_of(made) != rank) {
+        return;  // one of the two has changed
+    }
+    left.id = made;
+    left.next = right.next;
+    right.id = kNoMerge;
+    if (left.next != kNoPlace) {
+        symbols_[left.next].previous = at;
+        push_pair(at);
+    }
+    if (left.previous != kNoPlace) {
+        push_pair(left.previous);
+    }
+}
+
+void LongMerger::push_pair(std::uint32_t at) {
+    const Symbol& left = symbols_[at];
+    const std::uint32_t made = vocab_->pairs.merged(left.id, symbols_[left.next].id);
+    if (made != kNoMerge) {
+        heap_.push_back(rank_of(made) << 32 | at);
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
     }
 }
 

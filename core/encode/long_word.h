@@ -1,6 +1,7 @@
-// Words of any length in linear time: windows are merged alone and joined where the joint holds.
-// Exact because a token sequence is the encoding if and only if every two neighbours, merged
-// alone, give themselves back: a first merge across a boundary would also happen in that pair.
+// encode: symbols of a word of any length -> ids, in linear time. Windows are merged alone and
+// joined where the joint is valid. Exact, because a token sequence is the encoding if and only if
+// every two neighbours, merged alone, come out unchanged: a first merge across a boundary would
+// also happen in that pair.
 #pragma once
 
 #include <span>
@@ -28,6 +29,9 @@ private:
     void merge_window(Symbols window);  // fills window_ids_
     void merge_small(Symbols window);
     void merge_large(Symbols window);
+    void start_large(Symbols window);  // fills symbols_ and heap_
+    void merge_pair(std::uint32_t at, std::uint64_t rank);
+    void push_pair(std::uint32_t at);
     // Internal ids are in the order of ranks, but for those that share one.
     [[nodiscard]] std::uint64_t rank_of(std::uint32_t made) const noexcept {
         return is_tied_ ? vocab_->tied_ranks[made] : made;
@@ -35,10 +39,11 @@ private:
     [[nodiscard]] bool is_joint_valid(std::uint32_t left, std::uint32_t right);
     std::size_t keep_settled(Symbols window, bool is_last, std::vector<std::uint32_t>& ids);
 
+    static constexpr std::uint32_t kNoPlace = 0xFFFFFFFFU;
     struct Symbol {
-        std::uint32_t id;
-        std::int32_t previous;
-        std::int32_t next;
+        std::uint32_t id;        // kNoMerge: merged into the one before it
+        std::uint32_t previous;  // places in symbols_, or kNoPlace
+        std::uint32_t next;
     };
     const vocab::VocabView* vocab_;
     std::vector<Symbol> symbols_;

@@ -1,3 +1,4 @@
+// encode: words -> ids where words are looked up.
 #include "encode/look_up.h"
 
 #include <algorithm>
@@ -13,12 +14,12 @@ using vocab::SmallTrie;
 using vocab::Trie;
 using vocab::VocabView;
 
-constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is no token
+constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is not a token
 constexpr std::uint32_t kClose = 0x80000000U;
 constexpr std::size_t kShort = 32;  // bytes of a word all of whose pieces are found first
 
 // The pieces of a short word, in any order.
-struct Pieces {
+struct PieceList {
     std::uint8_t begin[kShort * (kShort + 1) / 2 + 1];
     std::uint8_t end[kShort * (kShort + 1) / 2 + 1];
     std::uint32_t node[kShort * (kShort + 1) / 2 + 1];
@@ -34,7 +35,7 @@ struct Pieces {
     }
 };
 
-// Ways through the trie, one for each character that a piece may begin with.
+// Ways through the trie, one for each character that a piece may start with.
 struct Walkers {
     std::uint8_t begin[kShort];
     std::uint8_t end[kShort];
@@ -42,7 +43,7 @@ struct Walkers {
     std::uint32_t count = 0;
 
     // All go a byte further, as far as they can: their loads do not wait for each other.
-    void step(const std::uint8_t* text, const std::uint32_t* cells, Pieces& found) {
+    void step(const std::uint8_t* text, const std::uint32_t* cells, PieceList& found) {
         std::uint32_t kept = 0;
         for (std::uint32_t k = 0; k < count; ++k) {
             const std::uint8_t from = begin[k];
@@ -61,7 +62,7 @@ struct Walkers {
     }
 };
 
-Part whole(Bytes word) noexcept {
+WordPart whole(Bytes word) noexcept {
     return {0, static_cast<std::uint32_t>(word.size())};
 }
 
@@ -74,27 +75,29 @@ bool is_blank(Bytes word) noexcept {
 
 WordLookUp::WordLookUp(const VocabView& vocab)
     : vocab_(&vocab),
-      fuses_unknown_(vocab.kind() == vocab::Kind::Unigram && vocab.scalars().first_byte_id == 0 &&
-                     vocab.unk_id() < vocab.token_count()) {
+      fuses_unknown_(vocab.kind() == vocab::ModelKind::Unigram &&
+                     vocab.scalars().first_byte_id == 0 && vocab.unk_id() < vocab.token_count()) {
     if (fuses_unknown_) {
         const TokenId unknown = vocab.unk_id();
         unknown_value_ = vocab::pack_ids(&unknown, 1);
     }
 }
 
+// One way for each kind of model.
 void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     ids.clear();
     parts_.clear();
     is_sure_ = true;
-    if (vocab_->kind() == vocab::Kind::Unigram) {
+    if (vocab_->kind() == vocab::ModelKind::Unigram) {
         doubt_ = vocab_->doubt * static_cast<double>(word.size());
-        steps_.assign(word.size() + 1, Step{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
+        steps_.assign(word.size() + 1,
+                      WordStep{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
         steps_[0].score = 0;
         word.size() <= kShort ? best_pieces_short(word) : best_pieces(word);
         collect_pieces(word, ids);
     } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
         return;
-    } else if (vocab_->kind() == vocab::Kind::WordPiece) {
+    } else if (vocab_->kind() == vocab::ModelKind::WordPiece) {
         longest_pieces(word, ids);
     } else {
         const TokenId id = vocab_->find(word);
@@ -102,7 +105,7 @@ void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-void WordLookUp::append(TokenId id, Part part, std::vector<std::uint32_t>& ids) {
+void WordLookUp::append(TokenId id, WordPart part, std::vector<std::uint32_t>& ids) {
     ids.push_back(id);
     parts_.push_back(part);
 }
@@ -133,7 +136,7 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-// Behind the character at `at`, or kNoNode.
+// The node of the character at `at`, or kNoNode.
 std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t size) const {
     const std::uint8_t* const c = word.data() + at;
     if (size == 1) {
@@ -152,9 +155,15 @@ std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t siz
     return node;
 }
 
+// Offers a way to `end`. A score that is not better by more than rounding could change marks the
+// place as close, whichever way wins:
+//
+//   more = score - best so far    more > doubt       take it
+//                                -doubt..doubt       take the better, and mark it kClose
+//                                 more < -doubt      keep the old
 inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
                               std::uint32_t node) {
-    Step& step = steps_[end];
+    WordStep& step = steps_[end];
     const double more = score - step.score;
     if (!(more <= doubt_)) {
         step = {score, static_cast<std::uint32_t>(begin), node};
@@ -166,14 +175,15 @@ inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
     }
 }
 
-// The same, one character after the other. The trie is larger than the near caches, so that short
-// words find all of their pieces at once first, without waiting and without jumps, and then choose.
+// As best_pieces, for short words. The trie is larger than the near caches, so all pieces are found
+// first, by walkers whose loads do not wait for each other; then they are sorted by where they
+// start (a counting sort) and offered in that order.
 void WordLookUp::best_pieces_short(Bytes word) {
     const std::uint32_t* const cells = vocab_->small_trie.cells;
     std::uint8_t text[kShort + 1];
     std::copy(word.begin(), word.end(), text);
     text[word.size()] = Trie::kContinues;  // leads nowhere
-    Pieces found;
+    PieceList found;
     Walkers walkers;
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
@@ -242,8 +252,9 @@ void WordLookUp::best_pieces(Bytes word) {
     }
 }
 
+// Only characters of one byte, whose nodes are close together: the second step is what misses.
 void WordLookUp::prefetch(Bytes word) const noexcept {
-    if (vocab_->kind() != vocab::Kind::Unigram) {
+    if (vocab_->kind() != vocab::ModelKind::Unigram) {
         return;
     }
     const std::uint32_t* const cells = vocab_->small_trie.cells;
@@ -263,7 +274,7 @@ void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     pieces_.clear();
     std::uint32_t close = 0;
     for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
-        const Step& step = steps_[end];
+        const WordStep& step = steps_[end];
         close |= step.node;
         const std::uint32_t node = step.node & ~kClose;
         const TokenId id = node == kUnknown ? unknown : tokens[node] - 1;
@@ -278,7 +289,7 @@ void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     // Characters that are all unknown would be a token already: it has the greater score.
     const bool can_win = vocab_->scalars().unknown_score >= 0;
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
-        const Part part{piece->begin, piece->end};
+        const WordPart part{piece->begin, piece->end};
         if (piece->id == unknown) {
             append_unknown(word.subspan(part.begin, part.end - part.begin), part,
                            can_win || piece->node != kUnknown, ids);
@@ -288,7 +299,8 @@ void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     }
 }
 
-void WordLookUp::append_unknown(Bytes text, Part part, bool may_be_token,
+// Unknown text as one token if the vocabulary has it, as tokens of its bytes, or as unknown.
+void WordLookUp::append_unknown(Bytes text, WordPart part, bool may_be_token,
                                 std::vector<std::uint32_t>& ids) {
     const TokenId id = may_be_token ? vocab_->find(text) : VocabView::kNoToken;
     const std::uint32_t first_byte = vocab_->scalars().first_byte_id;

@@ -1,4 +1,4 @@
-// Words that are not merged but looked up piece by piece: WordPiece, Unigram, WordLevel.
+// encode: words -> ids where words are not merged but looked up: WordPiece, Unigram, WordLevel.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@
 namespace tokenmill::encode {
 
 // The bytes of a word that an id stands for.
-struct Part {
+struct WordPart {
     std::uint32_t begin;
     std::uint32_t end;
 };
@@ -19,18 +19,18 @@ class WordLookUp {
 public:
     explicit WordLookUp(const vocab::VocabView& vocab);
 
-    // Ids of `word`, replacing what `ids` held. White space alone has none where the split leaves
-    // it to us to drop it.
+    // Replaces `ids` by those of `word`. White space has none if the split leaves dropping it to
+    // us.
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
-    // What the ids of the last word stand for.
-    [[nodiscard]] const std::vector<Part>& parts() const noexcept { return parts_; }
-    // Asks for what looking a word up begins with.
+    // The parts of the last word that its ids stand for.
+    [[nodiscard]] const std::vector<WordPart>& parts() const noexcept { return parts_; }
+    // Asks for the memory that looking up a word reads first.
     void prefetch(Bytes word) const noexcept;
-    // Is every character of three bytes, and one that no token begins with? Then all of the word is
-    // one unknown token. Says no where that may not be so.
+    // Does the word consist of characters of three bytes that no token starts with? Then all of it
+    // is one unknown token. May be false where that is so, never the other way round.
     [[nodiscard]] bool is_unknown(Bytes word) const noexcept;
     [[nodiscard]] std::uint64_t unknown_value() const noexcept { return unknown_value_; }
-    // Would the last word have the same ids behind other text that no token joins with it?
+    // Would the last word have the same ids after other text that no token joins with it?
     [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }
 
 private:
@@ -40,19 +40,20 @@ private:
     [[nodiscard]] std::uint32_t first_node(Bytes word, std::size_t at, std::size_t size) const;
     void offer(std::size_t begin, std::size_t end, double score, std::uint32_t node);
     void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void append_unknown(Bytes text, Part part, bool may_be_token, std::vector<std::uint32_t>& ids);
-    void append(TokenId id, Part part, std::vector<std::uint32_t>& ids);
+    void append_unknown(Bytes text, WordPart part, bool may_be_token,
+                        std::vector<std::uint32_t>& ids);
+    void append(TokenId id, WordPart part, std::vector<std::uint32_t>& ids);
 
     // The best way to the end of a prefix of the word.
-    struct Step {
+    struct WordStep {
         double score;         // not a number: no way yet
         std::uint32_t begin;  // of its last piece
-        std::uint32_t node;   // where the trie is behind it; the root: unknown; kClose: see doubt_
+        std::uint32_t node;   // of its last piece; the root: unknown; kClose: see doubt_
     };
-    struct Piece {
+    struct FoundPiece {
         std::uint32_t begin;
         std::uint32_t end;
-        std::uint32_t node;  // the root, if all of it is unknown
+        std::uint32_t node;  // in the trie; the root if all of it is unknown
         TokenId id;
     };
     const vocab::VocabView* vocab_;
@@ -60,9 +61,9 @@ private:
     std::uint64_t unknown_value_ = 0;
     double doubt_ = 0;  // ways whose scores differ by less are close
     bool is_sure_ = true;
-    std::vector<Step> steps_;
-    std::vector<Piece> pieces_;
-    std::vector<Part> parts_;
+    std::vector<WordStep> steps_;
+    std::vector<FoundPiece> pieces_;
+    std::vector<WordPart> parts_;
 };
 
 inline bool WordLookUp::is_unknown(Bytes word) const noexcept {

@@ -1,4 +1,5 @@
-// Ranked merging of one short word on a small array. Freestanding: the oracle of every faster way.
+// encode: symbols of one short word -> ids, by ranked merging on a small array. Freestanding. Every
+// faster way must agree with this one.
 #pragma once
 
 #include "vocab/pairs.h"
@@ -7,7 +8,7 @@ namespace tokenmill::encode {
 
 constexpr TmU32 kShortWord = 64;
 
-// What two symbols merge to; the first 256 are bytes, whose pairs have a table of their own.
+// The id that two symbols merge to; the first 256 are bytes, whose pairs have their own table.
 TOKENMILL_HD TmU32 merged_symbols(const vocab::PairTable& pairs, TmU32 left, TmU32 right) {
     return (left | right) < 256 ? pairs.byte_pairs[left << 8 | right] : pairs.merged(left, right);
 }

@@ -1,6 +1,7 @@
-// Units that no table answered: merged in step where they are short, else one at a time. Text
-// compiled once per target, inside its namespace.
+// encode: units that no table knows -> values. Short ones are merged in step, the others one at a
+// time. Text compiled once per target, inside its namespace.
 
+// Merges a list that is full, or what is left of it in the end.
 template <unsigned kGroups, template <unsigned> typename List>
 inline void merge_list(encode::WordEncoder& e, List<kGroups>& list) {
     const auto done = [&](std::uint32_t index, std::uint32_t* ids, std::uint32_t count) {
@@ -10,6 +11,7 @@ inline void merge_list(encode::WordEncoder& e, List<kGroups>& list) {
     list.count = 0;
 }
 
+// Copies a unit with zeros after it, so that lanes may load more than the unit has.
 template <unsigned kGroups>
 inline void add_to_list(encode::WordEncoder& e, StepList<kGroups>& list, std::uint16_t unit) {
     const std::uint32_t size = encode::unit_size(e.unit[unit]);
@@ -60,6 +62,7 @@ inline void resolve_wide(encode::WordEncoder& e, const std::uint16_t* wide, std:
     merge_list(e, up_to_32);
 }
 
+// Lists by length, so that words merged in step take about equally long.
 inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing,
                             std::uint32_t count) {
     if (!e.vocab.is_merged()) {
@@ -71,7 +74,7 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
     StepList<4> up_to_62;
     std::uint16_t wide[encode::WordEncoder::kCapacity];
     std::uint32_t n_wide = 0;
-    const bool has_characters = e.vocab.kind() == vocab::Kind::Characters;
+    const bool has_characters = e.vocab.kind() == vocab::ModelKind::Characters;
     for (std::uint32_t j = 0; j < count; ++j) {
         const std::uint16_t unit = missing[j];
         const std::uint32_t size = encode::unit_size(e.unit[unit]);

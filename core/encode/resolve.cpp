@@ -1,3 +1,4 @@
+// encode: the rare cases of a batch, one unit at a time.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -18,6 +19,7 @@ WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
     std::memset(value, 0, sizeof(value));
 }
 
+// Up to three ids fit into the value itself.
 std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t count_of_ids) {
     if (count_of_ids <= vocab::kInlineIds) {
         return vocab::pack_ids(ids, count_of_ids);
@@ -28,11 +30,12 @@ std::uint64_t WordEncoder::side_value(const std::uint32_t* ids, std::uint32_t co
     return vocab::pack_reference(vocab::kTagSide, at, count_of_ids);
 }
 
+// Words with bytes that are dropped, with shared ranks or with ends need the slow start.
 bool WordEncoder::is_plain(Bytes word) const noexcept {
     if (vocab.maybe_tied(word) || vocab.has_ends()) {
         return false;
     }
-    if (vocab.kind() == vocab::Kind::Bytes && !vocab.drops_bytes()) {
+    if (vocab.kind() == vocab::ModelKind::Bytes && !vocab.drops_bytes()) {
         return true;
     }
     return vocab.is_merged() && std::none_of(word.begin(), word.end(), [&](std::uint8_t byte) {
@@ -40,6 +43,7 @@ bool WordEncoder::is_plain(Bytes word) const noexcept {
            });
 }
 
+// By the way of the vocabulary's kind; short words without ties need no heap and no windows.
 void WordEncoder::encode_word(Bytes word) {
     if (is_whole_text()) {
         sentences.look_up(word, long_ids);
@@ -62,6 +66,7 @@ void WordEncoder::encode_word(Bytes word) {
     to_external(vocab, long_ids);
 }
 
+// Lockstep merging needs symbols that all have internal ids, and ranks that are not shared.
 bool WordEncoder::start_known(Unit what) {
     constexpr std::uint32_t kMostBytes = 256;
     const Bytes word(unit_begin(what), unit_size(what));
@@ -123,6 +128,10 @@ std::uint64_t WordEncoder::resolve_ambiguous(Bytes word, bool piece, TokenId who
     return side_value(long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
 }
 
+// Puts a word into the table for its length; into the ring if it has too many ids for that one.
+//
+//   bytes   1..8   9..16   17..32            up to 1024
+//   table   8      16      32 (<= 7 ids)     ring
 void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n) {
     const auto size = static_cast<std::uint32_t>(word.size());
     // A trailing NUL would make a zero-padded key equal to that of a shorter word.
@@ -146,6 +155,8 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
     }
 }
 
+// Where scores are close, a piece may come out differently alone than inside its word. Such a piece
+// is not remembered, and if there is text before it, its whole word is looked up (answer_unsure).
 void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
     unsure.clear();
     for (std::size_t j = 0; j < missing.size(); ++j) {
@@ -171,7 +182,7 @@ void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
     }
 }
 
-// Where the word of a unit begins, which may be in a batch before.
+// Where the word of a unit starts, which may be in an earlier batch.
 const std::uint8_t* WordEncoder::word_begin(std::uint32_t index) const noexcept {
     while (index != 0 && (unit[index] & kCutStart) != 0) {
         --index;
@@ -179,7 +190,7 @@ const std::uint8_t* WordEncoder::word_begin(std::uint32_t index) const noexcept 
     return (unit[index] & kCutStart) != 0 ? open_word : unit_begin(unit[index]);
 }
 
-// Looks their words up from the start, once for all of a word.
+// Looks up the words of unsure units from their start, once for all pieces of a word.
 void WordEncoder::answer_unsure() {
     std::sort(unsure.begin(), unsure.end());
     for (std::size_t i = 0; i < unsure.size();) {
@@ -197,13 +208,13 @@ void WordEncoder::answer_unsure() {
     }
 }
 
-// The ids of a piece out of those of the word that was looked up last.
+// The ids of a piece, out of those of the word that was looked up last.
 std::uint64_t WordEncoder::value_within(Bytes word, Unit piece) {
     const auto begin = static_cast<std::uint32_t>(unit_begin(piece) - word.data());
-    const std::vector<Part>& parts = words.parts();
+    const std::vector<WordPart>& parts = words.parts();
     const auto before = [&](std::uint32_t place) {
         return std::partition_point(parts.begin(), parts.end(),
-                                    [&](const Part& part) { return part.begin < place; }) -
+                                    [&](const WordPart& part) { return part.begin < place; }) -
                parts.begin();
     };
     const std::ptrdiff_t first = before(begin);
@@ -215,9 +226,18 @@ void WordEncoder::end_batch() noexcept {
     if (!vocab.is_merged() && count != 0) {
         open_word = (unit[count - 1] & kCutEnd) != 0 ? word_begin(count - 1) : nullptr;
     }
+    drop_batch();
 }
 
-void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vector<Part>& parts) {
+void WordEncoder::drop_batch() noexcept {
+    side.clear();
+    count = 0;
+    longer_count = 0;
+}
+
+// For spans, where the sizes of the tokens do not add up to the word.
+void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids,
+                             std::vector<WordPart>& parts) {
     if (vocab.is_merged()) {
         measure_parts(vocab, word, ids, parts);
         return;
@@ -230,6 +250,7 @@ void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids, std::vect
     parts = words.parts();
 }
 
+// Goes around the tables: words this long hardly ever come twice.
 void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
     long_ids.clear();
     if (is_whole_text()) {
@@ -242,7 +263,7 @@ void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
         words.look_up({begin, end}, long_ids);
         const auto before = static_cast<std::uint32_t>(word.data() - begin);
         const auto first = std::find_if(words.parts().begin(), words.parts().end(),
-                                        [&](const Part& part) { return part.begin >= before; });
+                                        [&](const WordPart& part) { return part.begin >= before; });
         long_ids.erase(long_ids.begin(), long_ids.begin() + (first - words.parts().begin()));
         open_word = begin;
         return;

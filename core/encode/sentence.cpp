@@ -1,3 +1,4 @@
+// encode: whole texts -> ids by float sums, word by word where that is exact.
 #include "encode/sentence.h"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables
     build_joints();
 }
 
+// A filter of 65536 bits: between two bytes that no piece joins, a text falls into words.
 void SentenceLookUp::build_joints() {
     joints_.assign(1024, 0);
     for (TokenId id = 0; id < vocab_->token_count(); ++id) {
@@ -59,7 +61,7 @@ void SentenceLookUp::build_joints() {
     }
 }
 
-// The first place behind `begin` that no piece reaches over.
+// The first place after `begin` that no piece reaches over.
 std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexcept {
     for (std::size_t at = begin + 1; at < text.size(); ++at) {
         const unsigned pair = text[at - 1] << 8U | text[at];
@@ -71,6 +73,8 @@ std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexce
     return text.size();
 }
 
+// The sum runs through the whole text, as in the reference, because it decides how scores are
+// rounded. It is taken off when it gets too large, as there.
 void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     ids.clear();
     float sum = 0.0F;
@@ -83,10 +87,11 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     }
 }
 
-// Ids of the next word behind all others; returns the sum at its end.
-float SentenceLookUp::append_word(const Ahead& ahead, float sum, std::vector<std::uint32_t>& ids) {
+// Appends the ids of the next word; returns the sum at its end.
+float SentenceLookUp::append_word(const WordAhead& ahead, float sum,
+                                  std::vector<std::uint32_t>& ids) {
     if (ahead.set != nullptr) {
-        const Word word = word_of(ahead);
+        const KnownWord word = word_of(ahead);
         if (std::abs(sum) < word.limit) {
             return append_known(word, sum, ids);
         }
@@ -100,7 +105,7 @@ float SentenceLookUp::append_word(const Ahead& ahead, float sum, std::vector<std
 std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
     std::size_t count = 0;
     while (count < kAhead && at < text.size()) {
-        Ahead& ahead = ahead_[count++];
+        WordAhead& ahead = ahead_[count++];
         const std::size_t end = word_end(text, at);
         ahead.text = text.subspan(at, end - at);
         ahead.set = nullptr;
@@ -117,7 +122,8 @@ std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
     return count;
 }
 
-void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
+// The same walk without the tables, which do not keep parts.
+void SentenceLookUp::find_parts(Bytes text, std::vector<WordPart>& parts) {
     parts.clear();
     float sum = 0.0F;
     bool was_unknown = false;
@@ -126,7 +132,7 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
         const std::size_t end = word_end(text, at);
         const auto shift = static_cast<std::uint32_t>(at);
         sum = find_best(text.subspan(at, end - at), sum);
-        collect(text.subspan(at, end - at), [&](Part part, TokenId id) {
+        collect(text.subspan(at, end - at), [&](WordPart part, TokenId id) {
             const bool is_unknown = id == vocab_->unk_id();
             for (std::uint32_t i = part.begin; is_unknown && has_bytes && i < part.end; ++i) {
                 parts.push_back({shift + i, shift + i + 1});
@@ -142,8 +148,8 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<Part>& parts) {
     }
 }
 
-// The tables hold a limit and behind it the ids.
-SentenceLookUp::Word SentenceLookUp::word_of(const Ahead& ahead) {
+// A word in the tables: a limit, followed by the ids.
+SentenceLookUp::KnownWord SentenceLookUp::word_of(const WordAhead& ahead) {
     const Bytes text = ahead.text;
     const auto size = static_cast<std::uint32_t>(text.size());
     for (unsigned way = 0; way < 2; ++way) {
@@ -164,8 +170,8 @@ SentenceLookUp::Word SentenceLookUp::word_of(const Ahead& ahead) {
 }
 
 // Rounding moves the sum of a way of n pieces by no more than n halves of the last bit of the
-// largest sum on it. Where the second best way is further behind than what rounding can move the
-// two, the best one wins behind whatever came before. No sum within the word may be too large.
+// largest sum on it. If the second best way is worse by more than rounding can move the two, the
+// best one wins after any text. No sum within the word may be too large.
 float SentenceLookUp::find_limit(Bytes text) {
     constexpr double kHalfBit = 1.01 / (1 << 24);
     constexpr double kInexact = 1e-6;  // sums of a few floats in doubles are far better than this
@@ -187,7 +193,7 @@ void SentenceLookUp::visit_characters(Bytes word, Visit visit) const {
     }
 }
 
-// Where the trie is behind a character.
+// The node of a character in the trie.
 std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
     const std::uint8_t* const at = character.data();
     switch (character.size()) {
@@ -207,7 +213,7 @@ std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
     return node;
 }
 
-// Calls `offer` with end, score and id of every piece that begins there.
+// Calls `offer` with end, score and id of every piece that starts at `begin`.
 template <typename Offer>
 void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end,
                                   Offer offer) const {
@@ -229,10 +235,10 @@ void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t
     }
 }
 
-// The best way through a word behind a sum; returns the sum with it. Of equal ones that end at the
-// same place, the first one offered stays: its last piece is the longest.
+// Finds the best way through a word that follows a sum; returns the new sum. Of equal ways to one
+// place, the first one offered stays: its last piece is the longest.
 float SentenceLookUp::find_best(Bytes word, float sum) {
-    steps_.assign(word.size() + 1, Step{sum, 0, kNotReached});
+    steps_.assign(word.size() + 1, SentenceStep{sum, 0, kNotReached});
     std::size_t reach = 0;  // the furthest end of a piece so far
     visit_characters(word, [&](std::uint32_t begin, std::uint32_t first_end) {
         const float too_large = steps_[begin].score;
@@ -241,7 +247,7 @@ float SentenceLookUp::find_best(Bytes word, float sum) {
         }
         const float here = steps_[begin].score;
         visit_pieces(word, begin, first_end, [&](std::size_t end, float score, TokenId id) {
-            Step& step = steps_[end];
+            SentenceStep& step = steps_[end];
             reach = std::max(reach, end);
             const float total = here + score;
             if (step.id == kNotReached || total > step.score) {
@@ -288,11 +294,11 @@ void SentenceLookUp::collect(Bytes word, Put put) {
         ends_.push_back(end);
     }
     for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
-        put(Part{steps_[*end].begin, *end}, steps_[*end].id);
+        put(WordPart{steps_[*end].begin, *end}, steps_[*end].id);
     }
 }
 
-float SentenceLookUp::append_known(const Word& word, float sum,
+float SentenceLookUp::append_known(const KnownWord& word, float sum,
                                    std::vector<std::uint32_t>& ids) const {
     for (std::uint32_t i = 0; i < word.count; ++i) {
         sum += vocab_->text_scores[word.ids[i]];
@@ -305,7 +311,7 @@ float SentenceLookUp::append_known(const Word& word, float sum,
 void SentenceLookUp::append_found(Bytes word, std::vector<std::uint32_t>& ids) {
     const std::uint32_t first_byte = vocab_->scalars().first_byte_id;
     const TokenId unknown = vocab_->unk_id();
-    collect(word, [&](Part part, TokenId id) {
+    collect(word, [&](WordPart part, TokenId id) {
         if (id != unknown) {
             ids.push_back(id);
         } else if (first_byte == 0) {

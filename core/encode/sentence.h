@@ -16,31 +16,31 @@ class SentenceLookUp {
 public:
     SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables);
 
-    // Ids of `text`, replacing what `ids` held.
+    // Replaces `ids` by those of `text`.
     void look_up(Bytes text, std::vector<std::uint32_t>& ids);
-    // What each of them stands for.
-    void find_parts(Bytes text, std::vector<Part>& parts);
+    // The parts of `text` that they stand for.
+    void find_parts(Bytes text, std::vector<WordPart>& parts);
 
 private:
     static constexpr std::size_t kLongest = 32;  // bytes of a word that is remembered
     static constexpr std::size_t kMostIds = 6;
     static constexpr std::size_t kAhead = 32;  // words: time enough for the tables to arrive
 
-    // What is remembered of a word: it is cut like this behind every sum whose size is below the
-    // limit. Without ids, behind none.
-    struct Word {
+    // What the tables remember of a word: these are its ids after every sum that is smaller
+    // (without its sign) than the limit. Without ids, after none.
+    struct KnownWord {
         float limit;
         std::uint32_t count;
         const TokenId* ids;
     };
     // A word of the text, and where the tables would have it.
-    struct Ahead {
+    struct WordAhead {
         Bytes text;
         std::uint64_t key[4];
         Line32* set;  // null for a word that is too long
     };
     // The best way to the end of a prefix of a word.
-    struct Step {
+    struct SentenceStep {
         float score;
         std::uint32_t begin;  // of its last piece
         TokenId id;           // kNotReached: no way yet
@@ -56,8 +56,9 @@ private:
     void build_joints();
     [[nodiscard]] std::size_t word_end(Bytes text, std::size_t begin) const noexcept;
     [[nodiscard]] std::size_t look_ahead(Bytes text, std::size_t& at);
-    [[nodiscard]] float append_word(const Ahead& ahead, float sum, std::vector<std::uint32_t>& ids);
-    [[nodiscard]] Word word_of(const Ahead& ahead);
+    [[nodiscard]] float append_word(const WordAhead& ahead, float sum,
+                                    std::vector<std::uint32_t>& ids);
+    [[nodiscard]] KnownWord word_of(const WordAhead& ahead);
     [[nodiscard]] float find_limit(Bytes text);
     [[nodiscard]] std::uint32_t character_node(Bytes character) const noexcept;
     template <typename Offer>
@@ -68,7 +69,7 @@ private:
     [[nodiscard]] bool find_exactly(Bytes text);
     template <typename Put>
     void collect(Bytes word, Put put);
-    [[nodiscard]] float append_known(const Word& word, float sum,
+    [[nodiscard]] float append_known(const KnownWord& word, float sum,
                                      std::vector<std::uint32_t>& ids) const;
     void append_found(Bytes word, std::vector<std::uint32_t>& ids);
 
@@ -77,9 +78,9 @@ private:
     float largest_score_ = 0.0F;         // without its sign
     std::vector<std::uint64_t> joints_;  // a bit for each two bytes that some piece joins
     WordTables* tables_;
-    Ahead ahead_[kAhead];
+    WordAhead ahead_[kAhead];
     std::uint32_t record_[1 + kMostIds];  // a limit and ids, as the tables keep them
-    std::vector<Step> steps_;
+    std::vector<SentenceStep> steps_;
     std::vector<ExactStep> exact_;
     std::vector<std::uint32_t> ends_;  // of the pieces of the best way, the last one first
 };

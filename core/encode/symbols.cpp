@@ -1,3 +1,4 @@
+// encode: a word -> the symbols that merging starts from; and back.
 #include "encode/symbols.h"
 
 #include <algorithm>
@@ -8,6 +9,8 @@ namespace tokenmill::encode {
 
 namespace {
 
+// An unknown character becomes its bytes, or one unknown token (with its unknown neighbours if they
+// are fused), or nothing.
 void append_unknown(const vocab::VocabView& vocab, Bytes character,
                     std::vector<std::uint32_t>& symbols) {
     const vocab::Scalars& scalars = vocab.scalars();
@@ -24,7 +27,8 @@ void append_unknown(const vocab::VocabView& vocab, Bytes character,
     }
 }
 
-// What merging starts from for a byte or a character at the end of a word, or kNoMerge.
+// The symbol of a byte or a character at the end of a word, or kNoMerge. The vocabulary has it
+// under its text and kWordEnd.
 std::uint32_t last_symbol_of(const vocab::VocabView& vocab, Bytes character) noexcept {
     std::uint8_t written[8] = {};
     std::copy(character.begin(), character.end(), written);
@@ -33,7 +37,7 @@ std::uint32_t last_symbol_of(const vocab::VocabView& vocab, Bytes character) noe
     return id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
 }
 
-// The same for any character.
+// The symbol of any character, or kNoMerge.
 std::uint32_t symbol_of(const vocab::VocabView& vocab, Bytes character, bool is_last) noexcept {
     if (is_last && vocab.has_ends()) {
         return last_symbol_of(vocab, character);
@@ -79,17 +83,18 @@ std::size_t unknown_size(const vocab::VocabView& vocab, Bytes text) noexcept {
     return size;
 }
 
-// How many bytes the stand-in character of a byte takes in UTF-8.
+// How many bytes of UTF-8 the printable character has that byte-level vocabularies write for a
+// byte.
 std::uint64_t stand_in_size(std::uint8_t byte) noexcept {
     return byte > 0x20 && byte < 0x7F ? 1 : 2;
 }
 
-// Bytes that the vocabulary lacks are dropped, and the reference then takes the tokens for what
-// stands at the beginning of the word. It counts bytes of stand-in characters.
+// Bytes that the vocabulary lacks are dropped. The reference then assigns the tokens to the start
+// of the word, and counts in bytes of the printable characters that bytes are written as.
 void measure_stand_ins(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
-                       std::vector<Part>& parts) {
+                       std::vector<WordPart>& parts) {
     std::uint32_t at = 0;     // a byte of the word,
-    std::uint64_t start = 0;  // where its stand-in begins,
+    std::uint64_t start = 0;  // where its character starts,
     std::uint64_t place = 0;  // and where the next token does
     const auto go_to = [&](std::uint64_t target) {
         while (at + 1 < word.size() && start + stand_in_size(word[at]) <= target) {
@@ -123,6 +128,7 @@ void append_characters(const vocab::VocabView& vocab, Bytes word, bool is_whole,
     }
 }
 
+// Bytes that no token covers vanish; the last one may have a form of its own.
 void append_bytes(const vocab::VocabView& vocab, Bytes word, bool is_whole,
                   std::vector<std::uint32_t>& symbols) {
     for (const std::uint8_t byte : word) {
@@ -140,24 +146,26 @@ void append_bytes(const vocab::VocabView& vocab, Bytes word, bool is_whole,
 
 void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols) {
     symbols.clear();
-    if (vocab.kind() == vocab::Kind::Characters) {
+    if (vocab.kind() == vocab::ModelKind::Characters) {
         append_characters(vocab, word, true, symbols);
     } else {
         append_bytes(vocab, word, true, symbols);
     }
 }
 
+// Symbols that merging starts from count as one, even a byte that stands for an unknown character.
 std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) noexcept {
     if (internal == kUnknown || internal < vocab.scalars().first_merged) {
         return 1;
     }
     const Bytes text = vocab.token_text(vocab.external[internal]);
-    if (vocab.kind() == vocab::Kind::Bytes) {
+    if (vocab.kind() == vocab::ModelKind::Bytes) {
         return text.size();
     }
     return count_chars(text.data(), text.size());
 }
 
+// A token whose bytes end in kWordEnd ended a word, so its last symbol is the one of an end.
 void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
                     std::vector<std::uint32_t>& symbols) {
     if (internal == kUnknown || internal < vocab.scalars().first_merged) {
@@ -167,17 +175,19 @@ void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
     const TokenId id = vocab.external[internal];
     const Bytes text = vocab.token_text(id);
     const bool is_whole = text.size() < vocab.token_bytes(id).size();
-    if (vocab.kind() == vocab::Kind::Bytes) {
+    if (vocab.kind() == vocab::ModelKind::Bytes) {
         append_bytes(vocab, text, is_whole, symbols);
     } else {
         append_characters(vocab, text, is_whole, symbols);
     }
 }
 
+// Walks the word along the ids: each takes the bytes of its token, or those of an unknown
+// character.
 void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
-                   std::vector<Part>& parts) {
+                   std::vector<WordPart>& parts) {
     parts.clear();
-    if (vocab.kind() == vocab::Kind::Bytes) {
+    if (vocab.kind() == vocab::ModelKind::Bytes) {
         measure_stand_ins(vocab, word, ids, parts);
         return;
     }

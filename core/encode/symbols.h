@@ -1,4 +1,4 @@
-// What merging starts from: the bytes of a word, or its characters.
+// encode: a word -> the symbols that merging starts from, bytes or characters; and back.
 #pragma once
 
 #include <span>
@@ -23,10 +23,10 @@ void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::u
 void append_symbols(const vocab::VocabView& vocab, std::uint32_t internal,
                     std::vector<std::uint32_t>& symbols);
 
-// The parts of a word that its ids stand for, replacing what `parts` held. Needs: one id at least,
-// and a vocabulary over bytes or one that drops nothing.
+// Replaces `parts` by the parts of a word that its ids stand for. Needs: at least one id, and a
+// vocabulary over bytes or one that drops nothing.
 void measure_parts(const vocab::VocabView& vocab, Bytes word, std::span<const TokenId> ids,
-                   std::vector<Part>& parts);
+                   std::vector<WordPart>& parts);
 
 // Internal ids become external ones in place.
 void to_external(const vocab::VocabView& vocab, std::vector<std::uint32_t>& ids) noexcept;

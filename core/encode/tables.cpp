@@ -1,3 +1,4 @@
+// encode: bytes of a word -> packed ids.
 #include "encode/tables.h"
 
 #include "base/bytes.h"
@@ -15,6 +16,8 @@ std::size_t padded(std::size_t size) {
 
 }  // namespace
 
+// Starts with the words that the vocabulary knows in advance. The two tables that every batch reads
+// all over get large pages.
 WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     : bits(wanted),
       memory8(sizeof(Line8) << wanted.words8, Pages::Large),
@@ -56,6 +59,7 @@ bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_
     return true;
 }
 
+// A full line replaces its words in turn: cheaper than knowing which one was used last.
 void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
     Line8& line = lines8[hash_word(key) >> (64 - bits.words8)];
     // Slot 0 of line 0 is left to key 0, so that units without a key always find something.
@@ -86,6 +90,7 @@ void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t valu
     line.value[slot] = value;
 }
 
+// Sets of two lines: a line holds one word with up to seven ids.
 void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
                        std::uint32_t count) noexcept {
     Line32* set = lines32 + 2 * (hash_key32(key, size) >> (64 - bits.words32));
@@ -95,6 +100,8 @@ void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std
     std::copy(ids, ids + count, line.ids);
 }
 
+// A record is the word and its ids, each padded to 8 bytes, in a ring that overwrites its oldest
+// records. An entry is alive as long as the ring did not come round to its record.
 void WordTables::put_long(Bytes word, std::uint64_t hash, const std::uint32_t* ids,
                           std::uint32_t count) noexcept {
     const std::uint64_t ring_bytes = std::uint64_t{1} << bits.ring;

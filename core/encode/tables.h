@@ -1,5 +1,6 @@
-// The word tables of one worker: word bytes -> packed ids. Fixed size, no growth, no wipes: when a
-// line is full, one of its words gives way. Any state of the tables gives the same ids.
+// encode: bytes of a word -> packed ids, the tables of one worker. Their size is fixed, and they
+// are never wiped: when a line is full, a new word replaces one of its words. The ids do not depend
+// on what the tables hold.
 #pragma once
 
 #include "base/buffer.h"
@@ -48,7 +49,7 @@ struct WordTables {
     static constexpr std::uint32_t kLongest = 1024;  // bytes of the longest word that is kept
 
     [[nodiscard]] std::size_t size_bytes() const noexcept;
-    // Remembers ids behind a value; false when the store is full, which is not an error.
+    // Stores ids that a value refers to; false if the store is full, which is not an error.
     bool store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
                std::uint64_t& value) noexcept;
 
@@ -80,7 +81,7 @@ struct WordTables {
     Line32* lines32 = nullptr;  // sets of two lines
     LongEntry* entries = nullptr;
     std::uint64_t ring_head = 64;
-    std::uint32_t turn = 0;  // whose turn it is to give way
+    std::uint32_t turn = 0;  // which word of a full line is replaced next
 };
 
 // Key of a word of 17..32 bytes: unique together with the size.

@@ -1,5 +1,5 @@
-// Units into the batch. Text compiled once per target, inside its namespace, and followed by the
-// target's own append_block.
+// encode: text of units -> columns of the batch. Text compiled once per target, inside its
+// namespace, and followed by the target's own append_block.
 
 // Appends units with the counters in registers; they go back when it ends.
 struct UnitWriter {
@@ -29,7 +29,7 @@ struct UnitWriter {
         ++n;
     }
 
-    // A unit whose ids are known: its key finds something, and that is not used.
+    // A unit whose ids are known: key 0 finds a value, which is replaced.
     void append_known() noexcept {
         e.key[n] = 0;
         e.line[n] = 0;

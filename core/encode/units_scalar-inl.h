@@ -1,9 +1,9 @@
-// The units of a block into the batch, one at a time. Text inside a target's namespace, behind
-// units-inl.h.
+// encode: ends of units in a block -> units of the batch, one at a time. Text inside a target's
+// namespace, after units-inl.h.
 
 // Units that end at the bits of `ends` in the block at `at`; the first starts at `unit`. Where
 // `cuts` has the bit of an end, what ends and what starts there are pieces of a word; `cut_start`
-// is kCutStart where that holds for `unit`. Needs 8 readable bytes behind the block.
+// is kCutStart where that holds for `unit`. Needs 8 readable bytes after the block.
 // Not inlined, and on copies of the references: so the loop has the registers for itself.
 [[gnu::noinline]] inline void append_block(encode::WordEncoder& e, const std::uint8_t* at,
                                            std::uint64_t ends, std::uint64_t cuts,

@@ -1,4 +1,4 @@
-// Best-fit decreasing with one list of rows for each number of tokens that a row has left.
+// pack: best-fit decreasing, with one list of rows for each number of tokens that a row has left.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -18,7 +18,7 @@ constexpr Index kNoRow = std::numeric_limits<Index>::max();
 
 // The numbers of the pieces from long to short; stable. Two passes over digits of 12 bits, because
 // no length is above kMaxFitLength = 2^24 (which is never sorted: such a piece fills its row).
-std::vector<Index> order_by_decreasing_length(const std::vector<Piece>& pieces) {
+std::vector<Index> order_by_decreasing_length(const std::vector<DocumentPiece>& pieces) {
     static_assert(kMaxFitLength == std::int64_t{1} << 24);
     constexpr std::uint32_t kDigits = 1 << 12;
     std::vector<Index> order(pieces.size());
@@ -66,6 +66,7 @@ public:
     }
 
 private:
+    // Full rows are in no list.
     void push(Index row, std::int64_t left) {
         if (left == 0) {
             return;
@@ -92,10 +93,10 @@ private:
 };
 
 // Numbers the rows by the first piece in them and sorts the pieces into them.
-Pieces lay_out(const std::vector<Piece>& pieces, const std::vector<Index>& row_of) {
+RowPieces lay_out(const std::vector<DocumentPiece>& pieces, const std::vector<Index>& row_of) {
     std::vector<Index> numbers(pieces.size(), kNoRow);
     std::vector<Index> rows(pieces.size());
-    Pieces out;
+    RowPieces out;
     for (std::size_t piece = 0; piece < pieces.size(); ++piece) {
         Index& number = numbers[row_of[piece]];
         if (number == kNoRow) {
@@ -119,7 +120,7 @@ Pieces lay_out(const std::vector<Piece>& pieces, const std::vector<Index>& row_o
     return out;
 }
 
-// The most pieces that the documents give; throws BadArgument if an Index cannot count them.
+// The most pieces that the documents can become; throws BadArgument if an Index cannot count them.
 std::size_t count_pieces(Lengths lengths, std::int64_t context_length) {
     std::size_t count = 0;
     for (const std::int64_t length : lengths) {
@@ -133,19 +134,20 @@ std::size_t count_pieces(Lengths lengths, std::int64_t context_length) {
 
 }  // namespace
 
-Pieces best_fit(Lengths lengths, std::int64_t context_length, LongDocuments longer) {
+// Decides only which row a piece goes into; lay_out puts rows and pieces into their final order.
+RowPieces best_fit(Lengths lengths, std::int64_t context_length, LongDocuments longer) {
     check_fit_length(context_length);
     static_cast<void>(sum_of(lengths));
-    std::vector<Piece> pieces;
+    std::vector<DocumentPiece> pieces;
     pieces.reserve(count_pieces(lengths, context_length));
-    const std::int64_t dropped =
-        cut(lengths, context_length, longer, [&](const Piece& piece) { pieces.push_back(piece); });
+    const std::int64_t dropped = cut(lengths, context_length, longer,
+                                     [&](const DocumentPiece& piece) { pieces.push_back(piece); });
     OpenRows open(context_length);
     std::vector<Index> row_of(pieces.size());
     for (const Index piece : order_by_decreasing_length(pieces)) {
         row_of[piece] = open.put(pieces[piece].length);
     }
-    Pieces out = lay_out(pieces, row_of);
+    RowPieces out = lay_out(pieces, row_of);
     out.dropped = dropped;
     return out;
 }

@@ -1,4 +1,4 @@
-// Rows that begin with a document's beginning and are full: best fit, and cropping where none fits.
+// pack: full rows in which every piece starts a document: best fit, and cropping where none fits.
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -12,9 +12,9 @@ namespace tokenmill::pack {
 namespace {
 
 // The documents that are left, by length and then by number.
-class Documents {
+class DocumentsByLength {
 public:
-    Documents(Lengths lengths, std::int64_t context_length)
+    DocumentsByLength(Lengths lengths, std::int64_t context_length)
         : lengths_(lengths),
           left_(static_cast<std::size_t>(context_length) + 1),
           next_(static_cast<std::size_t>(context_length) + 2) {
@@ -80,15 +80,15 @@ private:
     }
 
     Lengths lengths_;
-    NumberSet left_;                       // lengths of which there are documents left
+    NumberSet left_;                       // lengths that some documents left have
     std::vector<std::int64_t> next_;       // by length: place of the next one in by_length_
-    std::vector<std::int64_t> ends_;       // by length: place behind the last one
+    std::vector<std::int64_t> ends_;       // by length: place after the last one
     std::vector<std::int64_t> by_length_;  // those that fit a row, then those that do not
     std::size_t first_longer_ = 0;
 };
 
-// The same rows in the order of the documents that they begin with.
-Pieces sort_rows(const Pieces& pieces) {
+// The same rows in the order of the documents that they start with.
+RowPieces sort_rows(const RowPieces& pieces) {
     const std::size_t rows = pieces.row_pieces.size() - 1;
     std::vector<std::size_t> order(rows);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -97,7 +97,7 @@ Pieces sort_rows(const Pieces& pieces) {
     };
     std::sort(order.begin(), order.end(),
               [&](std::size_t a, std::size_t b) { return first_document(a) < first_document(b); });
-    Pieces out;
+    RowPieces out;
     out.dropped = pieces.dropped;
     for (const std::size_t row : order) {
         for (auto piece = static_cast<std::size_t>(pieces.row_pieces[row]);
@@ -109,7 +109,8 @@ Pieces sort_rows(const Pieces& pieces) {
     return out;
 }
 
-void remove_last_row(Pieces& pieces) {
+// Its tokens are counted by the caller.
+void remove_last_row(RowPieces& pieces) {
     pieces.row_pieces.pop_back();
     const auto count = static_cast<std::size_t>(pieces.row_pieces.back());
     pieces.documents.resize(count);
@@ -119,11 +120,12 @@ void remove_last_row(Pieces& pieces) {
 
 }  // namespace
 
-Pieces best_fit_crop(Lengths lengths, std::int64_t context_length, Tail tail) {
+// Greedy, row by row. Each take() costs a search in a tree of bits, so the whole is O(n log C).
+RowPieces best_fit_crop(Lengths lengths, std::int64_t context_length, LastRow tail) {
     check_fit_length(context_length);
     static_cast<void>(sum_of(lengths));
-    Documents documents(lengths, context_length);
-    Pieces pieces;
+    DocumentsByLength documents(lengths, context_length);
+    RowPieces pieces;
     while (!documents.is_empty()) {
         std::int64_t left = context_length;
         while (left > 0 && !documents.is_empty()) {
@@ -134,7 +136,7 @@ Pieces best_fit_crop(Lengths lengths, std::int64_t context_length, Tail tail) {
             left -= length;
         }
         pieces.end_row();
-        if (left > 0 && tail == Tail::Drop) {  // nothing was cropped in a row that is short
+        if (left > 0 && tail == LastRow::Drop) {  // nothing was cropped in a row that is short
             pieces.dropped += context_length - left;
             remove_last_row(pieces);
         }

@@ -1,3 +1,4 @@
+// pack: checks of arguments, and sums that may overflow.
 #include "pack/check.h"
 
 #include <string>
@@ -6,7 +7,7 @@
 
 namespace tokenmill::pack {
 
-void Pieces::add(std::int64_t document, std::int64_t begin, std::int64_t length) {
+void RowPieces::add(std::int64_t document, std::int64_t begin, std::int64_t length) {
     documents.push_back(document);
     begins.push_back(begin);
     lengths.push_back(length);

@@ -1,3 +1,4 @@
+// pack: the stream of all documents -> rows.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -16,7 +17,7 @@ public:
     Stream(Lengths lengths, std::int64_t begin) : lengths_(lengths), document_begin_(begin) {}
 
     // Adds the pieces that tokens begin .. end of the stream are made of.
-    void add(std::int64_t begin, std::int64_t end, Pieces& pieces) {
+    void add(std::int64_t begin, std::int64_t end, RowPieces& pieces) {
         while (document_begin_ + lengths_[document_] <= begin) {
             document_begin_ += lengths_[document_++];
         }
@@ -58,30 +59,37 @@ std::int64_t count_rows(std::int64_t tokens, std::int64_t context_length, std::i
 
 }  // namespace
 
-Pieces concat(Lengths lengths, std::int64_t context_length, std::int64_t overlap, Tail tail) {
+// Rows start every `stride` tokens, so a short last row is known from the sum of the lengths alone:
+//
+//   tokens  0 1 2 3 4 5 6 7 8      context_length 4, overlap 1, stride 3
+//   row 0   * * * *
+//   row 1         * * * *
+//   row 2               * * *      short: kept, or dropped but for the token that row 1 has
+RowPieces concat(Lengths lengths, std::int64_t context_length, std::int64_t overlap, LastRow tail) {
     check_overlap(context_length, overlap);
     const std::int64_t tokens = sum_of(lengths);
     const std::int64_t stride = context_length - overlap;
     std::int64_t rows = count_rows(tokens, context_length, overlap);
     std::int64_t dropped = 0;
-    if (tail == Tail::Drop && rows > 0 && (rows - 1) * stride + context_length > tokens) {
+    if (tail == LastRow::Drop && rows > 0 && (rows - 1) * stride + context_length > tokens) {
         --rows;
         dropped = tokens - (rows > 0 ? rows * stride + overlap : 0);
     }
-    Pieces pieces = concat_rows(lengths, 0, 0, rows, context_length, overlap);
+    RowPieces pieces = concat_rows(lengths, 0, 0, rows, context_length, overlap);
     pieces.dropped = dropped;
     return pieces;
 }
 
-Pieces concat_rows(Lengths lengths, std::int64_t stream_begin, std::int64_t row_begin,
-                   std::int64_t row_end, std::int64_t context_length, std::int64_t overlap) {
+// For shards that are packed one after the other: each knows only the documents of its own rows.
+RowPieces concat_rows(Lengths lengths, std::int64_t stream_begin, std::int64_t row_begin,
+                      std::int64_t row_end, std::int64_t context_length, std::int64_t overlap) {
     check_overlap(context_length, overlap);
     const std::int64_t tokens = sum_of(lengths);
     const std::int64_t stride = context_length - overlap;
     if (stream_begin < 0 || row_begin < 0 || row_end < row_begin) {
-        throw Error(ErrorCode::BadArgument, "expected a stream and rows that begin at 0 or later");
+        throw Error(ErrorCode::BadArgument, "expected a stream and rows that start at 0 or later");
     }
-    Pieces pieces;
+    RowPieces pieces;
     if (row_begin == row_end) {
         return pieces;
     }

@@ -1,3 +1,4 @@
+// pack: ids of documents -> ids of rows.
 #include <cstring>
 #include <string>
 
@@ -16,7 +17,7 @@ std::uint8_t* copy(std::uint8_t* out, const std::uint8_t* from, std::size_t size
     return out + size_bytes;
 }
 
-void check_piece(std::span<const Ids> sources, const Places& places, std::size_t piece) {
+void check_piece(std::span<const Ids> sources, const SourcePlaces& places, std::size_t piece) {
     const std::int32_t source = places.source[piece];
     const std::int64_t begin = places.begin[piece];
     const std::int64_t length = places.length[piece];
@@ -32,6 +33,7 @@ void check_piece(std::span<const Ids> sources, const Places& places, std::size_t
 
 }  // namespace
 
+// Checks the offsets as well, so that frame() can copy without looking.
 std::int64_t framed_count(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffix) {
     if (offsets.empty() || offsets.front() < 0 || offsets.back() > ids.count) {
         throw Error(ErrorCode::BadArgument, "expected offsets within the " +
@@ -41,13 +43,14 @@ std::int64_t framed_count(Ids ids, std::span<const std::int64_t> offsets, Ids pr
         if (offsets[document] > offsets[document + 1]) {
             throw Error(ErrorCode::BadArgument, "expected offsets that never fall, got " +
                                                     std::to_string(offsets[document + 1]) +
-                                                    " behind " + std::to_string(offsets[document]));
+                                                    " after " + std::to_string(offsets[document]));
         }
     }
     const auto documents = static_cast<std::int64_t>(offsets.size() - 1);
     return offsets.back() - offsets.front() + documents * (prefix.count + suffix.count);
 }
 
+// Ids are bytes here: one function serves ids of 16 and of 32 bits.
 void frame(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffix,
            std::size_t id_bytes, std::uint8_t* out, std::int64_t* out_lengths) {
     const auto bytes_of = [&](std::int64_t count) {
@@ -62,7 +65,8 @@ void frame(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffi
     }
 }
 
-std::int64_t gather(std::span<const Ids> sources, const Places& places, std::size_t id_bytes,
+// Two passes: everything is checked before the first byte is written.
+std::int64_t gather(std::span<const Ids> sources, const SourcePlaces& places, std::size_t id_bytes,
                     std::uint8_t* out, std::int64_t out_count) {
     const std::size_t count = places.source.size();
     if (places.begin.size() != count || places.length.size() != count) {

@@ -1,4 +1,4 @@
-// Documents -> pieces that fit a row, by the rule for long ones.
+// pack: documents -> pieces that fit a row, by the rule for long documents.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace tokenmill::pack {
 
-struct Piece {
+struct DocumentPiece {
     std::int64_t document;
     std::int64_t begin;
     std::int64_t length;
@@ -25,8 +25,8 @@ std::int64_t cut(Lengths lengths, std::int64_t context_length, LongDocuments lon
             dropped += lengths[document] - end;
         }
         for (std::int64_t begin = 0; begin < end; begin += context_length) {
-            take(Piece{static_cast<std::int64_t>(document), begin,
-                       std::min(context_length, end - begin)});
+            take(DocumentPiece{static_cast<std::int64_t>(document), begin,
+                               std::min(context_length, end - begin)});
         }
     }
     return dropped;

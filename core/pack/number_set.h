@@ -1,4 +1,7 @@
-// An ordered set of small numbers: a tree of bits with 64 children a node.
+// pack: an ordered set of small numbers, as a tree of bits with 64 children for each node.
+//
+//   level 1   0 0 1 0 ...            bit w: word w of level 0 is not empty
+//   level 0   [0..63] [64..127] ...  bit n: n is in the set
 #pragma once
 
 #include <bit>
@@ -8,7 +11,7 @@
 
 namespace tokenmill::pack {
 
-// Each bit of a level says whether the word below it has any bit. Takes an eighth of a byte for
+// Each bit of a level is set if the word below it has any bit. Takes an eighth of a byte for
 // each number below `limit`; every call visits at most two words a level.
 class NumberSet {
 public:

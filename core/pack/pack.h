@@ -1,9 +1,9 @@
 // pack: lengths of documents -> pieces in rows, and ids of documents -> ids of rows.
 //
-// Which tokens stand in which row depends on the lengths alone, so the ids are moved once, when
-// all is decided. Every token of the input stands in a row or is counted in `dropped`; one that
-// stands in two rows is counted in `repeated`. The same lengths always give the same rows.
-// Documents without tokens stand in no row, but see one_per_row.
+// The lengths alone decide which token goes into which row, so the ids are moved once, when all is
+// decided. Every token of the input is in a row or is counted in `dropped`; one that is in two rows
+// is counted in `repeated`. The same lengths always make the same rows. Documents without tokens
+// are in no row, but see one_per_row.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ using Lengths = std::span<const std::int64_t>;
 
 // Piece p is the tokens begins[p] .. begins[p] + lengths[p] of document documents[p]; the pieces of
 // row r are row_pieces[r] .. row_pieces[r + 1].
-struct Pieces {
+struct RowPieces {
     std::vector<std::int64_t> documents;
     std::vector<std::int64_t> begins;
     std::vector<std::int64_t> lengths;
@@ -32,41 +32,44 @@ struct Pieces {
 };
 
 enum class LongDocuments : std::uint8_t { Split, Truncate, Drop };
-enum class Tail : std::uint8_t { Keep, Drop };
+enum class LastRow : std::uint8_t { Keep, Drop };
 
 // best_fit and best_fit_crop keep one number for every length that a row may have left.
 constexpr std::int64_t kMaxFitLength = std::int64_t{1} << 24;
 
-// Cuts the stream of all documents, one behind the other, into rows of `context_length`; each row
-// begins with the last `overlap` tokens of the one before. The last row may be short.
+// Cuts the stream of all documents, one after the other, into rows of `context_length`; each row
+// starts with the last `overlap` tokens of the one before. The last row may be short.
 //   lengths 3 4, context_length 4  ->  (0: 0..3, 1: 0..1) (1: 1..4)
-[[nodiscard]] Pieces concat(Lengths lengths, std::int64_t context_length, std::int64_t overlap,
-                            Tail tail);
+[[nodiscard]] RowPieces concat(Lengths lengths, std::int64_t context_length, std::int64_t overlap,
+                               LastRow tail);
 
-// Rows row_begin .. row_end of that stream, of which `lengths` are the documents whose tokens begin
-// at `stream_begin`. Throws BadArgument if one of the rows lies outside of them; `dropped` is 0.
-[[nodiscard]] Pieces concat_rows(Lengths lengths, std::int64_t stream_begin, std::int64_t row_begin,
-                                 std::int64_t row_end, std::int64_t context_length,
-                                 std::int64_t overlap);
+// Rows row_begin .. row_end of that stream; `lengths` are some of its documents, and their tokens
+// start at `stream_begin`. Throws BadArgument if one of the rows needs other documents; `dropped`
+// is 0.
+[[nodiscard]] RowPieces concat_rows(Lengths lengths, std::int64_t stream_begin,
+                                    std::int64_t row_begin, std::int64_t row_end,
+                                    std::int64_t context_length, std::int64_t overlap);
 
 // Best-fit decreasing: pieces from long to short (ties: document, then place in it), each into the
 // fullest row that still takes it (ties: the row that was filled last), else into a new one.
-// Documents longer than a row give full pieces and a remainder, or what `longer` says. Rows are in
-// the order of the first document in them, pieces of a row in the order of documents. O(n log C).
-[[nodiscard]] Pieces best_fit(Lengths lengths, std::int64_t context_length, LongDocuments longer);
+// Documents longer than a row are cut into full pieces and a rest, or as `longer` demands. Rows are
+// in the order of the first document in them, pieces of a row in the order of documents. O(n log
+// C).
+[[nodiscard]] RowPieces best_fit(Lengths lengths, std::int64_t context_length,
+                                 LongDocuments longer);
 
 // Each row is filled with the longest document that fits, of all that are left; when none fits, the
 // shortest one that is left is cropped to fill the row exactly and the rest of it dropped (ties:
 // the first document). So every piece begins a document, and only the last row filled can be short.
 // Rows are in the order of their first pieces' documents, pieces of a row in the order of filling.
-[[nodiscard]] Pieces best_fit_crop(Lengths lengths, std::int64_t context_length, Tail tail);
+[[nodiscard]] RowPieces best_fit_crop(Lengths lengths, std::int64_t context_length, LastRow tail);
 
 // One document a row, the longer ones by `longer`.
-[[nodiscard]] Pieces one_per_row(Lengths lengths, std::int64_t context_length,
-                                 LongDocuments longer);
+[[nodiscard]] RowPieces one_per_row(Lengths lengths, std::int64_t context_length,
+                                    LongDocuments longer);
 
 // One document a row, whatever its length; also those without tokens.
-[[nodiscard]] Pieces documents_as_rows(Lengths lengths);
+[[nodiscard]] RowPieces documents_as_rows(Lengths lengths);
 
 // Ids of 2 or 4 bytes, as they lie in memory: nothing here looks into them.
 struct Ids {
@@ -83,8 +86,8 @@ void frame(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffi
 [[nodiscard]] std::int64_t framed_count(Ids ids, std::span<const std::int64_t> offsets, Ids prefix,
                                         Ids suffix);
 
-// Piece i is the ids begin[i] .. begin[i] + length[i] of sources[source[i]].
-struct Places {
+// DocumentPiece i is the ids begin[i] .. begin[i] + length[i] of sources[source[i]].
+struct SourcePlaces {
     std::span<const std::int32_t> source;
     std::span<const std::int64_t> begin;
     std::span<const std::int64_t> length;
@@ -92,7 +95,7 @@ struct Places {
 
 // Copies the pieces to `out`, back to back, and returns how many ids that were. Throws BadArgument
 // before the first is written if a piece lies outside of its source or they exceed `out_count`.
-std::int64_t gather(std::span<const Ids> sources, const Places& places, std::size_t id_bytes,
+std::int64_t gather(std::span<const Ids> sources, const SourcePlaces& places, std::size_t id_bytes,
                     std::uint8_t* out, std::int64_t out_count);
 
 }  // namespace tokenmill::pack

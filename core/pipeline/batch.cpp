@@ -1,63 +1,74 @@
+// batch: many documents -> one result, on one thread or many.
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <thread>
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"
+#include "pipeline/results.h"
 
 namespace tokenmill::pipeline {
 
-namespace {
-
-// What a task gave, waiting for its turn.
-struct Finished {
-    PageBuffer ids;
-    PageBuffer spans;
-    PageBuffer words;
-    std::size_t count = 0;
-    std::vector<std::size_t> doc_ends;
-};
-
-}  // namespace
-
-// One call of encode_batch: tasks are handed out in order, and their results laid down in order.
+// One call of encode_batch. Tasks are handed out in order, finished in any order, and appended to
+// the result in order:
+//
+//   task      0     1     2     3     4     5     6
+//             appended    | waits | in work     | next_task_
+//                         ^ appended_
+//
+// Threads share everything below `mutex_`; a worker belongs to the thread that leased it.
 class BatchRun {
 public:
     BatchRun(const Model& model, std::span<const Text> texts, const Options& options,
-             const Target& target)
+             const Output& output)
         : model_(model),
           texts_(texts),
           options_(options),
-          target_(target),
+          output_(output),
           plan_(model, texts, options),
-          tasks_(plan_.tasks()) {}
+          tasks_(plan_.tasks()),
+          result_(options, output, texts.size(), plan_.bound()) {}
 
     Encoded run() {
-        result_.offsets.reserve(texts_.size() + 1);
-        result_.offsets.push_back(0);
         pending_.resize(tasks_.size());
         const auto threads =
             static_cast<unsigned>(std::min<std::size_t>(options_.threads, tasks_.size()));
-        const bool own_memory = !target_.count_only && target_.data == nullptr;
-        if (own_memory && threads == 1 && target_.bits == 32) {
+        if (result_.has_own_memory() && threads == 1 && output_.bits == 32) {
             run_in_place();
-            return std::move(result_);
+        } else {
+            run_threads(threads);
         }
-        if (own_memory) {
-            result_.memory = result_memory(bytes_per_id(), Spares::Ids);
+        return result_.take();
+    }
+
+private:
+    // One thread: the worker writes where the result stays, so that nothing is copied.
+    void run_in_place() {
+        Model::Lease lease(model_);
+        Worker& worker = lease.worker();
+        ResultMemory own = std::exchange(worker.memory, result_.make_memory());
+        try {
+            worker.clear();
+            model_.set_spans(worker, options_);
+            for (const Task& task : tasks_) {
+                gather_task(worker, task);
+            }
+            worker.flush();
+        } catch (...) {
+            worker.memory = std::move(own);
+            throw;
         }
-        if (has_spans()) {
-            result_.spans = result_memory(sizeof(Place), Spares::Spans);
-        }
-        if (options_.words) {
-            result_.words = result_memory(sizeof(std::uint32_t), Spares::Words);
-        }
+        const std::size_t count = worker.written();
+        std::swap(worker.memory, own);
+        result_.adopt(std::move(own), count, worker.doc_ends);
+    }
+
+    void run_threads(unsigned threads) {
+        result_.allocate();
         std::vector<std::thread> others;
         for (unsigned i = 1; i < threads; ++i) {
             others.emplace_back([this] { work(); });
@@ -69,304 +80,186 @@ public:
         if (failure_) {
             std::rethrow_exception(failure_);
         }
-        check_room();
-        return std::move(result_);
     }
 
-private:
-    [[nodiscard]] std::size_t bytes_per_id() const noexcept { return target_.bits / 8; }
-
-    [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
-
-    // Room for every id there can be; pages cost memory only when they are touched.
-    PageBuffer result_memory(std::size_t item_size, Spares kind) const {
-        std::size_t wanted = plan_.bound() + 64;
-        for (;;) {
-            try {
-                return take_spare(wanted * item_size, kind);
-            } catch (const std::bad_alloc&) {
-                if (wanted < 1024) {
-                    throw;
-                }
-                wanted /= 2;  // the bound is generous; whoever writes grows it if it must
-            }
-        }
-    }
-
-    // One thread: the worker writes where the result stays, nothing is laid down twice.
-    void run_in_place() {
-        Model::Lease lease(model_);
-        Worker& worker = lease.worker();
-        PageBuffer kept = std::move(worker.output);
-        try {
-            worker.output = result_memory(bytes_per_id(), Spares::Ids);
-            worker.clear();
-            model_.set_spans(worker, options_);
-            if (has_spans()) {
-                worker.spans.output = result_memory(sizeof(Place), Spares::Spans);
-            }
-            if (options_.words) {
-                worker.spans.words.output = result_memory(sizeof(std::uint32_t), Spares::Words);
-            }
-            for (const Task& task : tasks_) {
-                gather_task(worker, task);
-            }
-            worker.kernel.flush(worker);
-        } catch (...) {
-            worker.output = std::move(kept);
-            throw;
-        }
-        result_.count = worker.written();
-        for (const std::size_t end : worker.doc_ends) {
-            result_.offsets.push_back(static_cast<std::int64_t>(end));
-        }
-        result_.memory = std::move(worker.output);
-        worker.output = std::move(kept);
-        result_.spans = std::move(worker.spans.output);
-        result_.words = std::move(worker.spans.words.output);
-    }
-
+    // What each thread does until no task is left. The worker is leased at the first task: a batch
+    // may have fewer tasks than threads.
     void work() {
         Worker* worker = nullptr;
-        for (;;) {
-            std::size_t number = 0;
-            {
-                std::unique_lock lock(mutex_);
-                const std::size_t ahead = 4 * std::size_t{options_.threads};
-                wake_.wait(lock, [&] {
-                    return failure_ || next_task_ >= tasks_.size() ||
-                           next_task_ < laid_down_ + ahead;
-                });
-                if (failure_ || next_task_ >= tasks_.size()) {
-                    break;
-                }
-                number = next_task_++;
-            }
+        while (const std::optional<std::size_t> number = next_task()) {
             try {
                 if (worker == nullptr) {
                     worker = model_.take_worker();
                     model_.set_spans(*worker, options_);
                 }
-                Finished finished = run_task(*worker, tasks_[number]);
-                hand_in(number, std::move(finished));
+                hand_in(*number, run_task(*worker, tasks_[*number]));
             } catch (...) {
-                const std::scoped_lock lock(mutex_);
-                if (!failure_ || number < failed_task_) {
-                    failure_ = std::current_exception();
-                    failed_task_ = number;
-                }
-                wake_.notify_all();
+                fail(*number);
                 break;
             }
         }
         if (worker != nullptr) {
-            if (worker->output.data() == nullptr) {
-                worker->output = take_output(outputs_);
+            if (worker->memory.ids.data() == nullptr) {
+                worker->memory = take_memory();
             }
             model_.give_back(worker);
         }
+    }
+
+    // Waits while too many results are pending: one slow task must not pile up all the others.
+    std::optional<std::size_t> next_task() {
+        std::unique_lock lock(mutex_);
+        const std::size_t ahead = 4 * std::size_t{options_.threads};
+        wake_.wait(lock, [&] {
+            return failure_ || next_task_ >= tasks_.size() || next_task_ < appended_ + ahead;
+        });
+        if (failure_ || next_task_ >= tasks_.size()) {
+            return std::nullopt;
+        }
+        return next_task_++;
+    }
+
+    // Of several failures the one of the first task counts, as if there were one thread.
+    void fail(std::size_t number) {
+        const std::scoped_lock lock(mutex_);
+        if (!failure_ || number < failed_task_) {
+            failure_ = std::current_exception();
+            failed_task_ = number;
+        }
+        wake_.notify_all();
     }
 
     Finished run_task(Worker& worker, const Task& task) {
         worker.reserve(0);
         worker.clear();
         gather_task(worker, task);
-        worker.kernel.flush(worker);
+        worker.flush();
         Finished finished;
         finished.count = worker.written();
         finished.doc_ends = worker.doc_ends;
-        if (!target_.count_only) {
-            finished.ids = std::move(worker.output);
-            worker.output = take_output(outputs_);
-        }
-        if (has_spans()) {
-            finished.spans = std::move(worker.spans.output);
-            worker.spans.output = take_output(span_outputs_);
-        }
-        if (options_.words) {
-            finished.words = std::move(worker.spans.words.output);
+        if (!output_.count_only) {
+            finished.memory = std::move(worker.memory);
+            worker.memory = take_memory();
         }
         worker.clear();
         return finished;
     }
 
     void gather_task(Worker& worker, const Task& task) {
-        if (task.big == nullptr) {
-            DocumentReader reader(model_, worker, options_);
-            for (std::size_t i = task.first; i < task.last; ++i) {
-                reader.encode(texts_[i], i);
-            }
-        } else {
-            if (task.big->failure) {
-                std::rethrow_exception(task.big->failure);
-            }
-            // Only the first token of a document may be trimmed otherwise.
-            worker.spans.text_ids = task.first;
-            for (std::size_t i = task.first; i < task.last; ++i) {
-                gather_item(worker, task.big->items[i]);
-            }
-            if (task.ends_document) {
-                worker.end_document();
-            }
-        }
-    }
-
-    void gather_item(Worker& worker, const Item& item) {
-        worker.reserve(item.is_id ? 1 : static_cast<std::size_t>(item.stop - item.begin));
-        if (item.is_id) {
-            if (has_spans()) {
-                worker.spans.fixed.push_back(item.span);
-            }
-            worker.add_id(item.id);
+        if (task.big != nullptr) {
+            gather_items(worker, task);
             return;
         }
-        if (has_spans()) {
-            worker.open_range(item.range);
+        BatchSink sink(worker);
+        DocumentReader reader(model_, worker, options_, sink);
+        for (std::size_t i = task.first; i < task.last; ++i) {
+            reader.read(texts_[i], i);
+            worker.end_document();
         }
-        worker.kernel.encode_range(worker, item.begin, item.stop, item.end, item.readable);
     }
 
-    PageBuffer take_output(std::vector<PageBuffer>& outputs) {
+    // Some of the items of a big document.
+    static void gather_items(Worker& worker, const Task& task) {
+        if (task.big->failure) {
+            std::rethrow_exception(task.big->failure);
+        }
+        // Only the first token of a document may be trimmed differently: 0 for the first task.
+        worker.spans.text_ids = task.first;
+        for (std::size_t i = task.first; i < task.last; ++i) {
+            const Item& item = task.big->list.items()[i];
+            if (item.is_id) {
+                worker.add_id(item.id, item.span);
+            } else {
+                worker.add_range(item.text, item.place);
+            }
+        }
+        if (task.ends_document) {
+            worker.end_document();
+        }
+    }
+
+    ResultMemory take_memory() {
         const std::scoped_lock lock(mutex_);
-        if (outputs.empty()) {
+        if (spare_.empty()) {
             return {};
         }
-        PageBuffer buffer = std::move(outputs.back());
-        outputs.pop_back();
-        return buffer;
+        ResultMemory memory = std::move(spare_.back());
+        spare_.pop_back();
+        return memory;
     }
 
+    // Appends this result and all that waited for it, unless another thread is appending: that one
+    // will find it when its turn comes. The copies are made without the lock.
     void hand_in(std::size_t number, Finished finished) {
         std::unique_lock lock(mutex_);
         pending_[number] = std::move(finished);
-        if (is_laying_) {
-            return;  // whoever is at it sees this one when its turn comes
+        if (is_appending_) {
+            return;
         }
-        is_laying_ = true;
-        while (laid_down_ < pending_.size()) {
-            std::optional<Finished>& slot = pending_[laid_down_];
+        is_appending_ = true;
+        while (appended_ < pending_.size()) {
+            std::optional<Finished>& slot = pending_[appended_];
             if (!slot.has_value()) {
                 break;
             }
             Finished next = std::move(slot.value());
             slot.reset();
             lock.unlock();
-            lay_down(next);
+            result_.append(next);
             lock.lock();
-            if (next.ids.data() != nullptr) {
-                outputs_.push_back(std::move(next.ids));
+            if (next.memory.ids.data() != nullptr) {
+                spare_.push_back(std::move(next.memory));
             }
-            if (next.spans.data() != nullptr) {
-                span_outputs_.push_back(std::move(next.spans));
-            }
-            ++laid_down_;
+            ++appended_;
             wake_.notify_all();
         }
-        is_laying_ = false;
+        is_appending_ = false;
         wake_.notify_all();
-    }
-
-    // Only one thread is ever here, and in the order of the tasks.
-    void lay_down(const Finished& finished) {
-        for (const std::size_t end : finished.doc_ends) {
-            result_.offsets.push_back(static_cast<std::int64_t>(result_.count + end));
-        }
-        const std::size_t end = result_.count + finished.count;
-        if (!target_.count_only) {
-            if (target_.data == nullptr) {
-                make_room(result_.memory, end, bytes_per_id());
-            }
-            if (target_.data == nullptr || end <= target_.capacity) {
-                copy(finished);
-            }
-        }
-        if (has_spans()) {
-            make_room(result_.spans, end, sizeof(Place));
-            std::memcpy(result_.spans.as<Place>() + result_.count, finished.spans.data(),
-                        finished.count * sizeof(Place));
-        }
-        if (options_.words) {
-            make_room(result_.words, end, sizeof(std::uint32_t));
-            std::memcpy(result_.words.as<std::uint32_t>() + result_.count, finished.words.data(),
-                        finished.count * sizeof(std::uint32_t));
-        }
-        result_.count = end;
-    }
-
-    void copy(const Finished& finished) {
-        void* base = target_.data != nullptr ? target_.data : result_.memory.data();
-        const auto* ids = finished.ids.as<std::uint32_t>();
-        if (target_.bits == 32) {
-            std::memcpy(static_cast<std::uint32_t*>(base) + result_.count, ids,
-                        finished.count * sizeof(std::uint32_t));
-            return;
-        }
-        auto* out = static_cast<std::uint16_t*>(base) + result_.count;
-        for (std::size_t i = 0; i < finished.count; ++i) {
-            out[i] = static_cast<std::uint16_t>(ids[i]);
-        }
-    }
-
-    void make_room(PageBuffer& memory, std::size_t count, std::size_t item_size) const {
-        if (count * item_size > memory.size_bytes()) {
-            PageBuffer larger(2 * count * item_size);
-            std::memcpy(larger.data(), memory.data(), result_.count * item_size);
-            memory = std::move(larger);
-        }
-    }
-
-    void check_room() const {
-        if (target_.data != nullptr && result_.count > target_.capacity) {
-            throw Error(ErrorCode::OutputTooSmall, std::to_string(result_.count));
-        }
     }
 
     const Model& model_;
     std::span<const Text> texts_;
     const Options& options_;
-    const Target& target_;
+    const Output& output_;
     const Plan plan_;
     const std::vector<Task>& tasks_;
-    Encoded result_;
+    BatchResult result_;  // of the thread that is appending
 
-    std::mutex mutex_;  // guards everything below; made anew for every call, so forks are harmless
+    std::mutex mutex_;  // guards everything below; new in every call, so forks are harmless
     std::condition_variable wake_;
     std::size_t next_task_ = 0;
-    std::size_t laid_down_ = 0;
-    bool is_laying_ = false;
+    std::size_t appended_ = 0;
+    bool is_appending_ = false;
     std::vector<std::optional<Finished>> pending_;
-    std::vector<PageBuffer> outputs_;  // of workers, to be used again
-    std::vector<PageBuffer> span_outputs_;
+    std::vector<ResultMemory> spare_;  // of workers, to be used again
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;
 };
 
 Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
-                            const Target& target) const {
-    if (!target.count_only && target.bits == 16 && max_id_ > 0xFFFF) {
+                            const Output& output) const {
+    if (!output.count_only && output.bits == 16 && max_id_ > 0xFFFF) {
         throw Error(ErrorCode::IdTooLargeForU16, std::to_string(max_id_));
     }
-    return BatchRun(*this, texts, options, target).run();
+    return BatchRun(*this, texts, options, output).run();
 }
 
+// Counts piece by piece and stops at the limit, so that a long text is not encoded to its end.
 std::size_t Model::count(const Text& text, const Options& options, std::size_t limit) const {
     Lease lease(*this);
     Worker& worker = lease.worker();
-    std::vector<std::vector<std::uint8_t>> own;
-    std::vector<Item> items;
     worker.reserve(0);
-    SpanSource source;
-    DocumentReader(*this, worker, options).list_items(text, Error::kNowhere, own, source, items);
-    cut_items(split_, items);
+    ItemList list;
+    DocumentReader(*this, worker, options, list).read(text, Error::kNowhere);
+    list.cut(split_, kTaskBytes);
     std::size_t total = 0;
-    for (const Item& item : items) {
+    for (const Item& item : list.items()) {
         if (item.is_id) {
             ++total;
         } else {
             worker.clear();
-            worker.reserve(static_cast<std::size_t>(item.stop - item.begin));
-            worker.kernel.encode_range(worker, item.begin, item.stop, item.end, item.readable);
-            worker.kernel.flush(worker);
+            worker.add_range(item.text, item.place);
+            worker.flush();
             total += worker.written();
         }
         if (total > limit) {

@@ -1,7 +1,10 @@
+// pipeline: a ModelInput -> the bytes of a compiled model.
 #include "pipeline/pipeline.h"
 
 namespace tokenmill::pipeline {
 
+// Each room writes its own sections. The order matters twice: what the vocabulary learns about cuts
+// goes into the split, and added tokens are normalized as the texts they are looked for in.
 std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     BlobWriter out;
     out.add_bytes(kMeta, input.meta.data(), input.meta.size());
@@ -9,14 +12,14 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
     split::SplitInput split = input.split;
     if (input.cut_by_tokens) {
         split.adjacency = learnt.adjacency;
-    } else if (input.vocab.kind == vocab::Kind::Unigram && !input.vocab.whole_text) {
+    } else if (input.vocab.kind == vocab::ModelKind::Unigram && !input.vocab.whole_text) {
         split.inside = learnt.inside;
         split.cuts_inside = true;
     }
     split::compile_split(split, out);
     const normalize::Program program = normalize::parse_program(input.normalizer);
     std::vector<split::AddedText> added = input.added;
-    // This one is for whole texts: what it gives is searched for added tokens as they are.
+    // This step rewrites whole texts; its result is searched for added tokens as they are written.
     const bool as_they_are =
         !program.steps.empty() && program.steps[0].kind == normalize::StepKind::Sentence;
     for (split::AddedText& text : added) {

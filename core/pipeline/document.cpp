@@ -1,185 +1,90 @@
+// document: one text -> ranges and known ids, in order.
 #include "pipeline/document.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "pipeline/transcode.h"
 #include "unicode/unicode.h"
 
 namespace tokenmill::pipeline {
 
 namespace {
-
-constexpr std::uint32_t kReplacement = 0xFFFD;
-constexpr std::size_t kLongestSpan = 0xFFFFFFFF;
-
-// Code points of one width to UTF-8. Returns the bytes written; at a surrogate that is not to be
-// replaced it stops there and `fault` is its place among the characters.
-template <typename Char>
-std::size_t encode_utf8(const Char* from, std::size_t size, bool replace, std::uint8_t* out,
-                        std::size_t& fault) {
-    std::uint8_t* at = out;
-    for (std::size_t i = 0; i < size; ++i) {
-        std::uint32_t code = from[i];
-        if (code < 0x80) {
-            *at++ = static_cast<std::uint8_t>(code);
-            continue;
-        }
-        if (is_surrogate(code)) {
-            if (!replace) {
-                fault = i;
-                break;
-            }
-            code = kReplacement;
-        }
-        at += encode_char(code, at);
-    }
-    return static_cast<std::size_t>(at - out);
+constexpr std::size_t kLongestSpan = 0xFFFFFFFF;  // places are 32 bits wide
 }
 
-std::size_t utf8_factor(Text::Kind kind) noexcept {
-    switch (kind) {
-        case Text::Kind::Utf8:
-        case Text::Kind::Trusted:
-            return 1;
-        case Text::Kind::Latin1:
-            return 2;
-        case Text::Kind::Ucs2:
-            return 3;
-        case Text::Kind::Ucs4:
-            return 4;
-    }
-    return 4;
-}
-
-}  // namespace
-
-std::size_t DocumentReader::bound_of(const Model& model, const Text& text) noexcept {
-    return utf8_factor(text.kind) * text.size + model.prefix_.size() + model.suffix_.size() + 1;
-}
-
-std::uint8_t* DocumentReader::take_memory(std::size_t size) {
-    if (own_ == nullptr) {
-        return worker_.take_scratch(size);
-    }
-    own_->emplace_back(size);
-    return own_->back().data();
-}
-
-Bytes DocumentReader::transcode(const Text& text, std::size_t document) {
-    std::uint8_t* out = take_memory(utf8_factor(text.kind) * text.size + 1);
-    std::size_t fault = Error::kNowhere;
-    std::size_t size = 0;
-    const bool replace = options_.replace_invalid;
-    switch (text.kind) {
-        case Text::Kind::Latin1:
-            size = encode_utf8(static_cast<const std::uint8_t*>(text.data), text.size, replace, out,
-                               fault);
-            break;
-        case Text::Kind::Ucs2:
-            size = encode_utf8(static_cast<const std::uint16_t*>(text.data), text.size, replace,
-                               out, fault);
-            break;
-        default:
-            size = encode_utf8(static_cast<const std::uint32_t*>(text.data), text.size, replace,
-                               out, fault);
-            break;
-    }
-    if (fault != Error::kNowhere) {
-        throw Error(
-            ErrorCode::InvalidUtf8,
-            "character " + std::to_string(fault) + " is a lone surrogate, which has no UTF-8", size,
-            document);
-    }
-    return {out, size};
-}
-
-Bytes DocumentReader::utf8_of(const Text& text, std::size_t document) {
-    if (text.kind != Text::Kind::Utf8 && text.kind != Text::Kind::Trusted) {
-        return transcode(text, document);
-    }
-    const Bytes bytes(static_cast<const std::uint8_t*>(text.data), text.size);
-    if (text.kind == Text::Kind::Trusted || bytes.empty() ||
-        worker_.kernel.is_utf8(bytes.data(), bytes.data() + bytes.size())) {
-        return bytes;
-    }
-    const unicode::Fault fault = unicode::find_fault(bytes);
-    if (!options_.replace_invalid) {
-        throw Error(ErrorCode::InvalidUtf8,
-                    "expected UTF-8, got byte " + std::to_string(bytes[fault.offset]), fault.offset,
-                    document);
-    }
-    std::vector<std::uint8_t> repaired;
-    unicode::append_repaired(bytes, repaired);
-    std::uint8_t* out = take_memory(repaired.size() + 1);
-    std::memcpy(out, repaired.data(), repaired.size());
-    return {out, repaired.size()};
-}
-
-void DocumentReader::encode(const Text& text, std::size_t document) {
-    read(text, document);
-    worker_.end_document();
-}
-
-void DocumentReader::list_items(const Text& text, std::size_t document,
-                                std::vector<std::vector<std::uint8_t>>& own, SpanSource& source,
-                                std::vector<Item>& items) {
-    own_ = &own;
-    source_ = &source;
-    items_ = &items;
-    read(text, document);
-    own_ = nullptr;
-    source_ = nullptr;
-    items_ = nullptr;
-}
-
-void DocumentReader::read(const Text& text, std::size_t document) {
+// The whole way of a document, in the order of the rooms.
+template <typename Sink>
+void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
     document_ = document;
     at_start_ = true;
-    const Bytes bytes = utf8_of(text, document);
+    const Bytes bytes = utf8_of(text);
     keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
         open_source(bytes);
     }
-    if (options_.add_special_tokens) {
-        for (const TokenId id : model_.prefix_) {
-            put_id(id, {});
-        }
+    put_around(model_.prefix_);
+    read_text(bytes);
+    put_around(model_.suffix_);
+}
+
+// Nearly always the caller's own memory: only other encodings and repaired text are copied.
+template <typename Sink>
+Bytes DocumentReader<Sink>::utf8_of(const Text& text) {
+    if (text.encoding != Text::Encoding::Utf8 && text.encoding != Text::Encoding::Trusted) {
+        std::uint8_t* out = sink_.take_memory(utf8_bound(text) + 1);
+        return {out, transcode(text, options_.replace_invalid, document_, out)};
     }
-    const std::uint8_t* readable = bytes.data() + bytes.size();
+    const Bytes bytes(static_cast<const std::uint8_t*>(text.data), text.size);
+    if (text.encoding == Text::Encoding::Trusted || bytes.empty() ||
+        worker_.kernel.is_utf8(bytes.data(), bytes.data() + bytes.size())) {
+        return bytes;
+    }
+    if (!options_.replace_invalid) {
+        refuse_bytes(bytes, document_);
+    }
+    std::vector<std::uint8_t> repaired;
+    unicode::append_repaired(bytes, repaired);
+    return keep(repaired, {});
+}
+
+// Added tokens of two kinds are cut out one after the other: first those that the raw text is
+// searched for, then, in what is left and normalized, the others.
+//
+//   raw        Hi <|end|> cafe            segments: text, token, text
+//   inner      "Hi "        " cafe"         each text is normalized and searched again
+template <typename Sink>
+void DocumentReader<Sink>::read_text(Bytes text) {
+    const std::uint8_t* readable = text.data() + text.size();
     const split::AddedView& added = model_.added_;
     if (added.raw.empty()) {
-        read_raw_segment(bytes, readable);
-    } else {
-        const std::uint32_t skip =
-            options_.special == SpecialMode::AsText ? std::uint32_t{split::kSpecial} : 0U;
-        worker_.segments.clear();
-        added.find_added_tokens(added.raw, bytes, skip, worker_.kernel.find_candidate,
-                                worker_.segments);
-        for (const split::Segment& segment : worker_.segments) {
-            const Bytes part = bytes.subspan(segment.begin, segment.end - segment.begin);
-            range_.begin = part.data();
-            range_.origin = static_cast<std::uint32_t>(segment.begin);
-            range_.aligned = nullptr;
-            if (segment.token == 0) {
-                read_raw_segment(part, readable);
-            } else {
-                put_token(segment.token, bytes, segment);
-            }
-        }
+        read_raw_segment(text, readable);
+        return;
     }
-    if (options_.add_special_tokens) {
-        for (const TokenId id : model_.suffix_) {
-            put_id(id, {});
+    std::vector<split::Segment>& segments = worker_.reader.segments;
+    segments.clear();
+    added.find_added_tokens(added.raw, text, skipped_tokens(), worker_.kernel.find_candidate,
+                            segments);
+    for (const split::Segment& segment : segments) {
+        const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
+        range_.begin = part.data();
+        range_.origin = static_cast<std::uint32_t>(segment.begin);
+        range_.aligned = nullptr;
+        if (segment.token == 0) {
+            read_raw_segment(part, readable);
+        } else {
+            put_token(segment.token, text, segment);
         }
     }
 }
 
-void DocumentReader::open_source(Bytes text) {
+template <typename Sink>
+void DocumentReader<Sink>::open_source(Bytes text) {
     if (text.size() > kLongestSpan) {
         throw Error(ErrorCode::TooLongForSpans, std::to_string(text.size()), Error::kNowhere,
                     document_);
     }
-    SpanSource& source = items_ != nullptr ? *source_ : worker_.spans.open_source();
+    SpanSource& source = sink_.open_source();
     source.open(text, options_.spans);
     range_ = {};
     range_.source = &source;
@@ -187,16 +92,19 @@ void DocumentReader::open_source(Bytes text) {
     source_ = &source;
 }
 
-Bytes DocumentReader::keep(Bytes text, Bytes front) {
+template <typename Sink>
+Bytes DocumentReader<Sink>::keep(Bytes text, Bytes front) {
     const std::size_t size = front.size() + text.size();
-    std::uint8_t* out = take_memory(size + 1);
+    std::uint8_t* out = sink_.take_memory(size + 1);
     std::copy(front.begin(), front.end(), out);
     std::copy(text.begin(), text.end(), out + front.size());
     return {out, size};
 }
 
-// What is put in front of a text is not left to the normalizer: most text needs nothing else.
-Bytes DocumentReader::rewrite(Bytes text) {
+// The normalizer without its last step, if that one prepends text: the text in front is put there
+// by hand, because most documents need nothing else and can then skip the normalizer.
+template <typename Sink>
+Bytes DocumentReader<Sink>::rewrite(Bytes text) {
     const bool is_same = keeps_parts_ || normalize::is_identity(model_.rewriter_, text);
     if (is_same && (text.empty() || model_.prepended_.empty())) {
         return text;
@@ -204,8 +112,8 @@ Bytes DocumentReader::rewrite(Bytes text) {
     if (!is_same && has_spans()) {
         text = rewrite_aligned(text);
     } else if (!is_same) {
-        normalize::run(model_.rewriter_, text, worker_.normalized);
-        text = worker_.normalized;
+        normalize::run(model_.rewriter_, text, worker_.reader.normalized);
+        text = worker_.reader.normalized;
     }
     const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
     const Bytes kept = keep(text, front);
@@ -215,17 +123,21 @@ Bytes DocumentReader::rewrite(Bytes text) {
     return kept;
 }
 
-Bytes DocumentReader::rewrite_aligned(Bytes text) {
-    normalize::AlignedText aligned{std::move(worker_.normalized), {}};
+// As rewrite, and remembers which bytes of the document each new byte stands for.
+template <typename Sink>
+Bytes DocumentReader<Sink>::rewrite_aligned(Bytes text) {
+    normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
     normalize::run_aligned(model_.rewriter_, text, aligned);
     source_->aligned.push_back(std::move(aligned.spans));
     range_.aligned = source_->aligned.back().data();
-    worker_.normalized = std::move(aligned.text);
-    return worker_.normalized;
+    worker_.reader.normalized = std::move(aligned.text);
+    return worker_.reader.normalized;
 }
 
-// Text between the tokens of the raw document: normalized, then searched for the others.
-void DocumentReader::read_raw_segment(Bytes text, const std::uint8_t* readable) {
+// Text between the tokens of the raw document: normalized, then searched for the other tokens.
+// Text that was rewritten lies in memory of its own, which ends where the text does.
+template <typename Sink>
+void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* readable) {
     const Bytes raw = text;
     text = rewrite(text);
     if (text.data() != raw.data()) {
@@ -236,12 +148,11 @@ void DocumentReader::read_raw_segment(Bytes text, const std::uint8_t* readable) 
         read_range(text, readable);
         return;
     }
-    const std::uint32_t skip =
-        options_.special == SpecialMode::AsText ? std::uint32_t{split::kSpecial} : 0U;
-    worker_.inner_segments.clear();
-    added.find_added_tokens(added.normal, text, skip, worker_.kernel.find_candidate,
-                            worker_.inner_segments);
-    for (const split::Segment& segment : worker_.inner_segments) {
+    std::vector<split::Segment>& segments = worker_.reader.inner_segments;
+    segments.clear();
+    added.find_added_tokens(added.normal, text, skipped_tokens(), worker_.kernel.find_candidate,
+                            segments);
+    for (const split::Segment& segment : segments) {
         if (segment.token == 0) {
             read_range(text.subspan(segment.begin, segment.end - segment.begin), readable);
         } else {
@@ -250,23 +161,25 @@ void DocumentReader::read_raw_segment(Bytes text, const std::uint8_t* readable) 
     }
 }
 
-Bytes DocumentReader::respell(Bytes text, SpanRange& range) {
+// Some tokenizers rewrite text after the added tokens were cut out. With spans, two alignments are
+// chained: bytes of the new text stand for bytes of `text`, and those for bytes of the document.
+template <typename Sink>
+Bytes DocumentReader<Sink>::respell(Bytes text, SpanRange& range) {
     const normalize::Program& respeller = model_.respeller_;
     if (respeller.steps.empty() || normalize::is_identity(respeller, text)) {
         return text;
     }
     if (!has_spans()) {
-        normalize::run(respeller, text, worker_.normalized);
-        return keep(worker_.normalized, {});
+        normalize::run(respeller, text, worker_.reader.normalized);
+        return keep(worker_.reader.normalized, {});
     }
-    normalize::AlignedText aligned{std::move(worker_.normalized), {}};
+    normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
     normalize::run_aligned(respeller, text, aligned);
-    worker_.normalized = std::move(aligned.text);
-    const Bytes kept = keep(worker_.normalized, {});
-    // Its bytes stand for bytes of `text`, and those for bytes of the document.
+    worker_.reader.normalized = std::move(aligned.text);
+    const Bytes kept = keep(worker_.reader.normalized, {});
     const std::ptrdiff_t shift = text.data() - range.begin;
     normalize::Spans& spans = aligned.spans;
-    std::size_t in_front = 0;
+    std::size_t in_front = 0;  // bytes that stand for text put in front, at no place
     while (in_front < spans.size() && spans[in_front].begin + shift < 0) {
         ++in_front;
     }
@@ -284,7 +197,9 @@ Bytes DocumentReader::respell(Bytes text, SpanRange& range) {
     return kept;
 }
 
-void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
+// A stretch without added tokens, on its way to split.
+template <typename Sink>
+void DocumentReader<Sink>::read_range(Bytes text, const std::uint8_t* readable) {
     const bool is_first = at_start_;
     at_start_ = false;
     if (text.empty()) {
@@ -299,56 +214,61 @@ void DocumentReader::read_range(Bytes text, const std::uint8_t* readable) {
         readable = text.data() + text.size();
     }
     if (wants_blank && text[0] != ' ') {
-        constexpr std::uint8_t kBlank[] = {' '};
-        const Bytes kept = keep(text, kBlank);
-        // What is put in front is where the first character is.
-        const std::ptrdiff_t shift = text.data() - range.begin;
-        range.floor = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(shift, 0));
-        range.begin = kept.data() + 1 - shift;
-        text = kept;
+        text = put_blank_in_front(text, range);
         readable = text.data() + text.size();
     }
     const std::uint8_t* end = text.data() + text.size();
-    if (items_ != nullptr) {
-        items_->push_back({text.data(), end, end, readable, 0, false, range, {}});
-        return;
-    }
-    worker_.reserve(text.size());
-    if (has_spans()) {
-        worker_.open_range(range);
-    }
-    worker_.kernel.encode_range(worker_, text.data(), end, end, readable);
+    sink_.range({text.data(), end, end, readable}, range);
 }
 
-void DocumentReader::put_token(std::uint32_t token, Bytes document, const split::Segment& where) {
+// The blank is not in the document. A span that covers it starts at the first character instead:
+//
+//   document   H e l l o                  range.begin[i] is byte origin + i of the document
+//   kept     _ H e l l o                  range.begin moves with the text, after the blank
+//              ^ range.begin + floor      bytes before this one share its place
+template <typename Sink>
+Bytes DocumentReader<Sink>::put_blank_in_front(Bytes text, SpanRange& range) {
+    constexpr std::uint8_t kBlank[] = {' '};
+    const Bytes kept = keep(text, kBlank);
+    const std::ptrdiff_t shift = text.data() - range.begin;
+    range.floor = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(shift, 0));
+    range.begin = kept.data() + 1 - shift;
+    return kept;
+}
+
+// An added token that was found in the text, or the error that the caller asked for.
+template <typename Sink>
+void DocumentReader<Sink>::put_token(std::uint32_t token, Bytes text, const split::Segment& where) {
     at_start_ = false;
     const split::AddedToken& added = model_.added_.tokens[token - 1];
-    const Bytes text = document.subspan(where.begin, where.end - where.begin);
+    const Bytes found = text.subspan(where.begin, where.end - where.begin);
     if (options_.special == SpecialMode::Raise && (added.flags & split::kSpecial) != 0) {
-        throw Error(ErrorCode::SpecialInText, std::string(text.begin(), text.end()), where.begin,
+        throw Error(ErrorCode::SpecialInText, std::string(found.begin(), found.end()), where.begin,
                     document_);
     }
     FixedSpan span;
     if (has_spans()) {
         span.source = range_.source;
-        span.place = place_of(range_, text.data(), text.data() + text.size());
+        span.place = place_of(range_, found.data(), found.data() + found.size());
         if (model_.trim_ != Trim::Never) {
-            count_blanks(text, span.lead, span.tail);
+            count_blanks(found, span.lead, span.tail);
         }
     }
-    put_id(added.id, span);
+    sink_.id(added.id, span);
 }
 
-void DocumentReader::put_id(TokenId id, const FixedSpan& span) {
-    if (items_ != nullptr) {
-        items_->push_back({nullptr, nullptr, nullptr, nullptr, id, true, {}, span});
+// Ids that belong to no place in the text.
+template <typename Sink>
+void DocumentReader<Sink>::put_around(std::span<const TokenId> ids) {
+    if (!options_.add_special_tokens) {
         return;
     }
-    worker_.reserve(1);
-    if (has_spans()) {
-        worker_.spans.fixed.push_back(span);
+    for (const TokenId id : ids) {
+        sink_.id(id, {});
     }
-    worker_.add_id(id);
 }
+
+template class DocumentReader<BatchSink>;
+template class DocumentReader<ItemList>;
 
 }  // namespace tokenmill::pipeline

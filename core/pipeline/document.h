@@ -1,66 +1,78 @@
-// One document through the rooms before split: checked, decoded, normalized, added tokens cut out.
-// Indoors of pipeline.
+// document: one text -> ranges and known ids, in order. Checks and decodes the text, normalizes it
+// and cuts the added tokens out: all rooms before split. Internal to pipeline.
 #pragma once
 
+#include "pipeline/items.h"
 #include "pipeline/pipeline.h"
 
 namespace tokenmill::pipeline {
 
-// A range of text to encode, or one known id. Ranges look ahead up to `end`.
-struct Item {
-    const std::uint8_t* begin = nullptr;
-    const std::uint8_t* stop = nullptr;
-    const std::uint8_t* end = nullptr;
-    const std::uint8_t* readable = nullptr;
-    TokenId id = 0;
-    bool is_id = false;
-    SpanRange range;  // if spans are wanted
-    FixedSpan span;
-};
-
-class DocumentReader {
+// A sink takes what a document consists of. Both kinds have the same four operations; the reader is
+// compiled for each, so that a call costs nothing:
+//
+//   std::uint8_t* take_memory(size)   bytes for rewritten text, valid as long as the ranges are
+//   SpanSource& open_source()         where to describe the document, if spans are wanted
+//   void range(text, place)           text to encode
+//   void id(id, span)                 a token that is known already
+//
+// BatchSink encodes at once; ItemList (items.h) keeps a list.
+class BatchSink {
 public:
-    DocumentReader(const Model& model, Worker& worker, const Options& options)
-        : model_(model), worker_(worker), options_(options) {}
+    explicit BatchSink(Worker& worker) noexcept : worker_(worker) {}
 
-    // Gathers the whole document in the worker's batch.
-    void encode(const Text& text, std::size_t document);
-    // The same as items for several workers; `own` keeps the memory they point into.
-    void list_items(const Text& text, std::size_t document,
-                    std::vector<std::vector<std::uint8_t>>& own, SpanSource& source,
-                    std::vector<Item>& items);
-
-    // Ids that `text` can give at the most.
-    [[nodiscard]] static std::size_t bound_of(const Model& model, const Text& text) noexcept;
+    [[nodiscard]] std::uint8_t* take_memory(std::size_t size) { return worker_.take_scratch(size); }
+    [[nodiscard]] SpanSource& open_source() { return worker_.spans.open_source(); }
+    void range(const TextRange& text, const SpanRange& place) { worker_.add_range(text, place); }
+    void id(TokenId id, const FixedSpan& span) { worker_.add_id(id, span); }
 
 private:
-    [[nodiscard]] Bytes utf8_of(const Text& text, std::size_t document);
-    [[nodiscard]] Bytes transcode(const Text& text, std::size_t document);
-    [[nodiscard]] std::uint8_t* take_memory(std::size_t size);
+    Worker& worker_;
+};
+
+// Reads documents into a sink, one after the other. Borrows everything; the worker lends its
+// kernel and its ReaderScratch.
+template <typename Sink>
+class DocumentReader {
+public:
+    DocumentReader(const Model& model, Worker& worker, const Options& options, Sink& sink)
+        : model_(model), worker_(worker), options_(options), sink_(sink) {}
+
+    // `document` is its number in error messages.
     void read(const Text& text, std::size_t document);
+
+private:
+    [[nodiscard]] Bytes utf8_of(const Text& text);
+    void open_source(Bytes text);
+    void read_text(Bytes text);
     void read_raw_segment(Bytes text, const std::uint8_t* readable);
     [[nodiscard]] Bytes rewrite(Bytes text);
     [[nodiscard]] Bytes rewrite_aligned(Bytes text);
     void read_range(Bytes text, const std::uint8_t* readable);
-    // What the model is to see of a range; `range` is then that of the new text.
+    // Text as the model expects it; `range` then describes the new text.
     [[nodiscard]] Bytes respell(Bytes text, SpanRange& range);
-    // A copy with something in front.
+    [[nodiscard]] Bytes put_blank_in_front(Bytes text, SpanRange& range);
+    // A copy in the sink's memory, with something in front.
     [[nodiscard]] Bytes keep(Bytes text, Bytes front);
-    void open_source(Bytes text);
-    void put_id(TokenId id, const FixedSpan& span);
-    void put_token(std::uint32_t token, Bytes document, const split::Segment& where);
+    void put_around(std::span<const TokenId> ids);
+    void put_token(std::uint32_t token, Bytes text, const split::Segment& where);
+    // Flags of added tokens that are not looked for.
+    [[nodiscard]] std::uint32_t skipped_tokens() const noexcept {
+        return options_.special == SpecialMode::AsText ? std::uint32_t{split::kSpecial} : 0U;
+    }
     [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
 
     const Model& model_;
     Worker& worker_;
     const Options& options_;
+    Sink& sink_;
     std::size_t document_ = 0;
-    bool at_start_ = false;     // nothing of the text has been read yet
-    bool keeps_parts_ = false;  // no part of the document is rewritten
-    SpanSource* source_ = nullptr;
-    SpanRange range_;  // of the text that is being read
-    std::vector<std::vector<std::uint8_t>>* own_ = nullptr;
-    std::vector<Item>* items_ = nullptr;
+    bool at_start_ = false;         // nothing of the text has been read yet
+    bool keeps_parts_ = false;      // the normalizer leaves every part of the document as it is
+    SpanSource* source_ = nullptr;  // the sink's, of the open document
+    SpanRange range_;               // of the text that is being read
 };
+
+extern template class DocumentReader<BatchSink>;
+extern template class DocumentReader<ItemList>;
 
 }  // namespace tokenmill::pipeline

@@ -1,7 +1,7 @@
-// Characters that are units by themselves, of a vocabulary over characters: a table says what they
-// become, so they need no look-up and no merging, and a run of them is one unit. Most characters of
-// a script that the vocabulary hardly knows are such. Text compiled once per target, inside its
-// namespace, behind units-inl.h.
+// pipeline: characters that are units by themselves -> known ids of the batch. A vocabulary over
+// characters has a table with their ids, so they need no look-up and no merging, and a run of them
+// is one unit. In a script that the vocabulary hardly knows, most characters are like this. Text
+// compiled once per target, inside its namespace, after units-inl.h.
 
 // Bits of a block: where units end, which of these ends are cuts, and first bytes of characters of
 // three bytes with an end on both sides.
@@ -40,8 +40,14 @@ struct LoneWriter {
     std::uint32_t* out;
 };
 
-// As append_block, for a block with lone characters. The open unit may be one, too: then it is the
-// character in front of the block.
+// As append_block, for a block with lone characters. Runs of them become one known unit each:
+//
+//   text   a b | X Y Z | c d      X, Y, Z: three bytes each
+//   ends   . . 1 1 1 1 . .        a unit ends before X, Y, Z and c
+//   lone       1 1 1              an end on both sides
+//   units  ab, XYZ (known)        "cd" stays open
+//
+// The open unit may be a lone character, too: then it is the one in front of the block.
 [[gnu::noinline]] inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
                                           LoneBlock block, const std::uint8_t*& unit,
                                           std::uint64_t& cut_start) {
@@ -79,8 +85,8 @@ struct LoneWriter {
     cut_start = started;
 }
 
-// The open unit up to `at`, with these cuts, and all characters of the run but the last, which is
-// the open unit from now on: what is behind it decides whether it ends in a cut.
+// Appends the open unit up to `at`, with these cuts, and all characters of the run but the last.
+// The last one becomes the open unit: the text after it decides whether it ends in a cut.
 [[gnu::noinline]] inline void append_lone_run(pipeline::Worker& worker, const std::uint8_t* at,
                                               const LoneRun& run, const std::uint8_t* unit,
                                               std::uint64_t cuts) {

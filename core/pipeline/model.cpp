@@ -1,13 +1,15 @@
+// pipeline: a compiled model -> a Model, its workers, and one text at a time.
 #include <algorithm>
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/transcode.h"
 
 namespace tokenmill::pipeline {
 
 namespace {
 
-const Kernel& kernel_of(simd::Target target) {
+const EncodeKernel& kernel_of(simd::Target target) {
     switch (target) {
         case simd::Target::Scalar:
             return kScalarKernel;
@@ -24,21 +26,22 @@ const Kernel& kernel_of(simd::Target target) {
     return kScalarKernel;
 }
 
-// Facts for words by neighbours of a vocabulary over characters.
+// The CharSide bits of the vocabulary as the fact bits that the split tests, so that the two rooms
+// need not know each other.
 void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& facts) {
     for (std::size_t code = 0; code < sides.size(); ++code) {
         const auto fact = [&](unsigned side, unsigned bit) {
             return (sides[code] & side) != 0 ? bit : 0U;
         };
-        facts[code] = static_cast<std::uint8_t>(fact(vocab::kBehindOther, split::kFactAfterOther) |
+        facts[code] = static_cast<std::uint8_t>(fact(vocab::kAfterOther, split::kFactAfterOther) |
                                                 fact(vocab::kBeforeOther, split::kFactBeforeOther) |
                                                 fact(vocab::kBeforeChar3, split::kFactBeforeChar3) |
-                                                fact(vocab::kBehindChar3, split::kFactAfterChar3));
+                                                fact(vocab::kAfterChar3, split::kFactAfterChar3));
     }
 }
 
-// What words by neighbours need to know, as class bits: Other counts as a letter, and classes
-// beside that and Wide as something unusual.
+// Class bits for a split by neighbours: Other counts as a letter, and every class other than that
+// and Wide as unusual.
 unsigned neighbour_bits(const split::SplitView& split, std::uint32_t code) {
     const auto found = static_cast<ByteClass>(split.rule_classes.basic[code]);
     if (found == ByteClass::Other) {
@@ -47,6 +50,12 @@ unsigned neighbour_bits(const split::SplitView& split, std::uint32_t code) {
     return found == ByteClass::Wide ? 0U : unsigned{split::kWhite};
 }
 
+// One byte for every basic code point, with all that a scan asks about a character of three bytes:
+//
+//   bit   0       1        2..4                5..7
+//         letter  unusual  junction as left    junction as right      (see split::kFact...)
+//
+// "Unusual" sends a block to the slower code that handles every class.
 std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> facts(65536 + 4, 0);  // they are gathered four bytes at a time
     if (split.rule.family == split::Family::Adjacent && !vocab.char_sides.empty()) {
@@ -121,20 +130,25 @@ void Model::set_spans(Worker& worker, const Options& options) const {
     const SpanUnit unit = options.spans;
     const std::vector<std::uint8_t>* sizes = token_sizes_.load(std::memory_order_acquire);
     if (unit != SpanUnit::None && sizes == nullptr) {
-        // Whoever is first wins: no lock, so that a fork in the middle is harmless.
+        // The first thread wins. No lock, so that a fork in the middle is harmless.
         auto made = std::make_unique<std::vector<std::uint8_t>>(token_sizes(vocab_));
         if (token_sizes_.compare_exchange_strong(sizes, made.get())) {
             sizes = made.release();
         }
     }
     const bool has_drops =
-        unit != SpanUnit::None && vocab_.kind() == vocab::Kind::Bytes && vocab_.drops_bytes();
+        unit != SpanUnit::None && vocab_.kind() == vocab::ModelKind::Bytes && vocab_.drops_bytes();
     worker.spans.begin(unit, trim_, sizes == nullptr ? nullptr : sizes->data(), has_drops);
     const Words kind = whole_ranges_ ? Words::Ranges : Words::Units;
     worker.spans.words.kind = options.words ? kind : Words::None;
     worker.spans.words.skips_empty = vocab_.scalars().drop_white != 0;
 }
 
+std::size_t Model::most_ids(const Text& text) const noexcept {
+    return utf8_bound(text) + prefix_.size() + suffix_.size() + 1;
+}
+
+// Any idle worker will do: each has the same vocabulary and only other words in its tables.
 Worker* Model::take_worker() const {
     for (auto& slot : idle_) {
         if (slot.load(std::memory_order_relaxed) != nullptr) {
@@ -149,14 +163,7 @@ Worker* Model::take_worker() const {
 }
 
 void Model::give_back(Worker* worker) const noexcept {
-    worker->clear();
-    worker->spans.begin(SpanUnit::None, Trim::Never, nullptr, false);
-    worker->spans.words.kind = Words::None;
-    worker->encoder.count = 0;
-    worker->encoder.longer_count = 0;
-    worker->encoder.side.clear();
-    worker->fixed.clear();
-    worker->marks.clear();
+    worker->reset();
     for (auto& slot : idle_) {
         Worker* expected = nullptr;
         if (slot.compare_exchange_strong(expected, worker, std::memory_order_release)) {
@@ -170,17 +177,20 @@ void Model::give_back(Worker* worker) const noexcept {
 std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& options) {
     worker_->reserve(0);
     worker_->clear();
-    DocumentReader(model_, *worker_, options).encode(text, Error::kNowhere);
-    worker_->kernel.flush(*worker_);
+    BatchSink sink(*worker_);
+    DocumentReader(model_, *worker_, options, sink).read(text, Error::kNowhere);
+    worker_->end_document();
+    worker_->flush();
     return {worker_->first(), worker_->written()};
 }
 
+// Takes each idle worker for a moment, so that nobody uses it while its buffers are counted.
 MemoryUse Model::memory() const noexcept {
     MemoryUse use{blob_.size_bytes(), 0, spare_bytes(), made_.load()};
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
             use.tables += worker->encoder.tables.size_bytes();
-            use.buffers += worker->output.size_bytes() + worker->scratch_bytes();
+            use.buffers += worker->buffer_bytes();
             slot.store(worker, std::memory_order_release);
         }
     }

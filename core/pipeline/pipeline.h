@@ -1,6 +1,6 @@
 // pipeline: documents -> ids, on one thread or many. The only room that knows the whole flow.
 // A Model is immutable and may be used from any number of threads; every thread leases a worker
-// with its own tables. Any number of threads gives the same ids.
+// with its own tables. The ids do not depend on the number of threads.
 #pragma once
 
 #include <array>
@@ -16,20 +16,20 @@
 
 namespace tokenmill::pipeline {
 
-enum Section : std::uint32_t {
+enum ModelSection : std::uint32_t {
     kMeta = 1,
     kNormalizer = 400,
     kPrefixIds = 401,
     kSuffixIds = 402,
     kFlags = 403,
     kTrim = 404,
-    kWholeRanges = 405,  // there if a range of text is one word
+    kWholeRanges = 405,  // present if a range of text is one word
     kRespelling = 406,   // a normalizer for the text between added tokens
 };
 
-// One document as the caller has it.
+// One document as the caller holds it. Borrowed: it must stay until the call returns.
 struct Text {
-    enum class Kind : std::uint8_t {
+    enum class Encoding : std::uint8_t {
         Utf8,     // bytes to be checked
         Trusted,  // bytes known to be UTF-8
         Latin1,   // code points in one byte each
@@ -37,11 +37,11 @@ struct Text {
         Ucs4,
     };
     const void* data = nullptr;
-    std::size_t size = 0;  // units of the kind
-    Kind kind = Kind::Utf8;
+    std::size_t size = 0;  // units of the encoding
+    Encoding encoding = Encoding::Utf8;
 };
 
-// Which ranges of text get a blank in front unless they begin with one.
+// Which ranges of text get a blank in front unless they start with one.
 enum class PrefixSpace : std::uint32_t { Never = 0, Always = 1, First = 2 };
 
 enum class SpecialMode : std::uint8_t { Encode, AsText, Raise };
@@ -55,8 +55,8 @@ struct Options {
     bool words = false;  // and the numbers of words; needs spans
 };
 
-// Where the ids of a batch go: memory of the caller, or our own when `data` is null.
-struct Target {
+// Where the ids of a batch go: to memory of the caller, or to our own if `data` is null.
+struct Output {
     void* data = nullptr;
     std::size_t capacity = 0;  // ids
     unsigned bits = 32;        // 32 or 16
@@ -64,11 +64,9 @@ struct Target {
 };
 
 struct Encoded {
-    PageBuffer memory;  // the ids, unless the caller brought memory
+    ResultMemory memory;  // ids unless the caller brought memory; spans and words if asked for
     std::size_t count = 0;
     std::vector<std::int64_t> offsets;  // one more than documents
-    PageBuffer spans;                   // a Place for every id, if asked for
-    PageBuffer words;                   // a number for every id, if asked for
 };
 
 struct MemoryUse {
@@ -80,13 +78,14 @@ struct MemoryUse {
 
 class Model {
 public:
-    // The buffer must outlive the model and be aligned to 64 bytes.
+    // Borrows the buffer, which must outlive the model and be aligned to 64 bytes.
     Model(Bytes blob, encode::TableBits bits);
     ~Model();
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
 
-    // Encodes one document; the ids stay in the returned lease until it ends.
+    // A worker, for this thread alone until the lease ends. Encodes one document at a time; the ids
+    // are in the worker's memory until the next call.
     class Lease {
     public:
         explicit Lease(const Model& model) : model_(model), worker_(model.take_worker()) {}
@@ -102,8 +101,8 @@ public:
     };
 
     [[nodiscard]] Encoded encode_batch(std::span<const Text> texts, const Options& options,
-                                       const Target& target) const;
-    // Ids in `text`; a result above `limit` only says that there are more than that.
+                                       const Output& output) const;
+    // The number of ids of `text`; `limit` + 1 if there are more than `limit`.
     [[nodiscard]] std::size_t count(const Text& text, const Options& options,
                                     std::size_t limit) const;
 
@@ -119,32 +118,35 @@ public:
     [[nodiscard]] Bytes meta() const noexcept { return meta_; }
     // The serialized normalizer; empty where text stays as it is.
     [[nodiscard]] Bytes normalizer() const { return blob_.get<std::uint8_t>(kNormalizer); }
-    // Is every range between added tokens split as it stands, nothing put before it? (What is
-    // trimmed is the offsets of words, never their text.)
+    // Is every range between added tokens split as it is, with nothing put in front? (Trimming
+    // changes the offsets of tokens, never their text.)
     [[nodiscard]] bool has_plain_ranges() const noexcept {
         return prefix_space_ == PrefixSpace::Never && !whole_ranges_ && respeller_.steps.empty();
     }
     // Ids that go before and after a text when special tokens are added.
     [[nodiscard]] std::span<const std::uint32_t> prefix_ids() const noexcept { return prefix_; }
     [[nodiscard]] std::span<const std::uint32_t> suffix_ids() const noexcept { return suffix_; }
+    // The most ids that `text` can become, unless a normalizer lengthens it.
+    [[nodiscard]] std::size_t most_ids(const Text& text) const noexcept;
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
     [[nodiscard]] simd::Target target() const noexcept { return target_; }
 
 private:
+    template <typename Sink>
     friend class DocumentReader;
     friend class BatchRun;
     [[nodiscard]] Worker* take_worker() const;
     [[nodiscard]] bool is_border(std::uint8_t left, std::uint8_t right) const;
     void give_back(Worker* worker) const noexcept;
-    // A worker from now on writes spans, or no longer does.
+    // Makes a worker write the spans and words that the options ask for.
     void set_spans(Worker& worker, const Options& options) const;
 
     BlobReader blob_;
     vocab::VocabView vocab_;
     split::SplitView split_;
     split::AddedView added_;
-    std::vector<std::uint8_t> facts_;  // what split::kFact... say of every basic code point
+    std::vector<std::uint8_t> facts_;  // split::kFact... bits of every basic code point
     normalize::Program normalizer_;
     std::span<const std::uint32_t> prefix_;
     std::span<const std::uint32_t> suffix_;
@@ -154,12 +156,12 @@ private:
     // The normalizer without a last step that puts text in front, and that text.
     normalize::Program rewriter_;
     Bytes prepended_;
-    // What is left to rewrite when all added tokens have been found.
+    // Rewrites text after all added tokens were found.
     normalize::Program respeller_;
     Bytes meta_;
     TokenId max_id_ = 0;
     simd::Target target_;
-    const Kernel* kernel_;
+    const EncodeKernel* kernel_;
     encode::TableBits bits_;
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};

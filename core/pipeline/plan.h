@@ -1,4 +1,4 @@
-// A batch as tasks: runs of small documents, and pieces of big ones. Indoors of pipeline.
+// plan: a batch -> tasks: runs of small documents, and pieces of big ones. Internal to pipeline.
 #pragma once
 
 #include <exception>
@@ -9,12 +9,10 @@
 
 namespace tokenmill::pipeline {
 
-// A document prepared for several workers.
+// A document prepared for several workers. The Plan owns it.
 struct BigDocument {
-    std::vector<std::vector<std::uint8_t>> own;
-    std::vector<Item> items;
-    SpanSource source;
-    std::exception_ptr failure;  // what reading it threw; told when its turn comes
+    ItemList list;
+    std::exception_ptr failure;  // of reading it; thrown when its turn comes
 };
 
 struct Task {
@@ -24,15 +22,15 @@ struct Task {
     bool ends_document = true;  // of the big one
 };
 
-// Cuts long ranges where a scan may start, so that several workers can share them.
-void cut_items(const split::SplitView& split, std::vector<Item>& items);
+// Bytes of text that are worth a task.
+constexpr std::size_t kTaskBytes = std::size_t{1} << 19;
 
 class Plan {
 public:
     Plan(const Model& model, std::span<const Text> texts, const Options& options);
 
     [[nodiscard]] const std::vector<Task>& tasks() const noexcept { return tasks_; }
-    // Ids that the batch can give at the most, unless a normalizer lengthens it.
+    // The most ids that the batch can become, unless a normalizer lengthens it.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
 
 private:

@@ -111,11 +111,11 @@ std::size_t Model::prefix_end(const Text& text, std::size_t from) const {
                            static_cast<std::uint8_t>(units[at + 1])};
             }
         };
-        switch (text.kind) {
-            case Text::Kind::Ucs2:
+        switch (text.encoding) {
+            case Text::Encoding::Ucs2:
                 look(static_cast<const std::uint16_t*>(text.data));
                 break;
-            case Text::Kind::Ucs4:
+            case Text::Encoding::Ucs4:
                 look(static_cast<const std::uint32_t*>(text.data));
                 break;
             default:
@@ -134,12 +134,12 @@ std::size_t Model::prefix_end(const Text& text, std::size_t from) const {
 
 bool Model::is_well_formed(const Text& text) const noexcept {
     const auto* bytes = static_cast<const std::uint8_t*>(text.data);
-    switch (text.kind) {
-        case Text::Kind::Utf8:
+    switch (text.encoding) {
+        case Text::Encoding::Utf8:
             return text.size == 0 || kernel_->is_utf8(bytes, bytes + text.size);
-        case Text::Kind::Ucs2:
+        case Text::Encoding::Ucs2:
             return !has_surrogate(static_cast<const std::uint16_t*>(text.data), text.size);
-        case Text::Kind::Ucs4:
+        case Text::Encoding::Ucs4:
             return !has_surrogate(static_cast<const std::uint32_t*>(text.data), text.size);
         default:
             return true;

@@ -1,113 +1,9 @@
-// Spans of the ids of a batch. Text compiled once per target, inside its namespace, behind encode.
-// A place is found in one of several ways: see with_span_run.
+// pipeline: units of the batch and their ids -> a span for every id. Text compiled once per target,
+// inside its namespace, after places-inl.h. Spans are written right after the ids of a batch, while
+// its units still point into the text.
 
-// Text that was not rewritten and is ASCII.
-struct PlainPlace {
-    // Is a place one behind a blank where the text begins with one?
-    static constexpr bool kBlankIsOne = true;
-    const std::uint8_t* base;  // where the document would begin
-
-    explicit PlainPlace(const pipeline::SpanRange& range) noexcept
-        : base(range.begin - range.origin) {}
-
-    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
-                                                const std::uint8_t* end) const noexcept {
-        return {static_cast<std::uint32_t>(begin - base), static_cast<std::uint32_t>(end - base)};
-    }
-};
-
-// Characters before a byte of the document.
-struct CharRank {
-    const std::uint64_t* leads;
-    const std::uint32_t* before;
-
-    explicit CharRank(const pipeline::SpanSource& source) noexcept
-        : leads(source.leads.data()), before(source.before.data()) {}
-
-    TOKENMILL_INLINE std::uint32_t operator()(std::uint32_t at) const noexcept {
-        return before[at / 64] + count_bits(leads[at / 64] & low_bits(at % 64));
-    }
-};
-
-// The same in characters of any size: a byte stands for the whole of its character. Most tokens
-// begin where the one before ended, so that one count does for both.
-struct CharPlace {
-    static constexpr bool kBlankIsOne = true;
-    PlainPlace plain;
-    CharRank rank;
-    const std::uint8_t* last_end = nullptr;
-    std::uint32_t last_rank = 0;
-
-    explicit CharPlace(const pipeline::SpanRange& range) noexcept
-        : plain(range), rank(*range.source) {}
-
-    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
-                                                const std::uint8_t* end) noexcept {
-        const pipeline::Place place = plain(begin, end);
-        const std::uint32_t first = begin == last_end ? last_rank : rank(place.begin);
-        last_rank = rank(place.end);
-        last_end = end;
-        return {first - static_cast<std::uint32_t>(is_continuation(*begin)), last_rank};
-    }
-};
-
-// And in bytes.
-struct BytePlace {
-    static constexpr bool kBlankIsOne = true;
-    PlainPlace plain;
-    const std::uint8_t* text;
-    std::size_t size;
-
-    explicit BytePlace(const pipeline::SpanRange& range) noexcept
-        : plain(range), text(range.source->text.data()), size(range.source->text.size()) {}
-
-    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
-                                                const std::uint8_t* end) const noexcept {
-        pipeline::Place place = plain(begin, end);
-        while (is_continuation(text[place.begin])) {
-            --place.begin;
-        }
-        while (place.end < size && is_continuation(text[place.end])) {
-            ++place.end;
-        }
-        return place;
-    }
-};
-
-// Text that was rewritten.
-template <bool kInChars>
-struct AlignedPlace {
-    static constexpr bool kBlankIsOne = kInChars;
-    const pipeline::SpanRange& range;
-    CharRank rank;
-
-    explicit AlignedPlace(const pipeline::SpanRange& where) noexcept
-        : range(where), rank(*where.source) {}
-
-    TOKENMILL_INLINE pipeline::Place operator()(const std::uint8_t* begin,
-                                                const std::uint8_t* end) const noexcept {
-        const std::uint32_t from = range.origin + range.aligned[begin - range.begin].begin;
-        const std::uint32_t to = range.origin + range.aligned[end - range.begin - 1].end;
-        if constexpr (kInChars) {
-            return {rank(from), rank(to)};
-        }
-        return {from, to};
-    }
-};
-
-// Text of which the beginning was put in front.
-struct FrontPlace {
-    static constexpr bool kBlankIsOne = false;
-    const pipeline::SpanRange& range;
-
-    explicit FrontPlace(const pipeline::SpanRange& where) noexcept : range(where) {}
-
-    [[nodiscard]] pipeline::Place operator()(const std::uint8_t* begin,
-                                             const std::uint8_t* end) const noexcept {
-        return pipeline::place_of(range, begin, end);
-    }
-};
-
+// Writes the spans of one range's units. A template over the two choices that would otherwise be
+// made for every id.
 template <pipeline::Trim kTrim, typename PlaceOf>
 class SpanRun {
 public:
@@ -118,7 +14,7 @@ public:
           source_(*range.source),
           place_of_(range),
           ids_(ids),
-          out_(worker.spans.output.as<pipeline::Place>() + (ids - worker.first())),
+          out_(worker.memory.spans.as<pipeline::Place>() + (ids - worker.first())),
           first_out_(worker.spans.text_ids == 0 ? out_ : nullptr) {}
 
     void add_units(std::uint32_t begin, std::uint32_t end) {
@@ -129,6 +25,9 @@ public:
         }
     }
 
+    // Most words are one id, whose span is the word. Else each id takes as many bytes as its token
+    // has; where that does not add up to the word (size 0: it varies), the slow way finds the
+    // parts.
     TOKENMILL_INLINE void add_word(Bytes word, std::size_t count) {
         const std::uint8_t* const begin = word.data();
         const std::uint8_t* const end = begin + word.size();
@@ -157,16 +56,16 @@ public:
     [[nodiscard]] const std::uint32_t* ids() const noexcept { return ids_; }
 
 private:
-    // The sizes of its tokens do not tell.
+    // For words in which the sizes of the tokens are not enough.
     void add_parts(Bytes word, std::size_t count) {
         e_.find_parts(word, {ids_, count}, spans_.parts);
         for (std::size_t k = 0; k < count; ++k) {
-            const encode::Part part = spans_.parts[k];
+            const encode::WordPart part = spans_.parts[k];
             put(k, word.data() + part.begin, word.data() + part.end, e_.vocab.token_bytes(ids_[k]));
         }
     }
 
-    // `token` is what the id is trimmed by: its text, if nothing was dropped.
+    // `token` decides what is trimmed: the text of the id, if nothing was dropped.
     TOKENMILL_INLINE void put(std::size_t k, const std::uint8_t* begin, const std::uint8_t* end,
                               Bytes token) noexcept {
         pipeline::Place place = place_of_(begin, end);
@@ -213,8 +112,7 @@ private:
     const pipeline::Place* first_out_;
 };
 
-// Calls `use` with the quickest run for text of the range from `begin` on, whose ids begin at
-// `ids`.
+// Calls `use` with the quickest run for text of the range from `begin` on. `ids` are its first ids.
 template <typename Use>
 inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& range,
                           const std::uint8_t* begin, const std::uint32_t* ids, const Use& use) {
@@ -246,6 +144,7 @@ inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& r
     }
 }
 
+// The span of an id that was known before encoding: an added token, or one put around the document.
 inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) noexcept {
     pipeline::SpanState& spans = worker.spans;
     const pipeline::FixedSpan& fixed = spans.fixed[spans.next_fixed++];
@@ -258,10 +157,13 @@ inline void write_fixed_span(pipeline::Worker& worker, const std::uint32_t* id) 
         }
         ++spans.text_ids;
     }
-    spans.output.as<pipeline::Place>()[id - worker.first()] = place;
+    worker.memory.spans.as<pipeline::Place>()[id - worker.first()] = place;
 }
 
-// Spans of the units [begin, end), whose ids begin at `ids`.
+// Spans of the units [begin, end); `ids` are their first ids. Units are taken in runs of one range:
+//
+//   unit     0  1  2 | 3 | 4  5  6 | 7
+//            range A | F |  range B        F: fixed, with a span of its own
 inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint32_t end,
                         const std::uint32_t* ids) {
     pipeline::SpanState& spans = worker.spans;
@@ -285,7 +187,7 @@ inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint
         const pipeline::SpanRange& range = spans.ranges[spans.next_range - 1];
         const std::uint8_t* const from = encode::unit_begin(worker.encoder.unit[i]);
         if (from - range.begin < std::ptrdiff_t{range.floor}) {
-            stop = i + 1;  // what was put in front, perhaps with text behind it
+            stop = i + 1;  // text put in front, perhaps followed by text of the document
         }
         with_span_run(worker, range, from, ids, [&](auto&& run) {
             run.add_units(i, stop);
@@ -296,7 +198,8 @@ inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint
     }
 }
 
-// The next text has another range or another unit: which word is it of?
+// The number of the word that the next unit belongs to. Words are either units or whole ranges; a
+// range that continues in the next batch keeps its number.
 inline std::uint32_t number_word(pipeline::WordNumbers& words, pipeline::SpanRange& range,
                                  std::size_t ids) noexcept {
     if (words.kind == pipeline::Words::Ranges) {
@@ -308,7 +211,8 @@ inline std::uint32_t number_word(pipeline::WordNumbers& words, pipeline::SpanRan
     return words.count - 1;
 }
 
-// Word numbers of the units [begin, end), whose ids begin at `ids`; comes before write_spans.
+// Word numbers of the units [begin, end); `ids` are their first ids. Comes before write_spans,
+// which moves next_fixed and next_range.
 inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint32_t end,
                         const std::uint32_t* ids) {
     pipeline::SpanState& spans = worker.spans;
@@ -316,7 +220,7 @@ inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint
     if (words.kind == pipeline::Words::None) {
         return;
     }
-    std::uint32_t* out = words.output.as<std::uint32_t>() + (ids - worker.first());
+    std::uint32_t* out = worker.memory.words.as<std::uint32_t>() + (ids - worker.first());
     std::size_t fixed = spans.next_fixed;
     std::size_t range = spans.next_range;
     for (std::uint32_t i = begin; i < end; ++i) {
@@ -340,7 +244,7 @@ inline void write_words(pipeline::Worker& worker, std::uint32_t begin, std::uint
 inline void write_giant_spans(pipeline::Worker& worker, Bytes word, std::size_t count) {
     pipeline::WordNumbers& words = worker.spans.words;
     if (words.kind != pipeline::Words::None) {
-        std::uint32_t* const out = words.output.as<std::uint32_t>() + worker.written();
+        std::uint32_t* const out = worker.memory.words.as<std::uint32_t>() + worker.written();
         const std::uint32_t number = number_word(words, worker.spans.ranges.back(), count);
         for (std::size_t k = 0; k < count; ++k) {
             out[k] = number;

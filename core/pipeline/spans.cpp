@@ -1,3 +1,4 @@
+// spans: ids -> their places in the document.
 #include "pipeline/spans.h"
 
 #include <algorithm>
@@ -26,7 +27,11 @@ bool is_ascii(Bytes text) noexcept {
     return (seen & kHighBits) == 0;
 }
 
-// A bit for each of eight bytes that begins a character.
+// A bit for each of eight bytes that starts a character: all but 10xxxxxx. Its two top bits decide,
+// and the multiplication gathers the top bits of eight bytes in one:
+//
+//   word     1-------  10------  0-------  11------     ~word | word << 1, at the top bit:
+//   leads    .         0         1         1
 std::uint64_t lead_bits(const std::uint8_t* at) noexcept {
     std::uint64_t word = 0;
     std::memcpy(&word, at, 8);
@@ -39,8 +44,8 @@ std::size_t token_bytes_size(const vocab::VocabView& vocab, TokenId id) {
     return size <= 0xFF ? size : 0;
 }
 
-// Tokens that continue a word are written with a prefix that is not in the text: the tree has them
-// without it.
+// Tokens that continue a word are written with a prefix that is not in the text ("##ing"). The trie
+// has them without it, so their depth is their size.
 void take_sizes_of_trie(const vocab::Trie& trie, std::vector<std::uint8_t>& sizes) {
     for (std::uint32_t node = 0; node < trie.size; ++node) {
         if (trie.nodes[node].parent == vocab::Trie::kNoNode || trie.nodes[node].token == 0) {
@@ -63,6 +68,7 @@ void take_sizes_of_trie(const vocab::Trie& trie, std::vector<std::uint8_t>& size
 
 }  // namespace
 
+// Counts characters only for texts that need it: most are ASCII.
 void SpanSource::open(Bytes document, SpanUnit wanted) {
     text = document;
     unit = wanted;
@@ -102,6 +108,11 @@ void SpanState::begin(SpanUnit wanted, Trim trimmed_how, const std::uint8_t* tok
     clear();
 }
 
+void SpanState::end() {
+    begin(SpanUnit::None, Trim::Never, nullptr, false);
+    words.kind = Words::None;
+}
+
 void SpanState::clear() {
     ranges.clear();
     fixed.clear();
@@ -109,6 +120,7 @@ void SpanState::clear() {
     words.count = 0;
 }
 
+// Sources are used again: their vectors keep their memory.
 SpanSource& SpanState::open_source() {
     if (open_ == sources_.size()) {
         sources_.push_back(std::make_unique<SpanSource>());
@@ -117,7 +129,7 @@ SpanSource& SpanState::open_source() {
 }
 
 void SpanState::end_batch() {
-    if (!ranges.empty()) {  // its text may go on
+    if (!ranges.empty()) {  // its text may continue in the next batch
         ranges.front() = ranges.back();
         ranges.front().first_unit = 0;
         ranges.resize(1);
@@ -130,6 +142,7 @@ void SpanState::end_batch() {
     next_range = next_fixed = 0;
 }
 
+// The general way, for any range; places-inl.h has quicker ones for most.
 Place place_of(const SpanRange& range, const std::uint8_t* begin,
                const std::uint8_t* end) noexcept {
     const SpanSource& source = *range.source;
@@ -155,6 +168,7 @@ Place place_of(const SpanRange& range, const std::uint8_t* begin,
     return {source.rank(from), source.rank(to)};
 }
 
+// In characters a blank is one; in bytes it may be up to three.
 Place trimmed(const SpanSource& source, Place place, std::uint32_t lead,
               std::uint32_t tail) noexcept {
     if (source.is_plain || source.unit == SpanUnit::Characters) {
@@ -204,20 +218,21 @@ void count_blanks(Bytes text, std::uint32_t& lead, std::uint32_t& tail) noexcept
     }
 }
 
+// The common case of SpanRun: most tokens stand for as many bytes of text as they have.
 std::vector<std::uint8_t> token_sizes(const vocab::VocabView& vocab) {
     std::vector<std::uint8_t> sizes(vocab.token_count());
     for (TokenId id = 0; id < sizes.size(); ++id) {
         sizes[id] = static_cast<std::uint8_t>(token_bytes_size(vocab, id));
     }
-    if (vocab.kind() == vocab::Kind::WordPiece) {
+    if (vocab.kind() == vocab::ModelKind::WordPiece) {
         take_sizes_of_trie(vocab.trie, sizes);
     }
     const vocab::Scalars& scalars = vocab.scalars();
     if (scalars.first_byte_id != 0) {
         for (std::uint32_t byte = 0; byte < 256; ++byte) {
             const TokenId id = vocab.external[scalars.first_byte_id + byte];
-            // Merging starts from bytes; a look-up gives all of them the whole unknown text.
-            sizes[id] = vocab.kind() == vocab::Kind::Characters ? 1 : 0;
+            // Merging starts from bytes; a look-up makes each of them stand for all unknown text.
+            sizes[id] = vocab.kind() == vocab::ModelKind::Characters ? 1 : 0;
         }
     }
     if (scalars.unk_id < sizes.size()) {

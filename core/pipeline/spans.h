@@ -1,6 +1,5 @@
-// spans: where in its document each id stands. Units of the batch point into text that may have
-// been rewritten; a range says which text that is and how to get back to the document. Indoors of
-// pipeline.
+// spans: ids -> their places in the document. Units of the batch point into text that may have been
+// rewritten; a range names that text and the way back to the document. Internal to pipeline.
 #pragma once
 
 #include <memory>
@@ -20,11 +19,11 @@ enum class SpanUnit : std::uint8_t { None, Characters, Bytes };
 // the first token of a document is taken for one that was put there, and stays.
 enum class Trim : std::uint32_t { Never = 0, All = 1, KeepAdded = 2 };
 
-// A document as UTF-8, and a way to count its characters.
+// A document as UTF-8 (borrowed), and a way to count its characters.
 struct SpanSource {
     void open(Bytes document, SpanUnit wanted);
 
-    // Characters that begin before a byte. Needs: !is_plain, and the unit is Characters.
+    // Characters that start before a byte. Needs: !is_plain, and the unit is Characters.
     [[nodiscard]] std::uint32_t rank(std::size_t at) const noexcept {
         const std::uint64_t below = leads[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
         return before[at / 64] + static_cast<std::uint32_t>(__builtin_popcountll(below));
@@ -33,14 +32,14 @@ struct SpanSource {
     Bytes text;
     SpanUnit unit = SpanUnit::None;
     bool is_plain = true;                   // ASCII: a byte is a character
-    std::vector<std::uint64_t> leads;       // a bit for every byte that begins a character
+    std::vector<std::uint64_t> leads;       // a bit for every byte that starts a character
     std::vector<std::uint32_t> before;      // characters before each of these words
-    std::vector<normalize::Spans> aligned;  // of what was rewritten; ranges point here
+    std::vector<normalize::Spans> aligned;  // of rewritten text; ranges point here
 };
 
-// A stretch of text in the batch. The byte at `begin` + i is what `aligned`[i] says, counted from
-// `origin`, or else the byte `origin` + i of the document; bytes before `begin` + `floor` were put
-// in front and share the place of the character there.
+// A stretch of text in the batch. Its byte `begin` + i is byte `origin` + i of the document or, if
+// the text was rewritten, the bytes `origin` + `aligned`[i]. Bytes before `begin` + `floor` were
+// put in front and share the place of the character there.
 struct SpanRange {
     const SpanSource* source = nullptr;
     const std::uint8_t* begin = nullptr;
@@ -48,7 +47,7 @@ struct SpanRange {
     std::uint32_t origin = 0;
     std::uint32_t floor = 0;
     std::uint32_t first_unit = 0;
-    bool is_numbered = false;  // where it is one word: it has its number
+    bool is_numbered = false;  // if a range is one word: it has its number
 };
 
 struct Place {
@@ -61,28 +60,30 @@ struct FixedSpan {
     Place place;
     std::uint32_t lead = 0;
     std::uint32_t tail = 0;
-    const SpanSource* source = nullptr;  // null: put around the document, and at no place in it
+    const SpanSource* source = nullptr;  // null: put around the document, at no place in it
 };
 
-// Whether and how words are numbered: each unit is one, or each range of text.
+// How words are numbered: each unit is one, or each range of text.
 enum class Words : std::uint8_t { None, Units, Ranges };
 
-// Numbers of words, for ids that stand for text; they count from the beginning of a document.
+// Numbers of words, for ids that stand for text; they count from the start of a document.
 struct WordNumbers {
     static constexpr std::uint32_t kNone = 0xFFFFFFFFU;  // put around the document
 
     Words kind = Words::None;
-    bool skips_empty = false;  // a unit without ids is white space, and no word
-    PageBuffer output;         // a number for every id
+    bool skips_empty = false;  // a unit without ids is white space, not a word
     std::uint32_t count = 0;   // words of the open document so far
 };
 
-// One worker's state for spans; idle while `unit` is None.
+// One worker's state for spans; idle while `unit` is None. It owns the sources of the documents in
+// the batch; ranges and fixed spans point to them.
 struct SpanState {
     void begin(SpanUnit wanted, Trim trimmed, const std::uint8_t* token_sizes, bool drops);
+    // Spans are no longer wanted.
+    void end();
     void clear();
     [[nodiscard]] SpanSource& open_source();
-    // The batch was written; what is open stays.
+    // The batch was written; the open range and its source stay.
     void end_batch();
     // Must a word be one unit?
     [[nodiscard]] bool keeps_whole() const noexcept {
@@ -93,7 +94,6 @@ struct SpanState {
     Trim trim = Trim::Never;
     bool has_drops = false;  // words may hold bytes that no id stands for: they must not be cut
     const std::uint8_t* sizes = nullptr;  // by id: bytes of text it stands for, 0 if that varies
-    PageBuffer output;                    // two numbers for every id
     WordNumbers words;
     std::vector<SpanRange> ranges;
     std::vector<FixedSpan> fixed;
@@ -101,18 +101,18 @@ struct SpanState {
     std::size_t next_fixed = 0;
     std::size_t text_ids = 0;  // of the open document, without those put around it
 
-    std::vector<encode::Part> parts;  // scratch
+    std::vector<encode::WordPart> parts;  // scratch
 
 private:
     std::vector<std::unique_ptr<SpanSource>> sources_;
     std::size_t open_ = 0;
 };
 
-// Where text of the batch stands in its document.
+// The place of text of the batch in its document.
 [[nodiscard]] Place place_of(const SpanRange& range, const std::uint8_t* begin,
                              const std::uint8_t* end) noexcept;
 
-// Takes blanks off the ends of a place, as many characters as are named.
+// Takes `lead` and `tail` blanks, which are characters, off the ends of a place.
 [[nodiscard]] Place trimmed(const SpanSource& source, Place place, std::uint32_t lead,
                             std::uint32_t tail) noexcept;
 

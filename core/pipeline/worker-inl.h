@@ -1,6 +1,7 @@
-// Where split and encode meet: words become units of the batch. Text compiled once per target,
-// inside its namespace, behind the vocabulary of simd, split and encode.
+// pipeline: words of the scanner -> units of the batch -> ids. Split and encode meet here. Text
+// compiled once per target, inside its namespace, after that of simd, split and encode.
 
+// Answers all units, puts the known ones in place, and writes the ids document by document.
 inline void flush_batch(pipeline::Worker& worker) {
     encode::WordEncoder& e = worker.encoder;
     answer_batch(e);
@@ -9,7 +10,7 @@ inline void flush_batch(pipeline::Worker& worker) {
     }
     std::uint32_t done = 0;
     std::uint32_t* out = worker.cursor;
-    const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
+    const bool has_spans = worker.has_spans();
     for (const std::uint32_t mark : worker.marks) {
         std::uint32_t* const from = out;
         out = write_ids(e, done, mark, out);
@@ -26,17 +27,20 @@ inline void flush_batch(pipeline::Worker& worker) {
     if (has_spans) {
         write_words(worker, done, e.count, out);
         write_spans(worker, done, e.count, out);
-        worker.spans.end_batch();
     }
-    worker.fixed.clear();
-    worker.marks.clear();
-    e.end_batch();
-    e.side.clear();
-    e.count = 0;
-    e.longer_count = 0;
+    worker.end_batch();
 }
 
-// Takes words from a scanner, cuts them where no token reaches over, and gathers the units.
+// Takes words from a scanner, cuts them where no token reaches over, and gathers the units. A scan
+// reports a block of 64 bytes at a time, so a word may be open across blocks:
+//
+//   block         |                     |                     |
+//   text          the quick  brownfoxjum ps over
+//                            ^ word_    ^ at
+//                            ^ unit_       from here on nothing is gathered yet
+//
+// A unit ends at each word start and at each cut inside a word. The two flags of a unit (kCutStart,
+// kCutEnd) mark pieces: the same bytes may have other ids as a whole word.
 class WordSink {
 public:
     WordSink(pipeline::Worker& worker, const std::uint8_t* readable) noexcept
@@ -47,15 +51,14 @@ public:
           cuts_(may_cut(worker) ? ~std::uint64_t{0} : 0),
           longest_cut_(e_.vocab.is_merged() ? ~std::size_t{0} : vocab::kLongestCutWord),
           knows_lone_(!worker.encoder.vocab.char_values.empty() &&
-                      !worker.encoder.vocab.has_ends() &&
-                      worker.spans.unit == pipeline::SpanUnit::None),
+                      !worker.encoder.vocab.has_ends() && !worker.has_spans()),
           has_sides_(!worker.encoder.vocab.char_sides.empty()) {}
 
-    // What the scanner needs to cut words: see vocab/junction.h.
+    // For the scanner, which cuts words: see vocab/junction.h.
     [[nodiscard]] const vocab::JunctionFilter& junctions() const noexcept { return junctions_; }
-    // Words that are looked up whole are never cut.
+    // Words that are looked up as a whole are never cut.
     [[nodiscard]] bool may_cut() const noexcept { return e_.vocab.can_cut(); }
-    // Do the facts say which neighbours a token holds a character with?
+    // Do the facts tell which neighbours a token holds a character with?
     [[nodiscard]] bool has_sides() const noexcept { return has_sides_; }
     [[nodiscard]] const std::uint8_t* facts() const noexcept { return worker_.facts; }
     void open(const std::uint8_t* at) noexcept {
@@ -65,7 +68,7 @@ public:
     }
     [[nodiscard]] const std::uint8_t* open_word() const noexcept { return word_; }
 
-    // The open word ends here; what of it is not gathered yet is cut and gathered.
+    // The open word ends here: cuts and gathers the rest of it.
     void close_word(const std::uint8_t* end) {
         if (static_cast<std::size_t>(end - word_) > longest_cut_) {
             add_unit(unit_, end, cut_start_);
@@ -81,7 +84,15 @@ public:
         }
     }
 
-    // A block's word starts and, apart from them, cuts inside words.
+    // A block's word starts and, separately, cuts inside words.
+    //
+    //   text     h e l l o _ w o r l d
+    //   starts   1 0 0 0 0 1 0 0 0 0 0
+    //   cuts     0 0 0 0 0 0 0 0 1 0 0
+    //   ends     starts | cuts, without a start that is the open unit's own
+    //
+    // The quick way loads whole words of memory and pads keys with zeros; the careful way is for
+    // the end of the text, for NUL bytes, and for units that get too long.
     void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
         cuts &= cuts_;
         if (__builtin_expect(static_cast<std::size_t>(at - word_) > longest_cut_ - 64, 0)) {
@@ -101,8 +112,8 @@ public:
         end_block(at, starts);
     }
 
-    // The same where characters of three bytes begin at `leads3`: what characters that are units by
-    // themselves become is known, and runs of them are one unit.
+    // The same where characters of three bytes start at `leads3`: characters that are units by
+    // themselves have known ids, and runs of them are one unit.
     void add_wide_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts,
                         std::uint64_t leads3, bool has_nul) {
         constexpr unsigned kFew = 12;  // of 21: short runs do not pay (log 2026-11-15)
@@ -116,8 +127,8 @@ public:
         end_block(at, starts);
     }
 
-    // Does add_lone_run know where characters stand alone under this split, whose words begin where
-    // classes are not joined?
+    // Does add_lone_run know which characters are units by themselves under this split, in which a
+    // word starts wherever two classes are not joined?
     [[nodiscard]] bool knows_lone_runs(const split::SplitView& split) const noexcept {
         if (!knows_lone_) {
             return false;
@@ -134,15 +145,16 @@ public:
         return is_known;
     }
 
-    // Is it worth a try? Two characters of three bytes must stand alone.
+    // A cheap first test: the next two characters must be lone ones of three bytes.
     [[nodiscard]] bool may_begin_lone_run(const std::uint8_t* at) const noexcept {
         return is_lead3(at[0]) && is_lead3(at[3]) && stands_alone(decode3(at)) &&
                stands_alone(decode3(at + 3));
     }
 
-    // Characters that stand alone at the beginning of a block, `leads` of which begin characters of
-    // three bytes; returns how many, 0 if they are too few to be done here. Is the first one joined
-    // by its class to what is before it, and each to the next?
+    // Appends the lone characters at the start of a block, where `leads` marks the first bytes of
+    // characters of three bytes; returns how many, or 0 if they are too few to be worth it.
+    // `joined`: the first one's class is joined to the character before it; `joined_inside`: each
+    // is to the next.
     [[nodiscard]] unsigned add_lone_run(const std::uint8_t* at, std::uint64_t leads, bool joined,
                                         bool joined_inside) {
         if (is_careful(at, false)) {
@@ -162,7 +174,8 @@ public:
     }
 
 private:
-    // Whatever is beside it: no token holds it with anything, or its class is joined to none.
+    // Whatever its neighbours are: no token holds it together with another character, or its class
+    // is joined to none.
     [[nodiscard]] bool stands_alone(std::uint32_t code) const noexcept {
         constexpr unsigned kClass = split::kFactLetter | split::kFactUnusual;
         const unsigned fact = worker_.facts[code];
@@ -184,12 +197,13 @@ private:
         }
     }
 
-    // Not where parts are found again word by word, for spans.
+    // Not if spans need to find the parts of whole words again.
     static bool may_cut(const pipeline::Worker& worker) noexcept {
-        const bool has_spans = worker.spans.unit != pipeline::SpanUnit::None;
+        const bool has_spans = worker.has_spans();
         return !worker.spans.keeps_whole() && (worker.encoder.vocab.is_merged() || !has_spans);
     }
 
+    // One unit at a time, with checked loads.
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
@@ -200,6 +214,8 @@ private:
         }
     }
 
+    // Cuts a word between characters of three bytes that no token holds next to each other, as the
+    // scanner does for blocks.
     void add_pieces(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t cut_start) {
         if (end - begin <= 8 || worker_.split.splits_chars || cuts_ == 0 ||
             static_cast<std::size_t>(end - begin) > longest_cut_) {
@@ -222,6 +238,8 @@ private:
         add_unit(from, end, cut_start);
     }
 
+    // A unit of any length. Very long ones skip the batch: they are encoded at once, after what was
+    // gathered before them.
     void add_unit(const std::uint8_t* begin, const std::uint8_t* end, std::uint64_t cuts) {
         const auto size = static_cast<std::size_t>(end - begin);
         if (size > encode::kLongestUnit || e_.is_whole_text()) {
@@ -229,7 +247,7 @@ private:
             e_.encode_giant({begin, size}, cuts);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
             const std::size_t count = e_.long_ids.size();
-            if (worker_.spans.unit != pipeline::SpanUnit::None) {
+            if (worker_.has_spans()) {
                 write_giant_spans(worker_, {begin, size}, count);
             }
             worker_.cursor += count;
@@ -251,8 +269,8 @@ private:
     const vocab::JunctionFilter junctions_;
     const std::uint8_t* readable_;
     const std::uint64_t cuts_;       // which cuts inside words count: all, or none
-    const std::size_t longest_cut_;  // words are not cut behind this
-    const bool knows_lone_;          // characters alone need no look-up
+    const std::size_t longest_cut_;  // words are not cut after this many bytes
+    const bool knows_lone_;          // lone characters need no look-up
     const bool has_sides_;
     const std::uint8_t* word_ = nullptr;  // start of the open word
     const std::uint8_t* unit_ = nullptr;  // start of its unit that is not gathered yet
@@ -260,9 +278,9 @@ private:
     bool had_nul_ = false;
 };
 
-inline void encode_range(pipeline::Worker& worker, const std::uint8_t* begin,
-                         const std::uint8_t* stop, const std::uint8_t* end,
-                         const std::uint8_t* readable) {
+// The entry of the kernel: one scanner for each family of splits.
+inline void encode_range(pipeline::Worker& worker, const pipeline::TextRange& range) {
+    const auto [begin, stop, end, readable] = range;
     WordSink sink(worker, readable);
     const split::SplitView& view = worker.split;
     switch (view.rule.family) {
@@ -284,7 +302,8 @@ inline void encode_range(pipeline::Worker& worker, const std::uint8_t* begin,
     }
 }
 
-// Where the next text of the filter may start, or `end`.
+// Where the next added token may start, or `end`: a filter over the first bytes, 64 places at a
+// time. The last block is copied, because the filter reads two bytes past it.
 inline const std::uint8_t* find_candidate(const split::PrefixFilter& filter,
                                           const std::uint8_t* from, const std::uint8_t* end) {
     const std::uint8_t* at = from;

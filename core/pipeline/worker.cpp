@@ -1,3 +1,4 @@
+// worker: ranges of text and known ids -> ids, on one thread.
 #include "pipeline/worker.h"
 
 #include <algorithm>
@@ -6,60 +7,75 @@
 namespace tokenmill::pipeline {
 
 namespace {
+
 constexpr std::size_t kSlack = 64;  // ids are stored three at a time
 constexpr std::size_t kFirstIds = std::size_t{1} << 16;
 constexpr std::size_t kScratch = std::size_t{1} << 17;
 
+// Makes `buffer` hold `wanted` items and keeps the first `used` of them. Doubling keeps the copies
+// linear in the end.
 void grow(PageBuffer& buffer, std::size_t used, std::size_t wanted, std::size_t item_size) {
+    if (wanted * item_size <= buffer.size_bytes()) {
+        return;
+    }
     PageBuffer larger(std::max(2 * wanted, kFirstIds) * item_size);
     if (used != 0) {
         std::memcpy(larger.data(), buffer.data(), used * item_size);
     }
     buffer = std::move(larger);
 }
+
 }  // namespace
 
+// A text of n bytes never becomes more than n ids, so the bound is known before a range is read
+// and the loops that write need no checks.
 void Worker::reserve(std::size_t more) {
-    bound += more;
-    const std::size_t wanted = bound + kSlack;
+    bound_ += more;
+    const std::size_t wanted = bound_ + kSlack;
     const std::size_t used = written();
-    if (wanted * sizeof(std::uint32_t) > output.size_bytes()) {
-        grow(output, used, wanted, sizeof(std::uint32_t));
-        cursor = first() + used;
+    grow(memory.ids, used, wanted, sizeof(std::uint32_t));
+    cursor = first() + used;
+    if (has_spans()) {
+        grow(memory.spans, used, wanted, sizeof(Place));
     }
-    if (spans.unit != SpanUnit::None && wanted * sizeof(Place) > spans.output.size_bytes()) {
-        grow(spans.output, used, wanted, sizeof(Place));
+    if (spans.words.kind != Words::None) {
+        grow(memory.words, used, wanted, sizeof(std::uint32_t));
     }
-    PageBuffer& numbers = spans.words.output;
-    if (spans.words.kind != Words::None && wanted * sizeof(std::uint32_t) > numbers.size_bytes()) {
-        grow(numbers, used, wanted, sizeof(std::uint32_t));
-    }
-}
-
-void Worker::open_range(const SpanRange& range) {
-    spans.ranges.push_back(range);
-    spans.ranges.back().first_unit = encoder.count;
 }
 
 std::uint8_t* Worker::take_scratch(std::size_t size) {
-    if (scratch.empty() || scratch.back().size() - scratch_used < size) {
-        scratch.emplace_back(std::max(size, kScratch));
-        scratch_used = 0;
+    if (scratch_.empty() || scratch_.back().size() - scratch_used_ < size) {
+        scratch_.emplace_back(std::max(size, kScratch));
+        scratch_used_ = 0;
     }
-    std::uint8_t* at = scratch.back().data() + scratch_used;
-    scratch_used += size;
+    std::uint8_t* at = scratch_.back().data() + scratch_used_;
+    scratch_used_ += size;
     return at;
 }
 
-std::size_t Worker::scratch_bytes() const noexcept {
-    std::size_t total = 0;
-    for (const auto& block : scratch) {
+std::size_t Worker::buffer_bytes() const noexcept {
+    std::size_t total = memory.ids.size_bytes();
+    for (const auto& block : scratch_) {
         total += block.size();
     }
     return total;
 }
 
-void Worker::add_id(TokenId id) {
+void Worker::add_range(const TextRange& range, const SpanRange& place) {
+    reserve(static_cast<std::size_t>(range.stop - range.begin));
+    if (has_spans()) {
+        spans.ranges.push_back(place);
+        spans.ranges.back().first_unit = encoder.count;
+    }
+    kernel.encode_range(*this, range);
+}
+
+// The id takes a unit of the batch, so that ids stay in order; key 0 makes the look-up pass it by.
+void Worker::add_id(TokenId id, const FixedSpan& span) {
+    reserve(1);
+    if (has_spans()) {
+        spans.fixed.push_back(span);
+    }
     const std::uint32_t n = encoder.count;
     encoder.key[n] = 0;
     encoder.line[n] = 0;
@@ -67,31 +83,49 @@ void Worker::add_id(TokenId id) {
     encoder.count = n + 1;
     fixed.push_back({n, vocab::pack_ids(&id, 1)});
     if (encoder.count >= encode::WordEncoder::kBatch) {
-        kernel.flush(*this);
+        flush();
     }
 }
 
 void Worker::end_document() {
     marks.push_back(encoder.count);
-    if (scratch.size() > 1 || scratch_used > kScratch / 2) {
-        kernel.flush(*this);  // units point into the scratch
+    if (scratch_.size() > 1 || scratch_used_ > kScratch / 2) {
+        flush();  // units point into the scratch
         clear_scratch();
     }
 }
 
-void Worker::clear_scratch() {
-    if (scratch.size() > 1 || (!scratch.empty() && scratch.back().size() > kScratch)) {
-        scratch.clear();
+void Worker::end_batch() {
+    if (has_spans()) {
+        spans.end_batch();
     }
-    scratch_used = 0;
+    fixed.clear();
+    marks.clear();
+    encoder.end_batch();
+}
+
+// One block is kept for the next document, unless a long text made it large.
+void Worker::clear_scratch() {
+    if (scratch_.size() > 1 || (!scratch_.empty() && scratch_.back().size() > kScratch)) {
+        scratch_.clear();
+    }
+    scratch_used_ = 0;
 }
 
 void Worker::clear() {
     cursor = first();
-    bound = 0;
+    bound_ = 0;
     doc_ends.clear();
     spans.clear();
     clear_scratch();
+}
+
+void Worker::reset() {
+    clear();
+    spans.end();
+    fixed.clear();
+    marks.clear();
+    encoder.drop_batch();
 }
 
 }  // namespace tokenmill::pipeline

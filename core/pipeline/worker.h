@@ -1,4 +1,4 @@
-// One worker: the state that turns documents into ids on one thread. Indoors of pipeline.
+// worker: ranges of text and known ids -> ids, on one thread. Internal to pipeline.
 #pragma once
 
 #include <memory>
@@ -13,70 +13,113 @@ namespace tokenmill::pipeline {
 
 struct Worker;
 
-// What is compiled once per target.
-struct Kernel {
-    // Words of [begin, stop) into the batch, looking ahead to `end`; memory is readable up to
-    // `readable`. The text must stay until the next flush.
-    void (*encode_range)(Worker& worker, const std::uint8_t* begin, const std::uint8_t* stop,
-                         const std::uint8_t* end, const std::uint8_t* readable);
-    // Writes the ids of the batch to the worker's output.
+// Text whose words are wanted, borrowed from whoever holds the document:
+//
+//   begin         stop         end          readable
+//   |<- encoded ->|<- context ->|<- garbage ->|
+//
+// A scan may look at the context to decide where the last word ends, and may load bytes up to
+// `readable` in whole blocks.
+struct TextRange {
+    const std::uint8_t* begin = nullptr;
+    const std::uint8_t* stop = nullptr;
+    const std::uint8_t* end = nullptr;
+    const std::uint8_t* readable = nullptr;
+};
+
+// What is compiled once per instruction set.
+struct EncodeKernel {
+    // Gathers the words of a range in the batch. The text must stay until the next flush.
+    void (*encode_range)(Worker& worker, const TextRange& range);
+    // Writes the ids of the batch to the worker's memory.
     void (*flush)(Worker& worker);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
     split::AddedView::FindCandidate find_candidate;
 };
 
-extern const Kernel kScalarKernel;
-extern const Kernel kAvx2Kernel;
-extern const Kernel kAvx512Kernel;
+extern const EncodeKernel kScalarKernel;
+extern const EncodeKernel kAvx2Kernel;
+extern const EncodeKernel kAvx512Kernel;
 
+// What a worker writes: for every id, if wanted, a Place and the number of its word.
+struct ResultMemory {
+    PageBuffer ids;
+    PageBuffer spans;
+    PageBuffer words;
+};
+
+// Vectors that DocumentReader uses again for every document. Nobody else touches them.
+struct ReaderScratch {
+    std::vector<split::Segment> segments;        // of the raw document
+    std::vector<split::Segment> inner_segments;  // of one normalized stretch of it
+    std::vector<std::uint8_t> normalized;
+};
+
+// The state of one thread. A Model owns its workers; whoever holds the lease uses one alone.
+//
+// The methods are for everybody. Of the data members,
+//   - the batch (encoder, fixed, marks, doc_ends, cursor, spans) belongs to the text compiled once
+//     per target (worker-inl.h, lone-inl.h, spans-inl.h);
+//   - `memory` belongs to BatchRun between tasks: it takes results away and brings new buffers;
+//   - `reader` belongs to DocumentReader.
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
-           const std::uint8_t* char_facts, const Kernel& functions, encode::TableBits bits)
+           const std::uint8_t* char_facts, const EncodeKernel& functions, encode::TableBits bits)
         : split(splitter), facts(char_facts), kernel(functions), encoder(vocab, bits) {}
 
-    // Makes room for `more` ids behind all that was reserved since clear().
+    // Makes room for `more` ids in addition to all that was reserved since clear().
     void reserve(std::size_t more);
     // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
-    void add_id(TokenId id);
+    // Adds the words of a range; `place` matters only while spans are written.
+    void add_range(const TextRange& range, const SpanRange& place);
+    // Adds an id that is known already; `span` matters only while spans are written.
+    void add_id(TokenId id, const FixedSpan& span);
     void end_document();
-    // The text that the next units point into stands at this range of its document.
-    void open_range(const SpanRange& range);
-    // Ids written so far stay valid until clear().
+    // Answers what is gathered and writes its ids.
+    void flush() { kernel.flush(*this); }
+    // The batch is answered and written: forgets it. For the kernels.
+    void end_batch();
+    // Starts over; ids written before are no longer valid.
     void clear();
-    void clear_scratch();
+    // As new for the next lease, even after an error: nothing gathered, no spans wanted. Tables
+    // and buffers stay.
+    void reset();
+
+    [[nodiscard]] bool has_spans() const noexcept { return spans.unit != SpanUnit::None; }
+    [[nodiscard]] std::uint32_t* first() const noexcept { return memory.ids.as<std::uint32_t>(); }
+    [[nodiscard]] std::size_t written() const noexcept {
+        return static_cast<std::size_t>(cursor - first());
+    }
+    // Bytes of results and scratch that the worker holds.
+    [[nodiscard]] std::size_t buffer_bytes() const noexcept;
 
     const split::SplitView& split;
-    const std::uint8_t* facts;  // what split::kFact... say of every basic code point
-    const Kernel& kernel;
+    const std::uint8_t* facts;  // split::kFact... bits of every basic code point
+    const EncodeKernel& kernel;
     encode::WordEncoder encoder;
 
-    PageBuffer output;
-    std::uint32_t* cursor = nullptr;  // next id
-    std::size_t bound = 0;            // ids that may be written at the most, since clear()
+    ResultMemory memory;
+    std::uint32_t* cursor = nullptr;  // where the next id goes
 
+    // A unit of the batch whose ids are known, as a value (vocab/value.h).
     struct Fixed {
         std::uint32_t index;
         std::uint64_t value;
     };
-    std::vector<Fixed> fixed;           // units of the batch whose ids are known
+    std::vector<Fixed> fixed;           // in rising order of `index`
     std::vector<std::uint32_t> marks;   // documents that end before this unit of the batch
     std::vector<std::size_t> doc_ends;  // in ids, since clear()
-
     SpanState spans;
 
-    std::vector<std::vector<std::uint8_t>> scratch;  // blocks; only the last one has room
-    std::size_t scratch_used = 0;                    // of the last one
-    std::vector<split::Segment> segments;
-    std::vector<split::Segment> inner_segments;
-    std::vector<std::uint8_t> normalized;
+    ReaderScratch reader;
 
-    [[nodiscard]] std::size_t scratch_bytes() const noexcept;
+private:
+    void clear_scratch();
 
-    [[nodiscard]] std::uint32_t* first() const noexcept { return output.as<std::uint32_t>(); }
-    [[nodiscard]] std::size_t written() const noexcept {
-        return static_cast<std::size_t>(cursor - first());
-    }
+    std::size_t bound_ = 0;                           // the most ids since clear()
+    std::vector<std::vector<std::uint8_t>> scratch_;  // blocks; only the last one has room
+    std::size_t scratch_used_ = 0;                    // of the last one
 };
 
 }  // namespace tokenmill::pipeline

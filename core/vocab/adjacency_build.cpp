@@ -1,7 +1,9 @@
+// vocab: tokens -> which neighbours they join.
 #include "vocab/adjacency_build.h"
 
 namespace tokenmill::vocab {
 
+// Pairs of neighbouring bytes, and pairs of the first bytes of neighbouring characters.
 void AdjacencyBuilder::add_token(Bytes token) {
     for (std::size_t i = 1; i < token.size(); ++i) {
         pairs_.insert({token[i - 1], token[i]});
@@ -41,6 +43,7 @@ Adjacency AdjacencyBuilder::finish() const {
     return result;
 }
 
+// Per byte, whether a pair may be cut; and per class, whether looking for cuts is worth it.
 InsideCuts AdjacencyBuilder::finish_inside(const std::vector<bool>& is_token) const {
     InsideCuts result;
     std::size_t possible[kByteClasses][kByteClasses] = {};

@@ -1,4 +1,4 @@
-// Learns from the tokens which neighbours they join. Indoors of vocab.
+// vocab: tokens -> which neighbours they join. Internal to vocab.
 #pragma once
 
 #include <set>
@@ -14,7 +14,7 @@ class AdjacencyBuilder {
 public:
     void add_token(Bytes token);
     [[nodiscard]] Adjacency finish() const;
-    // Neighbours of which neither is a token are joined too.
+    // Joins two neighbours as well if neither is a token.
     [[nodiscard]] InsideCuts finish_inside(const std::vector<bool>& is_token) const;
 
 private:

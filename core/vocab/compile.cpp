@@ -1,3 +1,4 @@
+// vocab: a VocabInput -> the sections of a compiled model that all kinds have.
 #include <algorithm>
 #include <cstring>
 
@@ -9,6 +10,7 @@ namespace tokenmill::vocab {
 
 namespace {
 
+// See vocab/value.h for the forms of a value.
 std::uint64_t seed_value(TokenId id, const std::vector<TokenId>& ids, bool ambiguous,
                          std::vector<std::uint32_t>& store) {
     if (ambiguous) {
@@ -26,6 +28,7 @@ std::uint64_t seed_value(TokenId id, const std::vector<TokenId>& ids, bool ambig
     return pack_reference(kTagStored, at, static_cast<std::uint32_t>(ids.size()));
 }
 
+// Sorted by hash: filling a table then walks through memory forward.
 void write_seeds(Walk& walk, BlobWriter& out) {
     const auto by_hash8 = [](const Seed8& a, const Seed8& b) {
         return hash_word(a.key) < hash_word(b.key);
@@ -40,6 +43,7 @@ void write_seeds(Walk& walk, BlobWriter& out) {
     out.add(kSeedIds, walk.seed_ids);
 }
 
+// What tokens are in a text, and what ids decode to: not always the same.
 void write_texts(const VocabInput& input, BlobWriter& out) {
     out.add_bytes(kTokenBytes, input.token_bytes.data(), input.token_offsets.back());
     out.add_bytes(kTokenOffsets, input.token_offsets.data(), input.token_offsets.size_bytes(), 8);
@@ -50,6 +54,7 @@ void write_texts(const VocabInput& input, BlobWriter& out) {
 
 }  // namespace
 
+// Words with a NUL have no key of their own: zeros pad shorter ones.
 void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool ambiguous,
               Walk& walk) {
     const std::size_t size = token.size();
@@ -65,6 +70,7 @@ void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool amb
     }
 }
 
+// All numbers and flags of the vocabulary, in one section.
 Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& numbers) {
     Scalars scalars{};
     scalars.token_count = static_cast<std::uint32_t>(walk.flags.size());
@@ -83,15 +89,26 @@ Scalars scalars_of(const VocabInput& input, const Walk& walk, const Numbering& n
     return scalars;
 }
 
+// Each kind writes its own sections; the rest is the same for all.
 LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out) {
     const Deriver deriver(input);
     Walk walk;
     walk.flags.assign(input.token_offsets.size() - 1, 0);
     LearntCuts learnt;
-    if (input.kind <= Kind::Characters) {
-        learnt.adjacency = compile_merges(input, deriver, walk, out);
-    } else {
-        learnt.inside = compile_words(input, deriver, walk, out);
+    switch (input.kind) {
+        case ModelKind::Bytes:
+        case ModelKind::Characters:
+            learnt.adjacency = compile_merges(input, deriver, walk, out);
+            break;
+        case ModelKind::Unigram:
+            learnt.inside = compile_unigram(input, deriver, walk, out);
+            break;
+        case ModelKind::WordPiece:
+            compile_wordpiece(input, deriver, walk, out);
+            break;
+        case ModelKind::WordLevel:
+            compile_wordlevel(input, deriver, walk, out);
+            break;
     }
     write_seeds(walk, out);
     write_texts(input, out);

@@ -1,3 +1,4 @@
+// vocab: a vocabulary whose words are merged -> its sections.
 #include <algorithm>
 #include <string>
 #include <unordered_set>
@@ -9,6 +10,7 @@ namespace tokenmill::vocab {
 
 namespace {
 
+// Builds a token from its own bytes and records what that teaches.
 void visit_token(TokenId id, Bytes token, const Deriver& deriver, const VocabInput& input,
                  Walk& walk) {
     const bool ignore_merges = input.ignore_merges;
@@ -35,15 +37,19 @@ void visit_token(TokenId id, Bytes token, const Deriver& deriver, const VocabInp
     }
     if (!ids.empty() && !input.has_ends) {
         add_seed(token, id, ids, ambiguous, walk);
-    } else if (!ids.empty() && token.back() == kWordEnd) {  // any other is no whole word
+    } else if (!ids.empty() && token.back() == kWordEnd) {  // only these are whole words
         add_seed(token.first(token.size() - 1), id, ids, ambiguous, walk);
     }
 }
 
+// Internal ids: bytes, tokens of unknown bytes, other symbols, then merged tokens in order of rank.
+//
+//   0 .. 255   256 ..      ..        first_merged ..
+//   bytes      byte_ids    symbols   merged
 Numbering number_tokens(const VocabInput& input, const Deriver& deriver, const Walk& walk) {
     Numbering numbers;
     numbers.internal.assign(walk.flags.size(), kNoMerge);
-    const bool is_bytes = input.kind == Kind::Bytes;
+    const bool is_bytes = input.kind == ModelKind::Bytes;
     for (unsigned byte = 0; byte < 256; ++byte) {
         const bool is_symbol = is_bytes || byte < 0x80;
         const TokenId id =
@@ -73,6 +79,7 @@ Numbering number_tokens(const VocabInput& input, const Deriver& deriver, const W
     return numbers;
 }
 
+// A hash table of cache lines, see vocab/pairs.h.
 void write_pairs(const std::vector<Derivation>& kept, const Numbering& numbers, BlobWriter& out) {
     const std::vector<std::uint32_t>& internal = numbers.internal;
     std::size_t lines = 128;
@@ -105,7 +112,8 @@ void write_pairs(const std::vector<Derivation>& kept, const Numbering& numbers, 
     out.add(kBytePairs, byte_pairs);
 }
 
-// What is needed where tokens share a rank, which their internal ids cannot say.
+// Ranks by internal id, for vocabularies in which tokens share a rank: there the order of internal
+// ids does not decide which merge comes first.
 void write_ties(const VocabInput& input, const Walk& walk, const Numbering& numbers,
                 BlobWriter& out) {
     std::vector<std::uint32_t> ranks(numbers.external.size(), 0);
@@ -129,7 +137,7 @@ void write_ties(const VocabInput& input, const Walk& walk, const Numbering& numb
     }
 }
 
-// Unknown characters side by side are one, so no cut may part them.
+// Neighbouring unknown characters become one, so no cut may separate them.
 void join_unknown(const Deriver& deriver, AdjacencyBuilder& adjacency) {
     std::vector<std::uint8_t> unknown = {0x80};
     for (unsigned byte = 0; byte < 0x80; ++byte) {
@@ -145,10 +153,10 @@ void join_unknown(const Deriver& deriver, AdjacencyBuilder& adjacency) {
     }
 }
 
-// May two sides of a junction be merged apart? Not where what lies between them can vanish, or
-// where unknown characters on both sides would become one.
+// May the two sides of a junction be merged separately? Not if bytes between them can vanish, and
+// not if unknown characters on both sides would become one.
 bool can_cut_words(const VocabInput& input, const Deriver& deriver) {
-    if (input.kind == Kind::Characters) {
+    if (input.kind == ModelKind::Characters) {
         return !input.byte_ids.empty() || (input.unk_id != VocabView::kNoToken && !input.fuse_unk);
     }
     bool can_cut = true;
@@ -162,29 +170,25 @@ bool can_cut_words(const VocabInput& input, const Deriver& deriver) {
 
 }  // namespace
 
+// One walk over the tokens, each built from its own bytes, then the tables.
 Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& walk,
                          BlobWriter& out) {
-    for (TokenId id = 0; id < walk.flags.size(); ++id) {
-        const std::uint64_t begin = input.token_offsets[id];
-        const Bytes token = input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
-        if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
-            visit_token(id, token, deriver, input, walk);
-        }
-    }
+    for_each_token(input, deriver,
+                   [&](TokenId id, Bytes token) { visit_token(id, token, deriver, input, walk); });
     std::sort(walk.kept.begin(), walk.kept.end(),
               [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
     const Numbering numbers = number_tokens(input, deriver, walk);
     write_pairs(walk.kept, numbers, out);
     write_ties(input, walk, numbers, out);
     out.add(kExternalIds, numbers.external);
-    if (input.kind == Kind::Characters || input.has_ends) {
+    if (input.kind == ModelKind::Characters || input.has_ends) {
         out.add(kInternalIds, numbers.internal);
         if (input.fuse_unk && input.byte_ids.empty()) {
             join_unknown(deriver, walk.adjacency);
         }
     }
     const bool can_cut = can_cut_words(input, deriver) && !input.has_ends;
-    if (input.kind == Kind::Characters) {
+    if (input.kind == ModelKind::Characters) {
         walk.junctions.write_sides(can_cut, out);
     }
     walk.junctions.write(can_cut, out);

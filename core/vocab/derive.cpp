@@ -1,3 +1,4 @@
+// vocab: a token -> how merging builds it from its own bytes.
 #include "vocab/derive.h"
 
 #include "base/hash.h"
@@ -23,6 +24,7 @@ std::size_t table_size_for(std::size_t entries) {
 
 }  // namespace
 
+// Checks what everything else relies on: array sizes, and ids that fit 20 bits.
 Deriver::Deriver(const VocabInput& input)
     : input_(input), count_(input.token_offsets.empty() ? 0 : input.token_offsets.size() - 1) {
     if (count_ == 0 || count_ > kIdMask) {
@@ -47,6 +49,7 @@ Bytes Deriver::bytes_of(TokenId id) const {
     return input_.token_bytes.subspan(begin, input_.token_offsets[id + 1] - begin);
 }
 
+// Token bytes -> id + 1, open addressing; it goes into the compiled model as it is.
 void Deriver::build_index() {
     index_.assign(table_size_for(count_), 0);
     const std::size_t mask = index_.size() - 1;
@@ -75,6 +78,8 @@ TokenId Deriver::find(Bytes token) const {
     return VocabView::kNoToken;
 }
 
+// (left, right) -> rank and result. The result is the token of the joined bytes; a merge without
+// one is an error of the definition.
 void Deriver::build_merges() {
     const std::size_t n = input_.merges.size() / 2;
     merge_keys_.assign(table_size_for(n), 0);
@@ -105,6 +110,7 @@ void Deriver::build_merges() {
     }
 }
 
+// Rank files have no merges: there, any two tokens merge if together they are a token.
 Deriver::Merge Deriver::look_up(TokenId left, TokenId right) const {
     if (!input_.ranks.empty()) {  // rank of the concatenation
         const Bytes a = bytes_of(left);
@@ -124,14 +130,14 @@ Deriver::Merge Deriver::look_up(TokenId left, TokenId right) const {
     return {kNoRank, VocabView::kNoToken};
 }
 
-// Bytes of the first symbol: a byte or a character, with what ends a word behind it.
+// Bytes of the first symbol: a byte or a character, and kWordEnd if that follows.
 std::size_t Deriver::symbol_size(Bytes rest) const {
-    const std::size_t size = input_.kind == Kind::Bytes ? 1 : char_size(rest[0]);
+    const std::size_t size = input_.kind == ModelKind::Bytes ? 1 : char_size(rest[0]);
     const bool ends = input_.has_ends && size + 1 == rest.size() && rest[size] == kWordEnd;
     return size + static_cast<std::size_t>(ends);
 }
 
-// What merging starts from.
+// The symbols that merging starts from.
 void Deriver::start(Bytes word, std::vector<TokenId>& ids) const {
     ids.clear();
     for (std::size_t at = 0; at < word.size();) {
@@ -143,13 +149,15 @@ void Deriver::start(Bytes word, std::vector<TokenId>& ids) const {
         at += size;
         if (id != VocabView::kNoToken) {
             ids.push_back(id);
-        } else if (input_.kind != Kind::Bytes) {
+        } else if (input_.kind != ModelKind::Bytes) {
             ids.clear();
             return;
         }
     }
 }
 
+// The plainest form of ranked merging: quadratic, but tokens are short, and this one is easy to
+// trust.
 void Deriver::merge(Bytes word, std::vector<TokenId>& ids, Derivation* last) const {
     start(word, ids);
     std::vector<Merge> pairs(ids.size());

@@ -1,4 +1,5 @@
-// How each token comes about from its own bytes, by the definition's own rules. Indoors of vocab.
+// vocab: a token -> how merging builds it from its own bytes, by the rules of the definition.
+// Internal to vocab.
 #pragma once
 
 #include <unordered_map>
@@ -8,7 +9,7 @@
 
 namespace tokenmill::vocab {
 
-// The last merge of a token's stand-alone derivation.
+// The last merge when a token is built alone.
 struct Derivation {
     std::uint32_t rank;
     TokenId left;

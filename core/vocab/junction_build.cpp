@@ -1,3 +1,4 @@
+// vocab: tokens -> a JunctionFilter.
 #include "vocab/junction_build.h"
 
 #include "base/utf8.h"
@@ -17,6 +18,11 @@ std::uint32_t number_of(Bytes bytes) {
 
 }  // namespace
 
+// A token over bytes may hold any part of a character. Pairs of whole characters go into the
+// filter; a junction with a part on one side goes into the set of parts:
+//
+//   token   c1 c2 | b1 b2 b3     left: the last bytes of a character, right: a whole one
+//                 ^ junction
 void JunctionBuilder::add_token(Bytes token) {
     add_sides(token);
     for (std::size_t at = 1; at < token.size(); ++at) {
@@ -39,6 +45,7 @@ void JunctionBuilder::add_token(Bytes token) {
     }
 }
 
+// See CharSide.
 void JunctionBuilder::add_sides(Bytes token) {
     for (std::size_t at = 0; at + 2 < token.size(); ++at) {
         if (!is_lead3(token[at])) {
@@ -47,7 +54,7 @@ void JunctionBuilder::add_sides(Bytes token) {
         std::uint8_t& sides = sides_[decode3(token.data() + at)];
         if (at != 0) {
             const bool is_char3 = at >= 3 && is_lead3(token[at - 3]);
-            sides = static_cast<std::uint8_t>(sides | (is_char3 ? kBehindChar3 : kBehindOther));
+            sides = static_cast<std::uint8_t>(sides | (is_char3 ? kAfterChar3 : kAfterOther));
         }
         if (at + 3 < token.size()) {
             const bool is_char3 = is_lead3(token[at + 3]);
@@ -57,7 +64,7 @@ void JunctionBuilder::add_sides(Bytes token) {
 }
 
 void JunctionBuilder::write_sides(bool can_cut, BlobWriter& out) const {
-    constexpr std::uint8_t kAll = kBeforeChar3 | kBehindChar3 | kBeforeOther | kBehindOther;
+    constexpr std::uint8_t kAll = kBeforeChar3 | kAfterChar3 | kBeforeOther | kAfterOther;
     out.add(kCharSides, can_cut ? sides_ : std::vector<std::uint8_t>(sides_.size(), kAll));
 }
 
@@ -70,7 +77,7 @@ void JunctionBuilder::add_part(Bytes left, Bytes right) {
                                            right.data(), static_cast<TmU32>(right.size())));
 }
 
-// As if tokens held the last byte of one and the first byte of another.
+// Marks it as if a token held the last byte of any and the first byte of any other such character.
 void JunctionBuilder::add_unknown(std::uint32_t code) {
     if (unknown_.empty()) {
         unknown_.resize(0x10000);
@@ -83,6 +90,10 @@ void JunctionBuilder::add_unknown(std::uint32_t code) {
     unknown_[code] = true;
 }
 
+// flags, by code point:  bit 0..2  kinds of parts it is in as the left side
+//                        bit 4..6  the same as the right side
+// A junction is tested further only if the left nibble of one and the right nibble of the other
+// meet.
 void JunctionBuilder::write(bool can_cut, BlobWriter& out) const {
     std::vector<std::uint32_t> words(std::size_t{1} << JunctionFilter::kWordBits,
                                      can_cut ? 0 : 0xFFFFFFFFU);

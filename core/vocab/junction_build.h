@@ -1,4 +1,4 @@
-// Fills a JunctionFilter from the tokens. Indoors of vocab.
+// vocab: tokens -> a JunctionFilter. Internal to vocab.
 #pragma once
 
 #include <set>
@@ -17,7 +17,7 @@ public:
     void add_unknown(std::uint32_t code);
     // Without `can_cut` the filter calls everything joined.
     void write(bool can_cut, BlobWriter& out) const;
-    // What add_token saw on the sides of whole characters, for a vocabulary over characters.
+    // The neighbours of whole characters that add_token saw, for a vocabulary over characters.
     void write_sides(bool can_cut, BlobWriter& out) const;
 
 private:

@@ -15,7 +15,7 @@ constexpr TmU32 kIdBits = 20;  // internal and external ids are below 2^20
 constexpr TmU32 kIdMask = (1U << kIdBits) - 1;
 
 struct PairTable {
-    static constexpr TmU32 kLine = 8;  // slots of a cache line; a full line goes on in the next
+    static constexpr TmU32 kLine = 8;  // slots of a cache line; a full line continues in the next
 
     const TmU64* slots;       // key << kIdBits | merged; 0 is free
     const TmU32* byte_pairs;  // [left << 8 | right] for two bytes: merged or kNoMerge

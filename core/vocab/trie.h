@@ -1,5 +1,5 @@
-// Tokens by their bytes, one step a byte: a double array. A node's children stand at base + byte,
-// and each names its parent, so that one load decides a step. Freestanding.
+// Tokens by their bytes, one step for each byte: a double array. The child of a node for a byte is
+// at base + byte and names its parent, so that one load decides a step. Freestanding.
 #pragma once
 
 #include "base/device.h"
@@ -12,8 +12,8 @@ struct TrieNode {
     TmU32 token;   // id + 1 of the token that ends here, 0 for none
 };
 
-// The same steps in a third of the memory: no two nodes have the same base, so that the byte which
-// leads to a node tells whose child it is.
+// The same steps in a third of the memory: no two nodes have the same base, so the byte that leads
+// to a node identifies its parent.
 struct SmallTrie {
     const TmU32* cells;  // base << 9 | a token ends here << 8 | the byte that leads here
 

@@ -1,3 +1,4 @@
+// vocab: tokens -> a Trie.
 #include "vocab/trie_build.h"
 
 #include <algorithm>
@@ -6,20 +7,18 @@ namespace tokenmill::vocab {
 
 namespace {
 
-using Keys = std::vector<std::pair<std::string, TmU32>>;
-
-class Builder {
+class TrieBuilder {
 public:
-    explicit Builder(const Keys& keys) : keys_(keys) {
+    explicit TrieBuilder(const TrieKeys& keys) : keys_(keys) {
         nodes_.resize(1024, TrieNode{0, Trie::kNoNode, 0});
         nodes_[Trie::kRoot].parent = Trie::kNoNode - 1;  // taken, and nobody's child
     }
 
     std::vector<TrieNode> build() {
         // A list of ranges instead of recursion: keys may be as long as they like.
-        std::vector<Range> open = {{0, keys_.size(), 0, Trie::kRoot}};
+        std::vector<KeyRange> open = {{0, keys_.size(), 0, Trie::kRoot}};
         while (!open.empty()) {
-            const Range range = open.back();
+            const KeyRange range = open.back();
             open.pop_back();
             place_children(range, open);
         }
@@ -28,14 +27,15 @@ public:
     }
 
 private:
-    struct Range {  // keys that share their first `depth` bytes
+    struct KeyRange {  // keys that share their first `depth` bytes
         std::size_t begin;
         std::size_t end;
         std::size_t depth;
         TmU32 node;
     };
 
-    void place_children(const Range& range, std::vector<Range>& open) {
+    // Gives a node its token and its children, all at once: where they fit is its base.
+    void place_children(const KeyRange& range, std::vector<KeyRange>& open) {
         std::size_t begin = range.begin;
         while (begin < range.end && keys_[begin].first.size() == range.depth) {
             if (nodes_[range.node].token == 0) {
@@ -43,7 +43,7 @@ private:
             }
             ++begin;
         }
-        std::vector<Range> children;
+        std::vector<KeyRange> children;
         std::vector<TmU8> bytes;
         while (begin < range.end) {
             const char byte = keys_[begin].first[range.depth];
@@ -75,8 +75,8 @@ private:
         }
     }
 
-    // Nodes with one child fill the holes that the others leave; those look from where the last
-    // one of them found room after a long search, so that no crowded part is searched for ever.
+    // Nodes with one child fill the holes between the others. Nodes with several start where an
+    // earlier one found room after a long search, so that crowded parts are not searched again.
     TmU32 find_base(const std::vector<TmU8>& bytes) {
         const bool is_single = bytes.size() == 1;
         std::size_t tries = 0;
@@ -102,6 +102,7 @@ private:
         }
     }
 
+    // Free places up to 256 beyond `place`, so that any byte can be added to it.
     void reserve(std::size_t place) {
         if (place + 256 >= nodes_.size()) {
             nodes_.resize(2 * (place + 256), TrieNode{0, Trie::kNoNode, 0});
@@ -110,7 +111,7 @@ private:
 
     static constexpr std::size_t kPatience = 64;
 
-    const Keys& keys_;
+    const TrieKeys& keys_;
     std::vector<TrieNode> nodes_;
     std::vector<bool> taken_bases_;  // no two nodes have the same one
     std::size_t used_ = 1;
@@ -120,10 +121,10 @@ private:
 
 }  // namespace
 
-std::vector<TrieNode> build_trie(Keys keys) {
+std::vector<TrieNode> build_trie(TrieKeys keys) {
     std::stable_sort(keys.begin(), keys.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    return Builder(keys).build();
+    return TrieBuilder(keys).build();
 }
 
 }  // namespace tokenmill::vocab

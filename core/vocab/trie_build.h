@@ -1,4 +1,4 @@
-// Fills a Trie. Indoors of vocab.
+// vocab: tokens -> a Trie. Internal to vocab.
 #pragma once
 
 #include <string>
@@ -9,7 +9,9 @@
 
 namespace tokenmill::vocab {
 
+using TrieKeys = std::vector<std::pair<std::string, TmU32>>;
+
 // Keys with the ids of their tokens, in any order; of two equal keys the first one counts.
-[[nodiscard]] std::vector<TrieNode> build_trie(std::vector<std::pair<std::string, TmU32>> keys);
+[[nodiscard]] std::vector<TrieNode> build_trie(TrieKeys keys);
 
 }  // namespace tokenmill::vocab

@@ -1,5 +1,11 @@
 // A word's ids packed into 64 bits: count in bits 60..63, up to three ids of 20 bits below.
-// Two counts are tags: the ids stand elsewhere.
+// Larger counts are tags: the ids are elsewhere.
+//
+//   bit    63..60   59..40   39..20   19..0
+//          count    id 2     id 1     id 0        count up to 3
+//
+//          63..60   59..28        27..0
+//          tag      position      count          kTagStored, kTagAmbiguous, kTagSide
 #pragma once
 
 #include "base/device.h"

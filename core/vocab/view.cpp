@@ -1,17 +1,16 @@
+// vocab: the sections of a compiled model -> a checked view of them. A model file may be damaged or
+// made up, so every number that is followed later is checked here, once.
 #include <algorithm>
 
 #include "base/bytes.h"
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "vocab/view_check.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::vocab {
 
 namespace {
-
-[[noreturn]] void corrupt(const char* problem) {
-    throw Error(ErrorCode::CorruptModel, std::string("compiled vocabulary: ") + problem);
-}
 
 void check_offsets(std::span<const std::uint64_t> offsets, std::size_t size_bytes) {
     if (offsets.front() != 0 || offsets.back() != size_bytes) {
@@ -47,17 +46,23 @@ void check_table(std::span<const T> table, const char* name) {
     corrupt(name);
 }
 
+// A value with a tag refers to stored ids, which must exist.
 void check_value(std::uint64_t value, std::size_t stored) {
     const std::uint32_t tag = value_tag(value);
     const std::uint64_t last =
         reference_position(value) + (tag == kTagAmbiguous ? 2 : reference_count(value));
     if (tag > kInlineIds && ((tag != kTagStored && tag != kTagAmbiguous) || last > stored)) {
-        corrupt("a seed refers to ids that are not there");
+        corrupt("a seed refers to ids that do not exist");
     }
 }
 
 }  // namespace
 
+void corrupt(const char* problem) {
+    throw Error(ErrorCode::CorruptModel, std::string("compiled vocabulary: ") + problem);
+}
+
+// Part of the format: the index of tokens is ordered by it.
 std::uint64_t hash_bytes(Bytes bytes) noexcept {
     std::uint64_t h = bytes.size() * kSecond;
     std::size_t i = 0;
@@ -67,6 +72,7 @@ std::uint64_t hash_bytes(Bytes bytes) noexcept {
     return hash_pair(h, load_short(bytes.data() + i, bytes.size() - i));
 }
 
+// The sections that all kinds have, then those of the kind.
 VocabView::VocabView(const BlobReader& blob) {
     scalars_ = blob.need<Scalars>(kScalars, 1)[0];
     const std::size_t n = scalars_.token_count;
@@ -82,7 +88,7 @@ VocabView::VocabView(const BlobReader& blob) {
     external = blob.need<std::uint32_t>(kExternalIds, scalars_.internal_count);
     const auto parts = blob.get<std::uint64_t>(kJunctionParts);
     if (!is_power_of_two(index_.size()) || !is_power_of_two(parts.size()) || n == 0 ||
-        scalars_.internal_count < 256 || scalars_.kind > Kind::WordLevel) {
+        scalars_.internal_count < 256 || scalars_.kind > ModelKind::WordLevel) {
         corrupt("a hash table has an impossible size, or the kind is unknown");
     }
     junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
@@ -101,6 +107,7 @@ VocabView::VocabView(const BlobReader& blob) {
     }
 }
 
+// The table of pairs, and a check that no merge makes an id that does not exist.
 void VocabView::view_merges(const BlobReader& blob) {
     const auto slots = blob.get<std::uint64_t>(kPairSlots);
     if (!is_power_of_two(slots.size()) || slots.size() < std::size_t{2} * PairTable::kLine) {
@@ -112,7 +119,7 @@ void VocabView::view_merges(const BlobReader& blob) {
              static_cast<std::uint32_t>(lines - 1)};
     const auto check_internal = [&](std::uint32_t made) {
         if (made >= external.size() && made != kNoMerge) {
-            corrupt("a merge makes an internal id that is not there");
+            corrupt("a merge makes an internal id that does not exist");
         }
     };
     for (const std::uint64_t slot : slots) {
@@ -122,13 +129,13 @@ void VocabView::view_merges(const BlobReader& blob) {
         check_internal(pairs.byte_pairs[i]);
     }
     view_ties(blob);
-    if (kind() == Kind::Characters || has_ends()) {
+    if (kind() == ModelKind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
         for (const std::uint32_t number : internal) {
             check_internal(number);
         }
     }
-    if (kind() == Kind::Characters) {
+    if (kind() == ModelKind::Characters) {
         list_characters();
         char_sides = blob.get<std::uint8_t>(kCharSides);
         if (char_sides.size() != (char_sides.empty() ? 0U : 65536U)) {
@@ -141,6 +148,7 @@ void VocabView::view_merges(const BlobReader& blob) {
     }
 }
 
+// Only vocabularies in which tokens share a rank have these sections.
 void VocabView::view_ties(const BlobReader& blob) {
     tied_ranks = blob.get<std::uint32_t>(kTiedRanks);
     tied_pairs_ = blob.get<std::uint64_t>(kTiedPairs);
@@ -150,6 +158,8 @@ void VocabView::view_ties(const BlobReader& blob) {
     }
 }
 
+// A token with a shared rank starts with one of these pairs of bytes; a word without any holds
+// none.
 bool VocabView::has_tied_pair(Bytes word) const noexcept {
     for (std::size_t i = 1; i < word.size(); ++i) {
         const unsigned pair = word[i - 1] << 8U | word[i];
@@ -160,6 +170,7 @@ bool VocabView::has_tied_pair(Bytes word) const noexcept {
     return false;
 }
 
+// Characters of two and three bytes by code point: unknown ones first, then those that are tokens.
 void VocabView::list_characters() {
     constexpr std::uint32_t kCodes = 0x10000;
     char_symbols.assign(kCodes, kNoMerge);
@@ -184,124 +195,22 @@ void VocabView::list_characters() {
     }
 }
 
-void VocabView::view_words(const BlobReader& blob) {
-    const auto nodes = blob.get<TrieNode>(kTrie);
-    trie = {nodes.data(), static_cast<std::uint32_t>(nodes.size())};
-    for (const TrieNode& node : nodes) {
-        if (node.token > scalars_.token_count || std::size_t{node.base} + 256 > nodes.size()) {
-            corrupt("the trie leads to what is not there");
-        }
-    }
-    if (nodes.size() < 257) {
-        corrupt("the trie is empty");
-    }
-    if (kind() == Kind::Unigram) {
-        view_scores(blob);
-    } else if (kind() == Kind::WordPiece && scalars_.max_characters != 0 &&
-               unk_id() < token_count()) {
-        list_words_of_one();
-    }
-}
-
-// Words that are one character of three bytes: a token or the unknown one.
-void VocabView::list_words_of_one() {
-    char_values.assign(0x10000, pack_ids(&scalars_.unk_id, 1));
-    for (std::uint32_t code = 0x800; code < 0x10000; ++code) {
-        std::uint8_t bytes[3];
-        encode3(code, bytes);
-        std::uint32_t node = Trie::kRoot;
-        for (std::size_t i = 0; i < 3 && node != Trie::kNoNode; ++i) {
-            node = trie.step(node, bytes[i]);
-        }
-        if (node != Trie::kNoNode && trie.nodes[node].token != 0) {
-            const TokenId id = trie.nodes[node].token - 1;
-            char_values[code] = pack_ids(&id, 1);
-        }
-    }
-}
-
-// The trie is walked all over, and a mapped file has small pages: what a walk needs is copied to a
-// large one, or several.
-void VocabView::view_scores(const BlobReader& blob) {
-    const auto scores = blob.need<double>(kScores, scalars_.token_count);
-    if (trie.size > SmallTrie::kMostNodes) {
-        corrupt("the trie has too many nodes");
-    }
-    constexpr std::size_t kLargePage = std::size_t{2} << 20;
-    constexpr std::size_t kCharacters = 0x10000;
-    const std::size_t node_bytes = sizeof(double) + 2 * sizeof(std::uint32_t);
-    const std::size_t wanted = trie.size * node_bytes + kCharacters * sizeof(std::uint32_t);
-    walk_memory_ = PageBuffer(std::max(wanted, kLargePage), Pages::Large);
-    auto* const values = walk_memory_.as<double>();
-    auto* const cells = reinterpret_cast<std::uint32_t*>(values + trie.size);
-    auto* const tokens = cells + trie.size;
-    for (std::uint32_t i = 0; i < trie.size; ++i) {
-        const TrieNode& node = trie.nodes[i];
-        const bool is_child = node.parent < trie.size;
-        // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
-        const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;
-        const bool has_token = is_child && node.token != 0;
-        cells[i] = SmallTrie::make_cell(node.base, has_token, static_cast<std::uint8_t>(byte));
-        tokens[i] = node.token;
-        if (has_token) {
-            values[i] = scores[node.token - 1];
-        }
-    }
-    values[Trie::kRoot] = scalars_.unknown_score;
-    small_trie = {cells};
-    node_scores = values;
-    node_tokens = tokens;
-    char_nodes = {tokens + trie.size, kCharacters};
-    std::fill(char_nodes.begin(), char_nodes.end(), Trie::kNoNode);
-    walk_characters(Trie::kRoot, 0, 0);
-    const auto doubts = blob.get<double>(kDoubt);
-    doubt = doubts.empty() ? 0 : doubts[0];
-    if (scalars_.whole_text != 0) {  // one word, whatever its length
-        text_scores.assign(scores.begin(), scores.end());
-        return;
-    }
-    can_cut_wide_ =
-        std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
-                    [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
-}
-
-// Fills char_nodes below a node: `more` bytes of a character are missing.
-void VocabView::walk_characters(std::uint32_t node, std::uint32_t code, unsigned more) {
-    const bool is_first = node == Trie::kRoot;
-    for (unsigned byte = is_first ? 0 : 0x80; byte < (is_first ? 0xF0U : 0xC0U); ++byte) {
-        const std::uint32_t next = trie.step(node, static_cast<std::uint8_t>(byte));
-        if (next == Trie::kNoNode || (is_first && byte >= 0x80 && byte < 0xC0)) {
-            continue;
-        }
-        const unsigned size = char_size(static_cast<std::uint8_t>(byte));
-        const unsigned left = is_first ? size - 1 : more - 1;
-        const std::uint32_t bits = !is_first   ? code << 6 | (byte & 63U)
-                                   : size == 1 ? byte
-                                               : byte & (size == 2 ? 31U : 15U);
-        if (left == 0) {
-            char_nodes[bits] = next;
-        } else {
-            walk_characters(next, bits, left);
-        }
-    }
-}
-
 // Every number that a look-up follows must lead into its table.
 void VocabView::check_numbers() const {
     for (const std::uint32_t entry : index_) {
         if (entry > scalars_.token_count) {
-            corrupt("the index names a token that is not there");
+            corrupt("the index names a token that does not exist");
         }
     }
     for (std::size_t i = 0; i < external.size(); ++i) {
         if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
-            corrupt("an internal id stands for no token");
+            corrupt("an internal id belongs to no token");
         }
     }
     const bool has_bytes = scalars_.first_byte_id != 0;
     if ((has_bytes && std::size_t{scalars_.first_byte_id} + 256 > external.size()) ||
         (scalars_.unk_id >= scalars_.token_count && scalars_.unk_id != kNoToken)) {
-        corrupt("an id for what is unknown is not there");
+        corrupt("the id of the unknown token does not exist");
     }
     for (const Seed8& seed : seeds8) {
         check_value(seed.value, seed_ids.size());
@@ -334,6 +243,7 @@ TokenId VocabView::find(Bytes token) const noexcept {
     }
 }
 
+// A filter of 16384 bits: few words pass it that are not in question.
 bool VocabView::maybe_unreachable(Bytes word) const noexcept {
     if (scalars_.unreachable_count == 0) {
         return false;

@@ -18,7 +18,7 @@
 namespace tokenmill::vocab {
 
 // Section numbers of this room in a compiled model.
-enum Section : std::uint32_t {
+enum VocabSection : std::uint32_t {
     kScalars = 100,
     kTokenBytes,
     kTokenOffsets,
@@ -45,17 +45,17 @@ enum Section : std::uint32_t {
     kDoubt,
 };
 
-// Kind::Characters: how a token holds a character of three bytes. Without any of these bits it is
-// the same wherever it stands.
+// ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
+// has the same ids next to anything.
 enum CharSide : std::uint8_t {
     kBeforeChar3 = 1,
-    kBehindChar3 = 2,
+    kAfterChar3 = 2,
     kBeforeOther = 4,  // a character of another size
-    kBehindOther = 8,
+    kAfterOther = 8,
 };
 
 // How words become ids. Merging starts from bytes or from characters; the others look words up.
-enum class Kind : std::uint32_t {
+enum class ModelKind : std::uint32_t {
     Bytes = 0,
     Characters = 1,
     WordPiece = 2,
@@ -63,10 +63,10 @@ enum class Kind : std::uint32_t {
     WordLevel = 4,
 };
 
-// Stands behind the text of tokens that end a word, where there are such: no text holds this byte.
+// Ends the text of tokens that end a word, in vocabularies that have them: no text holds this byte.
 constexpr std::uint8_t kWordEnd = 0xFF;
 
-// What a tokenizer definition says, in arrays; positions are external ids.
+// A vocabulary as the tokenizer defines it, in arrays by external id. Borrows everything.
 struct VocabInput {
     Bytes token_bytes;
     std::span<const std::uint64_t> token_offsets;  // n + 1
@@ -76,7 +76,7 @@ struct VocabInput {
     std::span<const std::uint32_t> merges;          // left, right, left, right, ... in rank order
     std::span<const std::uint32_t> ranks;           // n, instead of merges: rank of each token
     bool ignore_merges = false;                     // a word that is a token is that token
-    Kind kind = Kind::Bytes;
+    ModelKind kind = ModelKind::Bytes;
     std::span<const std::uint32_t> byte_ids;     // 256, or none: what unknown characters become
     std::uint32_t unk_id = 0xFFFFFFFFU;          // and what they become without byte_ids
     bool fuse_unk = false;                       // neighbouring unknown characters are one
@@ -85,7 +85,7 @@ struct VocabInput {
     std::span<const double> scores;              // Unigram: n
     bool drop_white = false;                     // WordPiece, WordLevel: white space has no ids
     bool whole_text = false;                     // Unigram: float sums over a whole text
-    bool has_ends = false;  // merging: the last symbol of a word has kWordEnd behind it
+    bool has_ends = false;  // merging: kWordEnd follows the last symbol of a word
 };
 
 struct Scalars {
@@ -93,7 +93,7 @@ struct Scalars {
     std::uint32_t internal_count;
     std::uint32_t ignore_merges;
     std::uint32_t unreachable_count;
-    Kind kind;
+    ModelKind kind;
     std::uint32_t unk_id;
     std::uint32_t fuse_unk;
     std::uint32_t max_characters;
@@ -105,8 +105,8 @@ struct Scalars {
     double unknown_score;  // Unigram: of a character that no token covers
 };
 
-// A word that is looked up may be cut inside where no token reaches over, but not behind this many
-// bytes; and no piece that is answered for itself has more.
+// A word that is looked up may be cut where no token reaches over, but not after this many bytes;
+// and no piece that is answered alone has more.
 constexpr std::size_t kLongestCutWord = std::size_t{1} << 14;
 
 // A table answer known in advance: word bytes (zero-padded, no NUL) -> packed value.
@@ -119,6 +119,13 @@ struct Seed16 {
     std::uint64_t value;
 };
 
+// Tokens that text can produce, back to back by id; the others have no bytes here.
+struct TokenTable {
+    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint64_t> offsets;
+    std::vector<std::uint8_t> is_reachable;  // by id: 1 if merging its bytes makes the token
+};
+
 class VocabView {
 public:
     VocabView() = default;
@@ -126,9 +133,9 @@ public:
 
     [[nodiscard]] std::uint32_t token_count() const noexcept { return scalars_.token_count; }
     [[nodiscard]] bool ignore_merges() const noexcept { return scalars_.ignore_merges != 0; }
-    [[nodiscard]] Kind kind() const noexcept { return scalars_.kind; }
+    [[nodiscard]] ModelKind kind() const noexcept { return scalars_.kind; }
     [[nodiscard]] bool has_ends() const noexcept { return scalars_.has_ends != 0; }
-    [[nodiscard]] bool is_merged() const noexcept { return kind() <= Kind::Characters; }
+    [[nodiscard]] bool is_merged() const noexcept { return kind() <= ModelKind::Characters; }
     // May a word be cut between characters of three bytes where no token reaches over?
     [[nodiscard]] bool can_cut() const noexcept { return is_merged() || can_cut_wide_; }
     [[nodiscard]] const Scalars& scalars() const noexcept { return scalars_; }
@@ -146,6 +153,9 @@ public:
     // Only under ignore_merges: may `word` be a token that merging cannot build?
     [[nodiscard]] bool maybe_unreachable(Bytes word) const noexcept;
     [[nodiscard]] bool is_reachable(TokenId id) const noexcept { return (flags_[id] & 2) != 0; }
+
+    // A copy of all tokens, for a device that has no such view.
+    [[nodiscard]] TokenTable list_tokens() const;
 
     // Does the vocabulary lack tokens for bytes that text can hold? Such bytes vanish from words.
     [[nodiscard]] bool drops_bytes() const noexcept { return drops_bytes_; }
@@ -165,8 +175,8 @@ public:
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge
-    // Kind::Characters, by basic code point of two or three bytes: what merging starts from, or
-    // kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
+    // ModelKind::Characters, by basic code point of two or three bytes: what merging starts from,
+    // or kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
     // characters of three bytes.
     std::vector<std::uint32_t> char_symbols;
     std::vector<std::uint64_t> char_values;
@@ -177,14 +187,14 @@ public:
     const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
     const std::uint32_t* node_tokens = nullptr;  // Unigram: by node, as in the trie
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
-    // its bytes may stand in another order when the word has more before it. 0: scores add up
+    // its bytes may swap their order when the word has more text before it. 0: scores add up
     // exactly, so that their order never changes.
     double doubt = 0;
     std::vector<float> text_scores;             // Unigram: by id, for sums over a whole text
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
-    std::span<const std::uint32_t> seed_ids;  // ids behind values that do not fit inline
+    std::span<const std::uint32_t> seed_ids;  // ids that do not fit into their values
 
 private:
     void check_numbers() const;
@@ -212,7 +222,8 @@ private:
 };
 
 // Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
-// beyond 2^20). Returns what may be cut: when there is no split, or inside words (Kind::Unigram).
+// beyond 2^20). Returns what may be cut: when there is no split, or inside words
+// (ModelKind::Unigram).
 LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out);
 
 [[nodiscard]] std::uint64_t hash_bytes(Bytes bytes) noexcept;

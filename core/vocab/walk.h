@@ -1,4 +1,5 @@
-// What compiling a vocabulary learns from its tokens, and the two ways to do it.
+// walk: tokens -> what compiling a vocabulary learns from them, and one way to compile for each
+// kind. Internal to vocab.
 #pragma once
 
 #include <vector>
@@ -41,6 +42,23 @@ struct Numbering {
     }
 };
 
+[[nodiscard]] inline Bytes token_of(const VocabInput& input, TokenId id) {
+    const std::uint64_t begin = input.token_offsets[id];
+    return input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
+}
+
+// Calls visit(id, bytes) for every token that text can produce; of equal tokens only the first is.
+template <typename Visit>
+void for_each_token(const VocabInput& input, const Deriver& deriver, const Visit& visit) {
+    const std::size_t count = input.token_offsets.size() - 1;
+    for (TokenId id = 0; id < count; ++id) {
+        const Bytes token = token_of(input, id);
+        if (input.matchable[id] != 0 && !token.empty() && deriver.find(token) == id) {
+            visit(id, token);
+        }
+    }
+}
+
 // A word of at most 16 bytes that is known from the start to become `ids`. Where it is `ambiguous`,
 // it becomes `id` if it is a whole word.
 void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool ambiguous, Walk& walk);
@@ -52,8 +70,20 @@ void add_seed(Bytes token, TokenId id, const std::vector<TokenId>& ids, bool amb
 [[nodiscard]] Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& walk,
                                        BlobWriter& out);
 
-// Words are looked up: in the trie, from their first byte on.
-[[nodiscard]] InsideCuts compile_words(const VocabInput& input, const Deriver& deriver, Walk& walk,
-                                       BlobWriter& out);
+// Words are looked up in a trie: the best way through a word, its longest pieces, or itself.
+[[nodiscard]] InsideCuts compile_unigram(const VocabInput& input, const Deriver& deriver,
+                                         Walk& walk, BlobWriter& out);
+void compile_wordpiece(const VocabInput& input, const Deriver& deriver, Walk& walk,
+                       BlobWriter& out);
+void compile_wordlevel(const VocabInput& input, const Deriver& deriver, Walk& walk,
+                       BlobWriter& out);
+
+// For words that are never cut: makes the junction filter join all characters of three bytes.
+void join_everything(Walk& walk);
+
+// The sections that these three share; `can_cut`: words may be cut at junctions. Returns the score
+// of a character that no token covers.
+double write_words(const VocabInput& input, const Walk& walk, const std::vector<TrieNode>& nodes,
+                   bool can_cut, BlobWriter& out);
 
 }  // namespace tokenmill::vocab

@@ -7,13 +7,15 @@ import numpy
 from numpy.typing import NDArray
 
 
+REPORTS_LEAKS: bool = False
+
 def raise_error(code: int, text: str) -> None:
     """Raise the exception of an ErrorCode."""
 
 ERROR_CODES: int = 10
 
-def compile_model(*, token_bytes: bytes, token_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], matchable: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], decode_bytes: bytes, decode_offsets: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], merges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None, ranks: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, ignore_merges: bool, model: dict, cut_by_tokens: bool, stages: Sequence[tuple[Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], int, Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], bool, bool, bool]], native_rule: dict | None, added_tokens: Sequence[tuple[bytes, int, bool, bool, bool, bool, bool]], normalizer: bytes, respelling: bytes, prefix_space: int, trim: int, prefix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], suffix_ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], whitespace_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], word_ranges: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], meta: bytes) -> bytes:
-    """Compile a tokenizer definition."""
+def compile_model(definition: object) -> bytes:
+    """Compile a tokenmill._compile.definition.Definition."""
 
 def refuse_non_texts(texts: object) -> None:
     """Raise TextTypeError for the first document that is not a text."""
@@ -32,17 +34,17 @@ class Model:
 
     def __init__(self, buffer: object, shrink_tables: int = 0) -> None: ...
 
-    def encode(self, text: object | None, add_special_tokens: bool, special_mode: int, errors: int) -> NDArray[numpy.uint32]: ...
+    def encode(self, text: object | None, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0) -> NDArray[numpy.uint32]: ...
 
-    def encode_batch(self, texts: object | None, threads: int, bits: int, add_special_tokens: bool, special_mode: int, errors: int) -> tuple[NDArray, NDArray[numpy.int64]]: ...
+    def encode_batch(self, texts: object | None, threads: int = 1, bits: int = 32, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0) -> tuple[NDArray, NDArray[numpy.int64]]: ...
 
-    def encode_spans(self, texts: object | None, threads: int, bits: int, add_special_tokens: bool, special_mode: int, errors: int, in_characters: bool) -> tuple[object, object, object]: ...
+    def encode_spans(self, texts: object | None, threads: int = 1, bits: int = 32, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, in_characters: bool = True) -> tuple[object, object, object]: ...
 
-    def encode_words(self, texts: object | None, threads: int, special_mode: int) -> tuple[object, object, object, object]: ...
+    def encode_words(self, texts: object | None, threads: int = 1, special_mode: int = 0) -> tuple[object, object, object, object]: ...
 
-    def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int, add_special_tokens: bool, special_mode: int, errors: int) -> NDArray[numpy.int64]: ...
+    def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0) -> NDArray[numpy.int64]: ...
 
-    def count_batch(self, texts: object | None, threads: int, add_special_tokens: bool, special_mode: int, errors: int, limit: int) -> NDArray[numpy.int64]: ...
+    def count_batch(self, texts: object | None, threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1) -> NDArray[numpy.int64]: ...
 
     def prefix_end(self, text: object, start: int) -> int: ...
 
@@ -136,10 +138,10 @@ def check_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(sha
     """
 
 def join_texts(buffer: object, begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]:
-    """Copy texts back to back, repaired: text, offsets."""
+    """Copy texts back to back, with bad UTF-8 replaced: text, offsets."""
 
 def split_text(buffer: object, separator: bytes | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Begins and ends of the lines, or of what stands between separators."""
+    """Starts and ends of the lines, or of the texts between separators."""
 
 def last_cut(buffer: object, separator: bytes) -> tuple[int, int]:
     """

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 from tokenmill._calls.batch import EncodedBatch, TokenBatch
 from tokenmill._calls.options import (
     bits_of,
+    core_options,
     ids_of,
     limit_of,
-    modes,
     out_of,
     row_dtype,
     rows_of,
@@ -118,8 +118,8 @@ class Tokenizer:
         if pair is None and truncation is None and max_length is None:
             # The common case by itself: a call on a short text costs less than a microsecond.
             if special_in_text == "encode" and errors == "strict":
-                return self._encode(text, add_special_tokens, 0, 0)
-            return self._encode(text, add_special_tokens, *modes(special_in_text, errors))
+                return self._encode(text, add_special_tokens)
+            return self._encode(text, **core_options(add_special_tokens, special_in_text, errors))
         return self.encode_batch(
             [text],
             threads=1,
@@ -177,9 +177,9 @@ class Tokenizer:
         The `dtype` of such a result may also be "int64" or "int32".
         """
         wanted = wanted_of(results) if results else None
-        how = modes(special_in_text, errors)
-        count, first = thread_count(threads), texts_of(texts)
-        unit = span_unit(offsets)
+        core = core_options(add_special_tokens, special_in_text, errors)
+        core["threads"] = thread_count(threads)
+        first, unit = texts_of(texts), span_unit(offsets)
         model = self._model if unit is None else self.ready.span_model
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
         reason = None
@@ -194,12 +194,13 @@ class Tokenizer:
                 return found
             reason = found
         if wanted is None:
-            side = encode_side(model, (first, count, bits, add_special_tokens, *how), unit)
+            side = encode_side(model, first, unit, bits=bits, **core)
             return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
         kind, bits = row_dtype(dtype, self._model.max_id)
         batches = [first] if wanted.pairs is None else [first, texts_of(wanted.pairs, "pairs")]
         need = self.ready.tokens_needed(wanted, add_special_tokens=add_special_tokens)
-        sides = [encode_side(model, (b, count, bits, False, *how), unit, need) for b in batches]
+        core |= {"bits": bits, "add_special_tokens": False}  # the rows get them, not the texts
+        sides = [encode_side(model, batch, unit, need, **core) for batch in batches]
         around = self.ready.templates
         return assemble(sides, around, wanted, add_special_tokens=add_special_tokens, dtype=kind)
 
@@ -217,9 +218,10 @@ class Tokenizer:
 
         OutputTooSmall if they do not fit; what `out` holds then is not defined.
         """
-        given = (texts_of(texts), out_of(out, self._model.max_id), thread_count(threads))
-        how = modes(special_in_text, errors)
-        offsets: NDArray[np.int64] = self._model.encode_into(*given, add_special_tokens, *how)
+        core = core_options(add_special_tokens, special_in_text, errors)
+        core["threads"] = thread_count(threads)
+        texts, out = texts_of(texts), out_of(out, self._model.max_id)
+        offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **core)
         return offsets
 
     def count(
@@ -232,8 +234,8 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` stands for any more."""
-        how = (*modes(special_in_text, errors), limit_of(limit))
-        counts = self._model.count_batch([text], 1, add_special_tokens, *how)
+        core = core_options(add_special_tokens, special_in_text, errors)
+        counts = self._model.count_batch([text], limit=limit_of(limit), **core)
         count = int(counts[0])
         return count if limit is None else min(count, limit + 1)
 
@@ -248,9 +250,9 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> NDArray[np.int64]:
         """Return the number of ids of each text; `limit` is as in `count`."""
-        how = (*modes(special_in_text, errors), limit_of(limit))
+        core = core_options(add_special_tokens, special_in_text, errors)
         counts: NDArray[np.int64] = self._model.count_batch(
-            texts_of(texts), thread_count(threads), add_special_tokens, *how
+            texts_of(texts), threads=thread_count(threads), limit=limit_of(limit), **core
         )
         return counts if limit is None else counts.clip(max=limit + 1)
 

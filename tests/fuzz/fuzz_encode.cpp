@@ -61,7 +61,7 @@ struct Answer {
 // An input: a few bytes choose options, the rest is text.
 struct Input {
     Options options;
-    Text::Kind kind = Text::Kind::Utf8;
+    Text::Encoding kind = Text::Encoding::Utf8;
     unsigned documents = 1;
     bool is_large = false;  // repeat the first document until it is cut for threads
     std::vector<std::uint8_t> bytes;
@@ -73,8 +73,9 @@ struct Input {
         options.add_special_tokens = (head[0] & 1) != 0;
         options.replace_invalid = (head[0] & 2) != 0;
         options.special = static_cast<pipeline::SpecialMode>((head[0] >> 2) % 3);
-        constexpr Text::Kind kKinds[] = {Text::Kind::Utf8,   Text::Kind::Utf8, Text::Kind::Utf8,
-                                         Text::Kind::Latin1, Text::Kind::Ucs2, Text::Kind::Ucs4};
+        constexpr Text::Encoding kKinds[] = {Text::Encoding::Utf8, Text::Encoding::Utf8,
+                                             Text::Encoding::Utf8, Text::Encoding::Latin1,
+                                             Text::Encoding::Ucs2, Text::Encoding::Ucs4};
         kind = kKinds[head[1] % 6];
         documents = 1 + head[2] % 5;
         bytes.assign(data + used, data + size);
@@ -88,9 +89,9 @@ class Documents {
 
 public:
     explicit Documents(const Input& input) {
-        const std::size_t unit = input.kind == Text::Kind::Ucs4   ? 4
-                                 : input.kind == Text::Kind::Ucs2 ? 2
-                                                                  : 1;
+        const std::size_t unit = input.kind == Text::Encoding::Ucs4   ? 4
+                                 : input.kind == Text::Encoding::Ucs2 ? 2
+                                                                      : 1;
         for (unsigned i = 0; i < input.documents; ++i) {
             const std::size_t units = input.bytes.size() / (i + 1) / unit;
             add(input, units, unit, i == 0 && input.is_large ? kLarge / units : 1);
@@ -135,7 +136,7 @@ Answer answer_of(Call call) {
 Answer encode_batch(const Model& model, std::span<const Text> texts, const Options& options) {
     return answer_of([&](Answer& answer) {
         const Encoded encoded = model.encode_batch(texts, options, {});
-        const auto* ids = encoded.memory.as<TokenId>();
+        const auto* ids = encoded.memory.ids.as<TokenId>();
         answer.ids.assign(ids, ids + encoded.count);
         answer.offsets = encoded.offsets;
     });
@@ -230,7 +231,7 @@ void check_family(const Family& family, const Input& input) {
         const std::size_t chosen = input.bytes.size() % family.models.size();
         check_calls(*family.models[chosen], texts, options, expected);
     }
-    if (family.gives_text_back && input.kind == Text::Kind::Utf8) {
+    if (family.gives_text_back && input.kind == Text::Encoding::Utf8) {
         check_text_comes_back(*family.models[0], texts[0], expected);
     }
 }

@@ -124,7 +124,7 @@ def test_little_of_a_long_text_is_encoded(monkeypatch: pytest.MonkeyPatch) -> No
     tokenizer = _loaded("gpt2")
     model = _Counting(tokenizer.ready.model)
     text = "hello world " * 100_000
-    side = enough.encode_enough(model, ([text, "short"], 1, 32, False, 0, 0), 33)
+    side = enough.encode_enough(model, [text, "short"], 33, special_mode=0, errors=0)
     assert len(side.offsets) == 3
     assert side.ids[:33].tolist() == tokenizer.encode(text)[:33].tolist()
     assert 0 < max(model.seen) < 5000
@@ -165,9 +165,9 @@ class _Counting:
         self._model = model
         self.seen: list[int] = []
 
-    def encode_batch(self, given: list[str], *options: Any) -> Any:
+    def encode_batch(self, given: list[str], **options: Any) -> Any:
         self.seen += map(len, given)
-        return self._model.encode_batch(given, *options)
+        return self._model.encode_batch(given, **options)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._model, name)

@@ -41,6 +41,16 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
     )
 
 
+def core_options(add_special_tokens: bool, special_in_text: str, errors: str) -> dict[str, int]:
+    """Return the options that all calls of the core share, under the core's names."""
+    special, policy = modes(special_in_text, errors)
+    return {
+        "add_special_tokens": add_special_tokens,
+        "special_mode": special,
+        "errors": policy,
+    }
+
+
 def span_unit(offsets: object) -> bool | None:
     """Return whether offsets are in characters; None if they were not asked for."""
     return None if offsets is None else bool(SPAN_UNITS[one_of("offsets", offsets, SPAN_UNITS)])

@@ -1,4 +1,4 @@
-"""TokenizerSpec -> compiled model: the parts are made elsewhere, here they are handed over."""
+"""TokenizerSpec -> compiled model: other modules make the parts, this one hands them over."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 from tokenmill import _core
 from tokenmill._compile.blanks import spell_blanks
 from tokenmill._compile.decoder import decode_table, decoding_of
+from tokenmill._compile.definition import Definition
 from tokenmill._compile.normalizer import serialize_normalizer
 from tokenmill._compile.offsets import offset_reasons, trim_mode
 from tokenmill._compile.sentencepiece import (
@@ -20,7 +21,7 @@ from tokenmill._compile.sentencepiece import (
     spell_sentencepiece,
 )
 from tokenmill._compile.split_plan import compile_split, spell_ideographs
-from tokenmill._compile.tables import PREFIX_MODES, model_reasons, model_tables
+from tokenmill._compile.tables import model_reasons, vocab_tables
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._spec import NO_RANK, BpeModel, OpaqueModel, TemplatePart
 from tokenmill._unicode import code_points
@@ -56,18 +57,15 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
     meta = _meta(spec, "native" if split.is_native else "dfa", split.lines)
     meta["reasons"] = [] if split.is_native else ["the split is none of the built-in rules"]
     meta["no_offsets"] = offset_reasons(spelled.spec)
-    return _core.compile_model(
-        **model_tables(spelled.spec.model, decode_table(spec), drop_white=split.keeps_white),
+    definition = Definition(
+        vocab=vocab_tables(spelled.spec.model, decode_table(spec), drop_white=split.keeps_white),
         cut_by_tokens=split.cut_by_tokens,
         stages=split.stages,
-        native_rule=split.rule,
-        added_tokens=[
-            (t.content.encode(), t.id, t.special, t.normalized, t.lstrip, t.rstrip, t.single_word)
-            for t in spelled.spec.added_tokens
-        ],
+        rule=split.rule,
+        added_tokens=spelled.spec.added_tokens,
         normalizer=normalizer,
         respelling=serialize_normalizer(spelled.respelling),
-        prefix_space=PREFIX_MODES[spelled.prefix],
+        prefix_space=spelled.prefix,
         trim=trim_mode(spec),
         prefix_ids=np.array(spec.prefix_ids, dtype=np.uint32),
         suffix_ids=np.array(spec.suffix_ids, dtype=np.uint32),
@@ -75,6 +73,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
         word_ranges=_ranges("Word"),
         meta=pack_meta(meta, spec.source),
     )
+    return _core.compile_model(definition)
 
 
 def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:

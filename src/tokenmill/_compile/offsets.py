@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokenmill._spec import BpeModel
 
@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
 
-def trim_mode(spec: TokenizerSpec) -> int:
-    """Return the core's number: 0 trims nothing, 1 blanks, 2 all but one that may be added."""
-    return 0 if not spec.trim_offsets else 2 if spec.trim_offsets[0] else 1
+def trim_mode(spec: TokenizerSpec) -> Literal["never", "all", "keep_added"]:
+    """Return which blanks offsets leave out: none, all, or all but one that may have been added."""
+    if not spec.trim_offsets:
+        return "never"
+    return "keep_added" if spec.trim_offsets[0] else "all"
 
 
 def offset_reasons(spec: TokenizerSpec) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokenmill._compile.definition import SplitRule, SplitStage
 from tokenmill._compile.regex_ast import NotRegular
 from tokenmill._compile.rules import recognise, rule_classes
 from tokenmill._compile.split import compile_stage
@@ -36,8 +37,8 @@ class SplitPlan:
     """What the core takes, and lines that describe it."""
 
     lines: list[str]
-    stages: list[tuple[Any, ...]] = field(default_factory=list)
-    rule: dict[str, object] | None = None
+    stages: list[SplitStage] = field(default_factory=list)
+    rule: SplitRule | None = None
     cut_by_tokens: bool = False
     keeps_white: bool = False  # white space that is to be dropped comes as words
     is_native: bool = True
@@ -62,8 +63,8 @@ def compile_split(spelled: Spelled) -> SplitPlan:
     rule = recognise(steps) if is_plain else None
     return SplitPlan(
         _rule_lines(rule) if rule else _stage_lines(spec.split, stages),
-        [_stage_tuple(t, step.on_bytes) for t, step in zip(stages, spec.split, strict=True)],
-        None if rule is None else _rule_fields(rule, spec.split[-1].dialect),
+        [_split_stage(t, step.on_bytes) for t, step in zip(stages, spec.split, strict=True)],
+        None if rule is None else _split_rule(rule, spec.split[-1].dialect),
         is_native=rule is not None,
     )
 
@@ -108,7 +109,7 @@ def spell_ideographs(spelled: Spelled) -> Spelled:
     return replace(spelled, spec=replace(spec, normalizer=steps), ideographs_alone=True)
 
 
-def _bert(ideographs_alone: bool) -> dict[str, object]:
+def _bert(ideographs_alone: bool) -> SplitRule:
     word = 1 << LETTER | 1 << DIGIT | 1 << WIDE
     white = 1 << BLANK | 1 << NEWLINE | 1 << CONTROL
     joins = [word, word, white, white, white, 0, word]
@@ -119,15 +120,15 @@ def _bert(ideographs_alone: bool) -> dict[str, object]:
     return _adjacent(joins, np.array([(0, _END, WIDE), *sorted(ranges)], dtype=np.uint32))
 
 
-def _adjacent(joins: list[int], wide: NDArray[np.uint32] | None = None) -> dict[str, object]:
+def _adjacent(joins: list[int], wide: NDArray[np.uint32] | None = None) -> SplitRule:
     """Write the rule "a word begins where neighbours are not joined"."""
     classes = np.array([[0, _END, WIDE]], dtype=np.uint32) if wide is None else wide
-    return {
-        "family": "adjacent",
-        "wide_classes": wide is not None,
-        "joins": joins,
-        "classes": np.ascontiguousarray(classes),
-    }
+    return SplitRule(
+        family="adjacent",
+        classes=np.ascontiguousarray(classes),
+        wide_classes=wide is not None,
+        joins=joins,
+    )
 
 
 def _compile_step(step: SplitStep) -> StageTables:
@@ -138,19 +139,17 @@ def _compile_step(step: SplitStep) -> StageTables:
         raise UnsupportedTokenizer(reason, where="split", reasons=(reason,)) from error
 
 
-def _stage_tuple(
-    stage: StageTables, on_bytes: bool
-) -> tuple[Any, int, Any, Any, Any, bool, bool, bool]:
+def _split_stage(stage: StageTables, on_bytes: bool) -> SplitStage:
     ranges = _byte_classes(stage) if on_bytes else stage.ranges
-    return (
-        np.ascontiguousarray(ranges, dtype=np.uint32),
-        stage.n_classes,
-        np.ascontiguousarray(stage.next, dtype=np.uint16),
-        np.ascontiguousarray(stage.sync, dtype=np.uint8),
-        np.ascontiguousarray(stage.separates, dtype=np.uint8),
-        stage.keep_match,
-        stage.keep_gap,
-        on_bytes,
+    return SplitStage(
+        ranges=np.ascontiguousarray(ranges, dtype=np.uint32),
+        n_classes=stage.n_classes,
+        next=np.ascontiguousarray(stage.next, dtype=np.uint16),
+        sync=np.ascontiguousarray(stage.sync, dtype=np.uint8),
+        separates=np.ascontiguousarray(stage.separates, dtype=np.uint8),
+        keep_match=stage.keep_match,
+        keep_gap=stage.keep_gap,
+        on_bytes=on_bytes,
     )
 
 
@@ -162,9 +161,18 @@ def _byte_classes(stage: StageTables) -> NDArray[np.uint32]:
     return np.stack([numbers, numbers + 1, stage.ranges[rows, 2]], axis=1)
 
 
-def _rule_fields(rule: NativeRule, dialect: Dialect) -> dict[str, object]:
-    classes = rule_classes(rule, dialect)
-    return {**asdict(rule), "classes": np.ascontiguousarray(classes, dtype=np.uint32)}
+def _split_rule(rule: NativeRule, dialect: Dialect) -> SplitRule:
+    classes = np.ascontiguousarray(rule_classes(rule, dialect), dtype=np.uint32)
+    return SplitRule(
+        family=rule.family,
+        classes=classes,
+        contraction=rule.contraction,
+        digits=rule.digits,
+        tail=rule.tail,
+        end_run=rule.end_run,
+        isolate_digits=rule.isolate_digits,
+        isolate_han=rule.isolate_han,
+    )
 
 
 def _rule_lines(rule: NativeRule) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokenmill._compile.definition import VocabTables
 from tokenmill._compile.word_ends import spell_ends, suffix_reasons
 from tokenmill._spec import (
     BpeModel,
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
 
     from tokenmill._compile.blanks import Spelled
     from tokenmill._spec import Model
-
-PREFIX_MODES = {"never": 0, "always": 1, "first": 2}
-_NO_LIMIT = 0xFFFF_FFFF
 
 
 def model_reasons(spelled: Spelled) -> list[str]:
@@ -56,61 +55,60 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
     return reasons
 
 
-def model_tables(
-    model: Model, decoded: Sequence[bytes | None], *, drop_white: bool
-) -> dict[str, Any]:
-    """Return the arguments of the core that describe a model; `decoded` is what ids decode to."""
+def vocab_tables(model: Model, decoded: Sequence[bytes | None], *, drop_white: bool) -> VocabTables:
+    """Describe a model to the core; `decoded` holds the bytes that ids decode to."""
     assert not isinstance(model, OpaqueModel)  # noqa: S101
     size = max(len(decoded), len(model.tokens))
     known = spell_ends(model) if isinstance(model, BpeModel) and model.suffix else model.tokens
     tokens = [*known, *[None] * (size - len(known))]
     token_bytes, token_offsets = _joined(tokens)
     decode_bytes, decode_offsets = _joined([*decoded, *[None] * (size - len(decoded))])
-    return {
-        "token_bytes": token_bytes,
-        "token_offsets": token_offsets,
-        "matchable": np.array([token is not None for token in tokens], dtype=np.uint8),
-        "decode_bytes": decode_bytes,
-        "decode_offsets": decode_offsets,
-        **_merge_tables(model, size),
-        "model": {**_details(model, size), "drop_white": drop_white},
-    }
+    base = VocabTables(
+        kind="wordlevel",
+        token_bytes=token_bytes,
+        token_offsets=token_offsets,
+        matchable=np.array([token is not None for token in tokens], dtype=np.uint8),
+        decode_bytes=decode_bytes,
+        decode_offsets=decode_offsets,
+        unk_id=getattr(model, "unk_id", None),
+        drop_white=drop_white,
+    )
+    return _with_details(base, model, size)
 
 
-def _merge_tables(model: Model, size: int) -> dict[str, Any]:
-    if not isinstance(model, BpeModel):
-        return {"merges": None, "ranks": None, "ignore_merges": False}
-    return {
-        "merges": _contiguous(model.merges),
-        "ranks": None if model.ranks is None else _padded(model.ranks, size),
-        "ignore_merges": model.ignore_merges,
-    }
-
-
-def _details(model: Model, size: int) -> dict[str, Any]:
-    details: dict[str, Any] = {
-        "kind": "wordlevel",
-        "byte_ids": None,
-        "scores": None,
-        "unk_id": getattr(model, "unk_id", None),
-        "fuse_unk": False,
-        "whole_text": False,
-        "prefix": b"",
-        "max_characters": _NO_LIMIT,
-        "has_ends": isinstance(model, BpeModel) and bool(model.suffix),
-    }
+def _with_details(base: VocabTables, model: Model, size: int) -> VocabTables:
+    """Add the fields that only some kinds of models have."""
     if isinstance(model, BpeModel):
-        details.update(kind=model.symbols, fuse_unk=model.fuse_unk)
-    elif isinstance(model, WordPieceModel):
-        details.update(kind="wordpiece", prefix=model.prefix, max_characters=model.max_characters)
-    elif isinstance(model, UnigramModel):
+        return replace(
+            base,
+            kind=model.symbols,
+            merges=_contiguous(model.merges),
+            ranks=None if model.ranks is None else _padded(model.ranks, size),
+            ignore_merges=model.ignore_merges,
+            byte_ids=_byte_ids(model),
+            fuse_unk=model.fuse_unk,
+            has_ends=bool(model.suffix),
+        )
+    if isinstance(model, WordPieceModel):
+        return replace(
+            base, kind="wordpiece", prefix=model.prefix, max_characters=model.max_characters
+        )
+    if isinstance(model, UnigramModel):
         # Ids beyond the model have no score; none of theirs may be the least.
         scores = np.full(size, model.scores.max(initial=0.0), dtype=np.float64)
         scores[: len(model.scores)] = model.scores
-        details.update(kind="unigram", scores=scores, whole_text=model.whole_text)
-    if isinstance(model, (BpeModel, UnigramModel)) and model.byte_ids is not None:
-        details["byte_ids"] = np.array(model.byte_ids, dtype=np.uint32)
-    return details
+        return replace(
+            base,
+            kind="unigram",
+            scores=scores,
+            whole_text=model.whole_text,
+            byte_ids=_byte_ids(model),
+        )
+    return base
+
+
+def _byte_ids(model: BpeModel | UnigramModel) -> NDArray[np.uint32] | None:
+    return None if model.byte_ids is None else np.array(model.byte_ids, dtype=np.uint32)
 
 
 def _joined(table: Sequence[bytes | None]) -> tuple[bytes, NDArray[np.uint64]]:

@@ -22,18 +22,22 @@ if TYPE_CHECKING:
 
 
 def encode_side(
-    model: Any, given: tuple[Any, ...], in_characters: bool | None, need: int | None = None
+    model: Any,  # the core's model, or that of a reference library
+    texts: Any,  # anything the core takes
+    in_characters: bool | None,
+    need: int | None = None,
+    **options: int,
 ) -> Encoded:
     """Encode the texts of one side, with spans unless `in_characters` is None.
 
-    `model` is the core's or that of a reference library. `need`: so many tokens of a text do.
+    `need`: so many tokens of a text are enough. `options` are those of the core's `encode_batch`.
     """
     if in_characters is not None:
-        ids, offsets, spans = model.encode_spans(*given, in_characters)
+        ids, offsets, spans = model.encode_spans(texts, in_characters=in_characters, **options)
         return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2)})
     if need is not None:
-        return encode_enough(model, given, need)
-    return Encoded(*model.encode_batch(*given))
+        return encode_enough(model, texts, need, **options)
+    return Encoded(*model.encode_batch(texts, **options))
 
 
 def assemble(

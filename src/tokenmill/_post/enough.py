@@ -49,21 +49,21 @@ def tokens_needed(
     return max(cut.max_length - n_added, 0) + 1
 
 
-def encode_enough(model: Any, given: tuple[Any, ...], need: int) -> Encoded:
+def encode_enough(model: Any, texts: Any, need: int, **options: int) -> Encoded:
     """Encode texts without spans; of a long text, at least the first `need` tokens.
 
     Errors are those of the whole text: what is not UTF-8 raises wherever it is, and texts in which
-    special tokens raise are encoded to the end.
+    special tokens raise are encoded to the end. `options` are those of the core's `encode_batch`.
     """
-    texts, *_, special_mode, errors = given
-    if special_mode == _RAISE_MODE or not is_long(texts, need):
-        return Encoded(*model.encode_batch(*given))
+    if options["special_mode"] == _RAISE_MODE or not is_long(texts, need):
+        return Encoded(*model.encode_batch(texts, **options))
+    strict = options["errors"] == _STRICT
     sizes = [need * _PER_TOKEN] * len(texts)
     rows: list[NDArray[Any] | None] = [None] * len(texts)
     open_rows = list(range(len(texts)))
     while open_rows:
-        fronts = [_front(model, texts[i], sizes[i], strict=errors == _STRICT) for i in open_rows]
-        ids, offsets = model.encode_batch(fronts, *given[1:])
+        fronts = [_front(model, texts[i], sizes[i], strict=strict) for i in open_rows]
+        ids, offsets = model.encode_batch(fronts, **options)
         missing = []
         for n, i in enumerate(open_rows):
             row = ids[offsets[n] : offsets[n + 1]]

@@ -62,7 +62,11 @@ class ReferenceModel:
             self._decode_bytes = spec.model.decode_bytes
 
     def encode(
-        self, text: object, add_special_tokens: bool, special_mode: int, errors: int
+        self,
+        text: object,
+        add_special_tokens: bool = False,
+        special_mode: int = 0,
+        errors: int = 0,
     ) -> NDArray[np.uint32]:
         """Encode one text."""
         plain = self._checked(_as_text(text, None), None, special_mode, errors)
@@ -73,11 +77,11 @@ class ReferenceModel:
     def encode_batch(  # noqa: PLR0917 -- the core's signature
         self,
         texts: Iterable[object],
-        threads: int,
-        bits: int,
-        add_special_tokens: bool,
-        special_mode: int,
-        errors: int,
+        threads: int = 1,
+        bits: int = 32,
+        add_special_tokens: bool = False,
+        special_mode: int = 0,
+        errors: int = 0,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encode many texts into one flat array and offsets; the library has its own threads."""
         return _flat(self._rows(texts, add_special_tokens, special_mode, errors), bits)
@@ -85,12 +89,12 @@ class ReferenceModel:
     def encode_spans(  # noqa: PLR0917 -- the core's signature
         self,
         texts: Iterable[object],
-        threads: int,
-        bits: int,
-        add_special_tokens: bool,
-        special_mode: int,
-        errors: int,
-        in_characters: bool,
+        threads: int = 1,
+        bits: int = 32,
+        add_special_tokens: bool = False,
+        special_mode: int = 0,
+        errors: int = 0,
+        in_characters: bool = True,
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
         """Encode many texts; the third array has two numbers for every id."""
         plain = self._plain_texts(texts, special_mode, errors)
@@ -106,14 +110,18 @@ class ReferenceModel:
         self,
         texts: Iterable[object],
         out: NDArray[Any],
-        threads: int,
-        add_special_tokens: bool,
-        special_mode: int,
-        errors: int,
+        threads: int = 1,
+        add_special_tokens: bool = False,
+        special_mode: int = 0,
+        errors: int = 0,
     ) -> NDArray[np.int64]:
         """Encode many texts into the caller's array."""
         ids, offsets = self.encode_batch(
-            texts, threads, out.itemsize * 8, add_special_tokens, special_mode, errors
+            texts,
+            bits=out.itemsize * 8,
+            add_special_tokens=add_special_tokens,
+            special_mode=special_mode,
+            errors=errors,
         )
         if len(ids) > len(out):
             raise OutputTooSmall(
@@ -125,11 +133,11 @@ class ReferenceModel:
     def count_batch(  # noqa: PLR0917 -- the core's signature
         self,
         texts: Iterable[object],
-        threads: int,
-        add_special_tokens: bool,
-        special_mode: int,
-        errors: int,
-        limit: int,
+        threads: int = 1,
+        add_special_tokens: bool = False,
+        special_mode: int = 0,
+        errors: int = 0,
+        limit: int = -1,
     ) -> NDArray[np.int64]:
         """Count the ids of each text; the library cannot stop early at `limit`."""
         rows = self._rows(texts, add_special_tokens, special_mode, errors)

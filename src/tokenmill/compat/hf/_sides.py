@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from tokenmill._calls.options import modes, thread_count
+from tokenmill._calls.options import core_options, modes, thread_count
 from tokenmill._errors import UnsupportedTokenizer
 from tokenmill._post import Encoded, encode_enough, is_long, may_be_long
 
@@ -50,12 +50,16 @@ def encode_column(
     if is_pretokenized:
         return _encode_words(engine, texts, detail, mode)
     if detail == "ids" and need is not None and is_long(texts, need):
-        given = texts, thread_count(None), 32, False, *modes(mode, "strict")
-        return encode_enough(engine.ready.model, given, need)
+        core = core_options(False, mode, "strict")
+        return encode_enough(
+            engine.ready.model, texts, need, threads=thread_count(None), bits=32, **core
+        )
     if detail == "words":
         special, _ = modes(mode, "strict")
         model: Any = engine.ready.model
-        ids, offsets, spans, words = model.encode_words(texts, thread_count(None), special)
+        ids, offsets, spans, words = model.encode_words(
+            texts, threads=thread_count(None), special_mode=special
+        )
         return Encoded(ids, offsets, {"spans": spans.reshape(-1, 2), "words": words})
     return _encode(engine, texts, detail, mode)
 
