@@ -31,7 +31,7 @@ simd::Target target_of(const std::optional<std::string>& name) {
 }
 
 // The pages of the texts go to numpy, without a copy.
-nb::object text_array(read::TextBuffer& texts) {
+nb::object text_array(read::JoinedTexts& texts) {
     PageBuffer memory = texts.take_memory();
     void* data = memory.data();
     const nb::capsule owner = owner_of(std::move(memory), texts.used(), Spares::Texts);
@@ -117,7 +117,7 @@ std::tuple<nb::object, nb::object> join_texts(nb::handle buffer, const Positions
     const HeldBuffer held(buffer);
     const read::Ranges ranges = ranges_of(held.bytes(), begins, ends);
     const simd::Target chosen = target_of(target);
-    read::TextBuffer texts;
+    read::JoinedTexts texts;
     {
         const nb::gil_scoped_release release;
         texts = read::join_texts(held.bytes(), ranges, chosen);

@@ -2,17 +2,20 @@
 // worker_<target>.cpp includes it inside its namespace, after its block of simd, and names the
 // three files of its own: TOKENMILL_CHARS3, TOKENMILL_LANES and TOKENMILL_UNITS.
 
+// clang-format off: the order matters, each file uses the ones before it.
 #include "simd/utf8-inl.h"
+
 #include "split/chars3-inl.h"
 #include TOKENMILL_CHARS3
-#include "encode/lanes-inl.h"
-#include "split/adjacent-inl.h"
 #include "split/classify-inl.h"
 #include "split/split-inl.h"
+#include "split/adjacent-inl.h"
+
+#include "encode/lanes-inl.h"
 #include TOKENMILL_LANES
-#include "encode/encode-inl.h"
 #include "encode/lockstep-inl.h"
 #include "encode/misses-inl.h"
+#include "encode/encode-inl.h"
 #include "encode/units-inl.h"
 #include TOKENMILL_UNITS
 
@@ -20,5 +23,6 @@
 #include "pipeline/places-inl.h"
 #include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
+// clang-format on
 
 constexpr pipeline::EncodeKernel kKernel = {encode_range, flush_batch, is_utf8, find_candidate};

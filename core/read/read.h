@@ -34,8 +34,8 @@ struct Rules {
     bool replace_lone_surrogate = false;  // by U+FFFD
 };
 
-// TextBuffer back to back: text i is [offsets[i], offsets[i + 1]).
-class TextBuffer {
+// Texts back to back: text i is [offsets[i], offsets[i + 1]).
+class JoinedTexts {
 public:
     // Room for `more` bytes, and for stores that run over their end.
     [[nodiscard]] std::uint8_t* reserve(std::size_t more);
@@ -63,7 +63,7 @@ struct BadLine {
 
 // `lines` (from 0) and `begins`: number and first byte of each text's line.
 struct JsonlDocuments {
-    TextBuffer texts;
+    JoinedTexts texts;
     std::vector<std::int64_t> lines;
     std::vector<std::int64_t> begins;
     std::vector<BadLine> bad;
@@ -99,7 +99,7 @@ struct Cut {
                                               std::size_t max_document_bytes, bool skip_blank,
                                               simd::Target target);
 // Copies texts back to back, ill-formed parts replaced by U+FFFD.
-[[nodiscard]] TextBuffer join_texts(Bytes buffer, const Ranges& ranges, simd::Target target);
+[[nodiscard]] JoinedTexts join_texts(Bytes buffer, const Ranges& ranges, simd::Target target);
 // True for texts of nothing but white space (ASCII).
 [[nodiscard]] bool is_blank(Bytes text) noexcept;
 

@@ -40,7 +40,7 @@ const ReadKernel& kernel_of(simd::Target target) noexcept {
     }
 }
 
-std::uint8_t* TextBuffer::reserve(std::size_t more) {
+std::uint8_t* JoinedTexts::reserve(std::size_t more) {
     const std::size_t wanted = used_ + more + kSlack;
     if (wanted > memory_.size_bytes()) {
         // Pages cost only once touched, so asking for too much is free.
@@ -127,9 +127,9 @@ std::vector<Reason> check_texts(Bytes buffer, const Ranges& ranges, std::size_t 
     return reasons;
 }
 
-TextBuffer join_texts(Bytes buffer, const Ranges& ranges, simd::Target target) {
+JoinedTexts join_texts(Bytes buffer, const Ranges& ranges, simd::Target target) {
     const ReadKernel& kernel = kernel_of(target);
-    TextBuffer texts;
+    JoinedTexts texts;
     std::vector<std::uint8_t> repaired;
     for (std::size_t i = 0; i < ranges.begins.size(); ++i) {
         Bytes text = text_of(buffer, ranges, i);

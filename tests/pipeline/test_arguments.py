@@ -26,7 +26,7 @@ def model(small_payload: bytes) -> _core.Model:
 
 @pytest.fixture(scope="module")
 def definition() -> Definition:
-    with patch.object(compiler._core, "compile_model") as compile_model:
+    with patch.object(_core, "compile_model") as compile_model:
         compiler.compile_spec(small_spec())
     (given,) = compile_model.call_args.args
     return given  # type: ignore[no-any-return]
@@ -54,7 +54,7 @@ def test_options_have_names_and_defaults(model: _core.Model) -> None:
     ],
 )
 def test_a_number_that_names_nothing_is_refused(
-    model: _core.Model, options: dict[str, int], message: str
+    model: _core.Model, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):
         model.encode_batch(TEXTS, **options)
