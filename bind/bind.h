@@ -40,14 +40,14 @@ void register_pairs(nb::module_& m);
 // The buffer of a Python object, held as long as this lives. Needs the GIL to be made and to go.
 class HeldBuffer {
 public:
-    HeldBuffer() = default;
+    HeldBuffer() noexcept { view_.obj = nullptr; }  // the rest is not read: every text has one
     // Throws the Python error of an object without a buffer.
-    explicit HeldBuffer(nb::handle object) {
+    explicit HeldBuffer(nb::handle object) : HeldBuffer() {
         if (!try_hold(object)) {
             nb::raise_python_error();
         }
     }
-    HeldBuffer(HeldBuffer&& other) noexcept : view_(std::exchange(other.view_, {})) {}
+    HeldBuffer(HeldBuffer&& other) noexcept : HeldBuffer() { std::swap(view_, other.view_); }
     ~HeldBuffer() { release(); }
     HeldBuffer(const HeldBuffer&) = delete;
     HeldBuffer& operator=(const HeldBuffer&) = delete;
@@ -57,14 +57,18 @@ public:
     [[nodiscard]] bool try_hold(nb::handle object) noexcept {
         return PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) == 0;
     }
-    void release() noexcept { PyBuffer_Release(&view_); }
+    void release() noexcept {
+        if (is_held()) {
+            PyBuffer_Release(&view_);
+        }
+    }
     [[nodiscard]] bool is_held() const noexcept { return view_.obj != nullptr; }
     [[nodiscard]] Bytes bytes() const noexcept {
         return {static_cast<const std::uint8_t*>(view_.buf), static_cast<std::size_t>(view_.len)};
     }
 
 private:
-    Py_buffer view_{};  // without an object, nothing is held
+    Py_buffer view_;  // without an object, nothing is held
 };
 
 // One text, borrowed: a str or anything with a buffer.

@@ -41,14 +41,13 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
     )
 
 
-def core_options(add_special_tokens: bool, special_in_text: str, errors: str) -> dict[str, int]:
+def core_options(
+    add_special_tokens: bool, special_in_text: str, errors: str, threads: int | None = None
+) -> dict[str, int]:
     """Return the options that all calls of the core share, under the core's names."""
     special, policy = modes(special_in_text, errors)
-    return {
-        "add_special_tokens": add_special_tokens,
-        "special_mode": special,
-        "errors": policy,
-    }
+    options = {"add_special_tokens": add_special_tokens, "special_mode": special, "errors": policy}
+    return options if threads is None else options | {"threads": threads}
 
 
 def span_unit(offsets: object) -> bool | None:
