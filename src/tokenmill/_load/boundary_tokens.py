@@ -144,7 +144,7 @@ def _numbered(
 ) -> BoundaryToken | None:
     key = f"{role}_token_id"
     value = data.get(key)
-    if value is None and isinstance(data.get("text_config"), dict):  # models that also read images nest it
+    if value is None and isinstance(data.get("text_config"), dict):  # nested if it reads images
         value = data["text_config"].get(key)
     numbers: list[Any] = value if isinstance(value, list) else [value]
     if value is None or numbers == [] or (type(numbers[0]) is int and numbers[0] < 0):
