@@ -137,13 +137,13 @@ void register_fits(nb::module_& m) {
                                          long_documents_of(longer));
             });
         },
-        nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"), "One document a row.");
+        nb::arg("lengths"), nb::arg("context_length"), nb::arg("longer"), "One document per row.");
     m.def(
         "pack_documents",
         [](const Int64Array& lengths) {
             return pieces_by([&] { return pack::documents_as_rows(view_of(lengths)); });
         },
-        nb::arg("lengths"), "One document a row, whatever its length.");
+        nb::arg("lengths"), "One document per row, whatever its length.");
 }
 
 template <typename Id>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,38 @@ def test_no_class_name_occurs_twice_in_a_stack(stack: set[str]) -> None:
             for node in ast.walk(tree):
                 if isinstance(node, ast.ClassDef):
                     places[node.name].append(f"{file.relative_to(ROOT)}:{node.lineno}")
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
+
+
+CPP_TYPE = re.compile(
+    r"^[ ]*(?:template <[^>]*> )?(?:struct|class|enum class|union) (?:\[\[\w+\]\] )?"
+    r"(?:alignas\(\w+\) )?(\w+)(?: final)?(?: : [^{;]*)? \{",
+    re.MULTILINE,
+)
+# Each target has its own: the same text is compiled once per instruction set.
+PER_TARGET = {"Lanes"}
+
+
+def cpp_places(*folders: str) -> dict[str, set[str]]:
+    places = defaultdict(set)
+    for folder in folders:
+        for file in sorted((ROOT / folder).rglob("*")):
+            if file.suffix in {".h", ".cpp", ".cu"}:
+                for name in CPP_TYPE.findall(file.read_text(encoding="utf-8")):
+                    places[name].add(str(file.relative_to(ROOT)))
+    return places
+
+
+def test_no_type_of_the_core_has_the_name_of_another() -> None:
+    places = cpp_places("core", "bind")
+    assert len(places) > 100  # the pattern still finds them
+    twice = {name: found for name, found in places.items() if len(found) > 1}
+    assert {name: found for name, found in twice.items() if name not in PER_TARGET} == {}
+
+
+def test_no_type_of_the_kernels_has_the_name_of_another() -> None:
+    places = cpp_places("src/tokenmill/_cuda/kernels")
+    assert places
     assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 

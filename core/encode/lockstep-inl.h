@@ -23,7 +23,7 @@ TOKENMILL_INLINE std::uint32_t rank_of(const vocab::PairTable& pairs, std::uint6
     return (made << kLaneBits | lane) | missing;
 }
 
-// A word in the making, and the merge that was chosen for it.
+// An unfinished word, and the merge that was chosen for it.
 template <unsigned kGroups>
 struct WordInStep {
     Lanes<kGroups> ranks;

@@ -64,11 +64,11 @@ constexpr std::int64_t kMaxFitLength = std::int64_t{1} << 24;
 // Rows are in the order of their first pieces' documents, pieces of a row in the order of filling.
 [[nodiscard]] RowPieces best_fit_crop(Lengths lengths, std::int64_t context_length, LastRow tail);
 
-// One document a row, the longer ones by `longer`.
+// One document per row, the longer ones by `longer`.
 [[nodiscard]] RowPieces one_per_row(Lengths lengths, std::int64_t context_length,
                                     LongDocuments longer);
 
-// One document a row, whatever its length; also those without tokens.
+// One document per row, whatever its length; also those without tokens.
 [[nodiscard]] RowPieces documents_as_rows(Lengths lengths);
 
 // Ids of 2 or 4 bytes, as they lie in memory: nothing here looks into them.
@@ -78,7 +78,8 @@ struct Ids {
 };
 
 // Writes prefix + document + suffix for each document, back to back. `offsets` has one number more
-// than there are documents; `out` has room for all of it, `out_lengths` for one number a document.
+// than there are documents; `out` has room for all of it, `out_lengths` for one number per
+// document.
 void frame(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffix,
            std::size_t id_bytes, std::uint8_t* out, std::int64_t* out_lengths);
 

@@ -13,7 +13,7 @@ namespace tokenmill::pipeline {
 
 struct Worker;
 
-// Text whose words are wanted, borrowed from whoever holds the document:
+// Text whose words are wanted, borrowed from the code that holds the document:
 //
 //   begin         stop         end          readable
 //   |<- encoded ->|<- context ->|<- garbage ->|
@@ -55,7 +55,7 @@ struct ReaderScratch {
     std::vector<std::uint8_t> normalized;
 };
 
-// The state of one thread. A Model owns its workers; whoever holds the lease uses one alone.
+// The state of one thread. A Model owns its workers; the code that holds the lease uses one alone.
 //
 // The methods are for everybody. Of the data members,
 //   - the batch (encoder, fixed, marks, doc_ends, cursor, spans) belongs to the text compiled once

@@ -34,7 +34,7 @@ struct Rules {
     bool replace_lone_surrogate = false;  // by U+FFFD
 };
 
-// JoinedTexts back to back: text i is [offsets[i], offsets[i + 1]).
+// Texts back to back: text i is [offsets[i], offsets[i + 1]).
 class JoinedTexts {
 public:
     // Room for `more` bytes, and for stores that run over their end.

@@ -221,7 +221,7 @@ private:
     std::span<const std::uint64_t> tied_pairs_;  // a bit for the first two bytes of a tied token
 };
 
-// Throws Error(BadSpec) when the input contradicts itself (a merge whose result is no token, ids
+// Throws Error(BadSpec) when the input contradicts itself (a merge whose result is not a token, ids
 // beyond 2^20). Returns what may be cut: when there is no split, or inside words
 // (ModelKind::Unigram).
 LearntCuts compile_vocab(const VocabInput& input, BlobWriter& out);

@@ -106,10 +106,10 @@ def pack_best_fit_crop(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None
     """
 
 def pack_one_per_row(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], context_length: int, longer: int) -> tuple:
-    """One document a row."""
+    """One document per row."""
 
 def pack_documents(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
-    """One document a row, whatever its length."""
+    """One document per row, whatever its length."""
 
 @overload
 def frame(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple: ...

@@ -62,7 +62,7 @@ class Option(NamedTuple):
 
 
 class Hint(str):
-    """A way out that names options; as a string it names arguments of a Python call.
+    """A fix that names options; as a string it names arguments of a Python call.
 
     Hint("pass {} to repair them", Option("errors", "replace"))
       == 'pass errors="replace" to repair them'
@@ -333,7 +333,7 @@ class ReferencePathWarning(UserWarning):
 
 
 def compose(where: str, problem: str, hint: str) -> str:
-    """Write a message: where, what is wrong, and the way out."""
+    """Write a message: where, what is wrong, and the fix."""
     message = f"{where}: {problem}" if where else problem
     return f"{message}; hint: {hint}" if hint else message
 

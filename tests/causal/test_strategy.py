@@ -246,7 +246,7 @@ def test_an_object_that_is_no_tokenizer_is_refused() -> None:
 
 
 def test_a_tokenizer_without_an_end_asks_for_one() -> None:
-    with pytest.raises(OptionError, match="eos: nothing says which token ends a document"):
+    with pytest.raises(OptionError, match="eos: the token that ends a document is unknown"):
         made(tokenizer=str.split).tokenize(dataset(["a"]))
 
 

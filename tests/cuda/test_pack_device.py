@@ -63,7 +63,7 @@ def _no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
 def encoder(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> CpuEncoder:
     """Open this encoder where a GPU is asked for."""
     fake = CpuEncoder(tokenizer, None)  # type: ignore[arg-type]
-    monkeypatch.setattr(device_module, "_open", lambda *_: fake)
+    monkeypatch.setattr(device_module, "_open_device", lambda *_: fake)
     return fake
 
 
@@ -157,7 +157,9 @@ def test_the_command_says_what_the_cpu_did_in_the_place_of_a_gpu(
     assert "cuda:2  encoded all documents\n" in capsys.readouterr().err
     encoder.fallbacks.update({"long_word": 1200, "invalid_utf8": 1})
     main([*command, "-o", str(tmp_path / "b")])
-    note = "encoded all documents but these, which the CPU did: 1 invalid_utf8, 1,200 long_word"
+    note = (
+        "encoded all documents except these, which the CPU encoded: 1 invalid_utf8, 1,200 long_word"
+    )
     assert note in capsys.readouterr().err
 
 
@@ -277,7 +279,7 @@ def test_what_a_device_fails_at_is_an_error_or_with_auto_the_work_of_the_cpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small = SmallEncoder(tokenizer, None)  # type: ignore[arg-type]
-    monkeypatch.setattr(device_module, "_open", lambda *_: small)
+    monkeypatch.setattr(device_module, "_open_device", lambda *_: small)
     options: dict[str, Any] = {**COMMON, "context_length": 64}
     with pytest.raises(DeviceError, match="no room"):
         pack(dirty.paths, output=tmp_path / "a", tokenizer=tokenizer, device="cuda", **options)
@@ -286,7 +288,7 @@ def test_what_a_device_fails_at_is_an_error_or_with_auto_the_work_of_the_cpu(
     pack(dirty.paths, output=tmp_path / "c", tokenizer=tokenizer, **options)
     assert digests(tmp_path / "b") == digests(tmp_path / "c")
     assert small.batches  # some blocks are small enough
-    assert "which the CPU did: " in result.device.note
+    assert "which the CPU encoded: " in result.device.note
     assert result.device.note.endswith(" out_of_memory")
 
 

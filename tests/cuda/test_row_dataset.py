@@ -26,6 +26,7 @@ from tokenmill import (
 )
 from tokenmill._dataset.columns import Columns
 from tokenmill._mill.device import rows as device_rows
+from tokenmill._mill.device import text_batches
 from tokenmill._mill.device.rows import DeviceRowStream
 from tokenmill._pack import RowLooks, gather
 from tokenmill._pack.rows import Rows
@@ -111,7 +112,7 @@ def test_other_ways_pack_each_batch_of_text_by_itself(
     batches = list(stream(dirty.paths, encoder.tokenizer, **options))
     ids = np.concatenate([batch.ids for batch in batches])
     lengths = np.concatenate([np.diff(batch.offsets) for batch in batches])
-    pieces = rows._task.plan.settings.packer().pack(lengths)
+    pieces = rows._texts.task.plan.settings.packer().pack(lengths)
     begins = (np.cumsum(lengths) - lengths)[pieces.documents] + pieces.begins
     out = np.empty(int(pieces.lengths.sum()), ids.dtype)
     gather([ids], np.zeros(len(begins), np.int32), begins, pieces.lengths, out)
@@ -148,14 +149,14 @@ def test_ranks_and_workers_read_every_document_once(
     numbered: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(device_rows, "_SMALLEST_STREAM", 2000)
+    monkeypatch.setattr(text_batches, "_SMALLEST_STREAM", 2000)
     options: dict[str, Any] = {"pack": "pad", "shuffle": shuffle, "seed": 4, "batch_size": 64}
     wanted = texts_read(rows_of(encoder, numbered, **options))
     assert len(wanted) == 10701
     found, sizes = [], []
     for rank in range(2):
         for worker in range(3):
-            monkeypatch.setattr(device_rows, "worker_of_loader", lambda w=worker: (w, 3))
+            monkeypatch.setattr(text_batches, "worker_of_loader", lambda w=worker: (w, 3))
             share = rows_of(encoder, numbered, rank=rank, ranks=2, **options)
             mine = texts_read(share)
             assert share.documents == len(mine)
@@ -167,7 +168,9 @@ def test_ranks_and_workers_read_every_document_once(
 
 def test_a_rank_for_which_nothing_is_left_is_told(encoder: CpuEncoder, numbered: list[str]) -> None:
     rows = rows_of(encoder, numbered[4], rank=1, ranks=2)
-    with pytest.raises(OptionError, match="rank 1 of 2: expected one of the 1 spans"):
+    with pytest.raises(
+        OptionError, match="rank 1 of 2: the inputs have fewer streams than ranks, got 1"
+    ):
         list(rows)
 
 
@@ -245,7 +248,7 @@ def test_documents_without_a_token_are_counted(encoder: CpuEncoder, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"max_tokens": 9}, "max_tokens: has no meaning for rows that are made on the fly"),
+        ({"max_tokens": 9}, "max_tokens: has no effect on rows that are made on the fly"),
         ({"batch_size": 0}, "batch_size: expected a whole number from 1, got 0"),
         ({"batch_bytes": 0}, "batch_bytes: expected a whole number from 1"),
         ({"rank": 2, "ranks": 2}, "rank: expected a rank from 0 to below 2, got 2"),

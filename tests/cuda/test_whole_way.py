@@ -75,7 +75,7 @@ def test_shards_and_rows_are_those_of_the_cpu(
 ) -> None:
     encoder, tokenizer = engines
     monkeypatch.setattr(os, "fsync", lambda _: None)
-    monkeypatch.setattr(device_module, "_open", lambda *_: encoder)
+    monkeypatch.setattr(device_module, "_open_device", lambda *_: encoder)
     given: dict[str, Any] = {"max_document_bytes": LONGEST, **options}
     for device in ("cpu", "cuda"):
         output = tmp_path / device

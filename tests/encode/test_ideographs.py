@@ -78,7 +78,7 @@ def test_every_character(tmp_path: Path) -> None:
     assert_equal(tmp_path, data, texts)
 
 
-# What stands behind the blanks in the normalizer, or is looked for in normalized text, sees them.
+# A later step of the normalizer, or a token looked for in normalized text, sees the blanks.
 @pytest.mark.parametrize(
     "data",
     [

@@ -56,7 +56,7 @@ struct PlainSplit {
         constexpr std::uint16_t kEnd = split::kMatchHere;
         next = {0,    0,    0,    0,      // dead
                 2,    3,    4,    0,      // start
-                kEnd, kEnd, kEnd, kEnd,   // behind another character
+                kEnd, kEnd, kEnd, kEnd,   // after another character
                 kEnd, 3,    kEnd, kEnd,   // in a word
                 kEnd, kEnd, 4,    kEnd};  // in white space
     }

@@ -84,8 +84,8 @@ void check(const std::string& input, const read::Rules& rules) {
             found.texts.offsets == expected.texts.offsets && found.lines == expected.lines &&
             found.begins == expected.begins && same_bad(found.bad, expected.bad) &&
             found.line_count == expected.line_count && found.blank_lines == expected.blank_lines &&
-            found.mended_utf8 == expected.mended_utf8 &&
-            found.mended_surrogates == expected.mended_surrogates &&
+            found.repaired_utf8 == expected.repaired_utf8 &&
+            found.repaired_surrogates == expected.repaired_surrogates &&
             (found.texts.used() == 0 ||
              std::memcmp(text.data(), wanted.data(), found.texts.used()) == 0);
         if (!is_same) {

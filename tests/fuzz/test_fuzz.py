@@ -47,7 +47,7 @@ def run(*command: str | Path, more_seconds: int = 0) -> subprocess.CompletedProc
 
 @pytest.fixture(scope="session")
 def program() -> Path:
-    """The fuzz target of encoding, others beside it; what is built already is not built again."""
+    """The fuzz target of encoding, others next to it; what is built already is not built again."""
     cmake = shutil.which("cmake", path=ENVIRONMENT["PATH"])
     assert cmake is not None, "cmake is missing; it comes with the environment of `make test`"
     if not has_sanitizers():
@@ -128,7 +128,7 @@ def test_random_inputs_find_nothing_for_longer(program: Path, models: Path) -> N
 
 
 def test_kept_inputs_are_replayed(program: Path, models: Path, tmp_path: Path) -> None:
-    """Inputs as libFuzzer writes them, one a file."""
+    """Inputs as libFuzzer writes them, one per file."""
     texts = [b"", b"\0", b"\0\0\0\0", b"\3\0\4\0it's <s>\n \xff", b"\0\5\1\0abcdefgh" * 20]
     paths = [tmp_path / str(i) for i in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):

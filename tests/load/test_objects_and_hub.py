@@ -56,7 +56,7 @@ def test_tokens_added_later_are_seen(tmp_path: Path) -> None:
 def test_ids_that_would_change_on_saving_are_refused(tmp_path: Path) -> None:
     tokenizer = Tokenizer.from_file(str(write_json(tmp_path, DATA)))
     tokenizer.add_tokens(["new"])
-    # Putting a larger model underneath leaves the ids of the added tokens behind.
+    # A larger model makes the ids of the added tokens outdated.
     vocab = {**DATA["model"]["vocab"], "ab": 256}
     tokenizer.model = models.BPE(vocab=vocab, merges=[])
     with pytest.raises(UnsupportedTokenizer, match="keep their ids"):

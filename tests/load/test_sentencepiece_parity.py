@@ -161,7 +161,7 @@ ULP = 2.0**-23
         # Equal scores merge from the left.
         ([A, B, C, Piece("ab", -1.0), Piece("bc", -1.0)], BPE, "abc", [4, 3]),
         ([A, B, C, Piece("ab", -2.0), Piece("bc", -1.0)], BPE, "abc", [1, 5]),
-        # A control piece is no text, unless it is a single character of BPE.
+        # A control piece has no text, unless it is a single character of BPE.
         ([A, Piece("aa", 0.0, CONTROL)], BPE, "aa", [1, 1]),
         ([A, Piece("b", 0.0, CONTROL)], BPE, "ab", [1, 2]),
         ([A, Piece("b", 0.0, CONTROL)], UNIGRAM, "ab", [1, 0]),

@@ -9,7 +9,7 @@ import pytest
 
 datasets = pytest.importorskip("datasets", reason="the extra `test` has it")
 
-import pyarrow.parquet as pq  # noqa: E402 -- behind the question whether datasets is there
+import pyarrow.parquet as pq  # noqa: E402 -- after checking that datasets is there
 
 from tokenmill import Manifest, Tokenizer  # noqa: E402
 from tokenmill._cli import main  # noqa: E402

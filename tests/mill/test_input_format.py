@@ -46,8 +46,18 @@ def test_a_pipe_is_read_as_the_file_is(
 
 
 def test_the_command_reads_csv_from_a_pipe(tmp_path: Path, small_json: Path) -> None:
-    command = [sys.executable, "-m", "tokenmill", "pack", "-", "--input-format", "csv"]
-    options = ["-t", small_json, "--pack", "none", "-o", tmp_path / "out", "--delimiter", ";"]
+    command = [
+        sys.executable,
+        "-m",
+        "tokenmill",
+        "pack",
+        "-",
+        "--input-format",
+        "csv",
+        "--delimiter",
+        ";",
+    ]
+    options = ["-t", str(small_json), "--pack", "none", "-o", str(tmp_path / "out")]
     text = CSV.replace("1,", "1;").replace("2,", "2;").replace("3,", "3;").replace("d,t", "d;t")
     done = subprocess.run(  # noqa: S603
         [*command, *options], input=text.encode(), check=True, capture_output=True

@@ -177,7 +177,7 @@ def test_an_unknown_input_is_an_error(output: Path) -> None:
         SourceNotFound, match=r"no input has this name; hint: the inputs are .*a\.jsonl"
     ):
         inspect(output, source="b.jsonl:1")
-    with pytest.raises(SourceNotFound, match="no input of that name"):
+    with pytest.raises(SourceNotFound, match="no input has this name"):
         inspect(output, source=".jsonl:1")  # the end of a name does not match
 
 

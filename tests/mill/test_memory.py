@@ -122,11 +122,12 @@ def test_the_model_and_the_tables_of_workers_count(large_vocabulary: Path) -> No
 
 @pytest.mark.parametrize(("mapped", "tables"), [(400 * MB, 0), (0, 400 * MB)])
 def test_a_larger_model_or_larger_tables_leave_fewer_workers(mapped: int, tables: int) -> None:
-    small = _Memory({"mapped": MB, "tables": 38 * MB, "workers": 1})
-    large = _Memory({"mapped": MB + mapped, "tables": 38 * MB + tables, "workers": 1})
+    small: Any = _Memory({"mapped": MB, "tables": 38 * MB, "workers": 1})
+    large: Any = _Memory({"mapped": MB + mapped, "tables": 38 * MB + tables, "workers": 1})
     assert affordable_workers(16, "1GB", small) == 6
     assert affordable_workers(16, "1GB", large) == (3 if mapped else 1)
-    assert affordable_workers(16, "1GB", _Memory({})) == 6  # on the reference path
+    reference: Any = _Memory({})
+    assert affordable_workers(16, "1GB", reference) == 6
 
 
 class _Memory:

@@ -83,5 +83,5 @@ def test_the_last_record_is_that_of_the_whole_run(
 
 
 def test_kinds_are_named(meter: Meter) -> None:
-    with pytest.raises(OptionError, match="progress: expected one of auto, bar"):
+    with pytest.raises(OptionError, match="progress: expected one of 'auto', 'bar'"):
         Progress(meter, "loud")

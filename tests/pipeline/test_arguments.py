@@ -54,7 +54,7 @@ def test_options_have_names_and_defaults(model: _core.Model) -> None:
     ],
 )
 def test_a_number_that_names_nothing_is_refused(
-    model: _core.Model, options: dict[str, int], message: str
+    model: _core.Model, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):
         model.encode_batch(TEXTS, **options)  # type: ignore[arg-type]

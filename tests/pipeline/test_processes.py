@@ -13,7 +13,7 @@ import numpy as np
 from tests.strategies import EXAMPLES
 from tests.vocabularies import payload
 
-from tokenmill._tokenizer import _revive
+from tokenmill._tokenizer.tokenizer import _revive
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer

@@ -148,5 +148,5 @@ def test_special_tokens_in_texts_are_treated_as_elsewhere(small: Tokenizer) -> N
     as_token = encode(small, "<s>", return_special_mask=True)
     assert as_text.ids.tolist() == small.encode("<s>", special_in_text="text").tolist()
     assert as_token.ids.tolist() == [small.special_tokens["<s>"]]
-    # It stands in the text, so it is not what was put around it.
+    # It is in the text, so it is not what was put around it.
     assert as_token.tolist("special_mask") == [[0]]

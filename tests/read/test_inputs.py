@@ -153,7 +153,7 @@ def test_urls(tmp_path: Path) -> None:
 def test_what_a_library_behind_a_url_raises_is_an_input_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class LineBroke(Exception):  # noqa: N818 -- what libraries raise is no OSError
+    class LineBroke(Exception):  # noqa: N818 -- libraries do not only raise OSError
         pass
 
     def fail(*_: object, **__: object) -> None:
@@ -178,7 +178,7 @@ def test_the_first_file_that_can_tell_names_the_field(tmp_path: Path) -> None:
     assert find_field(files, ReadRules()) == "body"
     with pytest.raises(OptionError, match=r"3\.jsonl: cannot detect .* a, b hold strings"):
         find_field([*files[:2], files[3], files[2]], ReadRules())
-    with pytest.raises(OptionError, match=r"0\.jsonl: cannot tell .* no record was found"):
+    with pytest.raises(OptionError, match=r"0\.jsonl: cannot detect .* no record was found"):
         find_field(files[:2], ReadRules())
 
 

@@ -238,7 +238,7 @@ def test_a_cut_or_damaged_file_is_an_error(tmp_path: Path, suffix: str) -> None:
         with pytest.raises(InputError, match=r"a\.jsonl.* at byte \d+: ") as caught:
             read_all([path], ReadRules(field="text"))
         assert caught.value.path == str(path)
-    path.write_bytes(whole + b"garbage behind the end")
+    path.write_bytes(whole + b"garbage after the end")
     with pytest.raises(InputError, match=r"damaged|ends before"):
         read_all([path], ReadRules(field="text"))
     path.write_bytes(b"")

@@ -87,7 +87,7 @@ class SpecEncoder:
         after = len(plain) if space is None else space.after
         words = _split(plain[:after], [text])
         if space is not None:
-            # What a step has removed in front is no word, and the word behind it not the first.
+            # Text that a step removed is not a word, and the word after it is not the first.
             begins = at_begin and bool(words) and text.startswith(words[0])
             words = [
                 part

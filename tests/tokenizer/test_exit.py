@@ -1,4 +1,4 @@
-"""Python exits quietly, whoever still holds a tokenizer."""
+"""Python exits quietly, even if a module still holds a tokenizer."""
 
 from __future__ import annotations
 

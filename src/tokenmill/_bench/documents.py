@@ -25,7 +25,7 @@ _FLATTENING = 2.7  # Mandelbrot's: common words of real text are a little less c
 
 @dataclass(frozen=True)
 class SampleTexts:
-    """Texts, where they come from, and how many records were no documents, by reason."""
+    """Texts, where they come from, and how many records were skipped, by reason."""
 
     texts: list[str]
     origin: str

@@ -87,7 +87,7 @@ class Definition:
     """A whole tokenizer.
 
     `normalizer` and `respelling` are serialized; `prefix_space` names the ranges of text that get
-    a blank in front, `trim` the blanks that are no part of a token's offsets. `whitespace_ranges`
+    a blank in front, `trim` the blanks that a token's offsets leave out. `whitespace_ranges`
     and `word_ranges` decide what added tokens strip and where they are single words.
     """
 

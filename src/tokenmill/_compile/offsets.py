@@ -29,7 +29,7 @@ def offset_reasons(spec: TokenizerSpec) -> list[str]:
     if spec.trim_offsets and not is_over_bytes:
         reasons.append("trimmed offsets of a model that is not over bytes")
     if isinstance(model, BpeModel) and not is_over_bytes and not _covers_text(model):
-        # What is dropped moves everything behind it in the word.
+        # Dropped text moves everything after it in the word.
         reasons.append("a vocabulary that drops characters it does not know")
     return reasons
 

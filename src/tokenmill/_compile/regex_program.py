@@ -42,7 +42,7 @@ class Consume:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """Go on at `then` if the next character (or the end) is one of those wanted."""
+    """Continue at `then` if the next character (or the end) is one of those wanted."""
 
     chars: CharSet
     at_end: bool

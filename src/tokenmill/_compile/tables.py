@@ -47,7 +47,7 @@ def _bpe_reasons(model: BpeModel, *, is_split: bool) -> list[str]:
         reasons.append("BPE over whole texts that drops characters it does not know")
     if not is_split and model.ignore_merges:
         reasons.append("BPE over whole texts that ignores merges")
-    # What stands for unknown characters must not merge: it is found by no text.
+    # A token for unknown characters must not merge: it is not found in any text.
     stand_ins = model.byte_ids or (() if model.unk_id is None else (model.unk_id,))
     merges = np.empty(0, dtype=np.uint32) if model.merges is None else model.merges
     if np.isin(merges, np.array(stand_ins, dtype=np.uint32)).any():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._checks import whole_number
+from tokenmill._checks import one_of, whole_number
 from tokenmill._dataset.order import REMAINDERS, Mixture, Permutation, Share
 from tokenmill._dataset.ranks import place_of, worker_of_loader
 from tokenmill._errors import OptionError
@@ -61,9 +61,7 @@ class PackedIterable:
         epoch_rows: int | None = None,
     ) -> None:
         rank, ranks = place_of(rank, ranks)
-        if remainder not in REMAINDERS:
-            expected = ", ".join(map(repr, REMAINDERS))
-            raise OptionError(f"expected one of {expected}, got {remainder!r}", where="remainder")
+        one_of("remainder", remainder, REMAINDERS)
         if epoch_rows is not None and weights is None:
             raise OptionError("has no effect without weights", where="epoch_rows")
         rows = len(dataset) if epoch_rows is None else whole_number("epoch_rows", epoch_rows)

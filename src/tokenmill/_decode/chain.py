@@ -42,7 +42,7 @@ class Plan:
     token_steps: tuple[Callable[[], TokenStep], ...] = ()
     as_bytes: bool = False
     text_steps: tuple[Callable[[], TextStep], ...] = ()
-    # What the token steps are, where they are one that a table can serve.
+    # The token steps, if they are a single one that a table can replace.
     positional: Positional | None = None
     is_byte_runs: bool = False
 
@@ -114,7 +114,7 @@ def _each(step: DecoderStep) -> Mapping:
         return tokens.strip(step)
     if step.kind == "replace" and step.a:
         return tokens.replace(step.a, step.b)
-    if step.kind == "replace":  # the library looks for nothing in a text that is empty
+    if step.kind == "replace":  # the library does not search an empty text
         return lambda token: token and token.replace("", step.b)
     return replace_pattern(step.a, step.b)
 

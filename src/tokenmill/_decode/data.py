@@ -43,7 +43,7 @@ class BytesDecoder:
         return data
 
     def kept(self, ids: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """Leave special tokens out; an unknown id stays, to be refused by whoever decodes it."""
+        """Leave special tokens out; an unknown id stays and is refused when decoded."""
         dropped = self._is_special[np.minimum(ids, len(self._is_special) - 1)]
         return ids[~dropped] if dropped.any() else ids
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tokenmill._spec import NormalizerStep
 
 _WHITE_SPACE = "\t\n\v\f\r "
-# Patterns that mean the same to Python, of ASCII; the first is CLIP's.
+# Patterns that mean the same in Python for ASCII text; the first is CLIP's.
 _RUNS = {r"\s+": re.compile(r"\s+", re.ASCII), r"\s": re.compile(r"\s", re.ASCII)}
 _ASCII_STAYS = {
     "nfc", "nfd", "nfkc", "nfkd", "strip_accents", "strip_nonspacing", "space_ideographs",

@@ -113,10 +113,10 @@ def _find(
     for name in KNOWN_NAMES[role]:
         if name in special:
             return BoundaryToken(special[name], name, "its special tokens")
-    written_by: Any = getattr(tokenizer, "token_bytes", None)  # not every vocabulary says that
+    written_by: Any = getattr(tokenizer, "token_bytes", None)  # not every vocabulary has it
     for name in KNOWN_NAMES[role] if written_by is not None else ():
         token_id = tokenizer.token_to_id(name)
-        # A control piece of SentencePiece: no text becomes it, so it is no special token either.
+        # A control piece of SentencePiece: no text becomes it, so it is not a special token either.
         if token_id is not None and not written_by(token_id):
             return BoundaryToken(token_id, name, "its control pieces")
     return None
@@ -144,7 +144,7 @@ def _numbered(
 ) -> BoundaryToken | None:
     key = f"{role}_token_id"
     value = data.get(key)
-    if value is None and isinstance(data.get("text_config"), dict):  # of models that also see
+    if value is None and isinstance(data.get("text_config"), dict):  # nested if it reads images
         value = data["text_config"].get(key)
     numbers: list[Any] = value if isinstance(value, list) else [value]
     if value is None or numbers == [] or (type(numbers[0]) is int and numbers[0] < 0):
@@ -163,7 +163,7 @@ def _token_of(number: object, key: str, path: Path, tokenizer: Vocabulary) -> st
         raise LoadError(problem, path=path)
     try:
         return tokenizer.id_to_token(number)
-    except TokenmillError as error:  # ids need not be without gaps
+    except TokenmillError as error:  # ids may have gaps
         raise LoadError(problem, path=path) from error
 
 

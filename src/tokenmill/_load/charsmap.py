@@ -108,7 +108,7 @@ class _Walk:
     def _next_states(
         self, bases: NDArray[np.int64], missing: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        # One parent of each kind will do: they all have the same children.
+        # One parent of each kind is enough: they all have the same children.
         bases, missing = np.divmod(np.unique(bases * 4 + missing), 4)
         first = np.searchsorted(self._sorted, bases, side="left")
         counts = np.searchsorted(self._sorted, bases, side="right") - first

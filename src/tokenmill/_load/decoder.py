@@ -53,7 +53,7 @@ def read_decoder(
             break
     by_id |= written
     size = 1 + max(by_id, default=-1)
-    if size > 4 * len(by_id) + 1024:  # a forged file may not ask for all memory there is
+    if size > 4 * len(by_id) + 1024:  # a forged file must not claim all memory
         reasons.append(f"ids up to {size - 1} for {len(by_id)} tokens")
         return ReadDecoder(steps, (), tuple(reasons))
     return ReadDecoder(steps, tuple(map(by_id.get, range(size))), tuple(reasons))

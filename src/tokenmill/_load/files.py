@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# In this order: a tokenizer.json says more than a bare rank file.
+# In this order: a tokenizer.json holds more than a bare rank file.
 HUB_FILES = (
     "tokenizer.json",
     "tekken.json",
@@ -17,9 +17,9 @@ HUB_FILES = (
     "sentencepiece.bpe.model",
     "tokenizer.model.v3",
 )
-# What else a directory may hold, if there is one of a kind.
+# Other files that a directory may hold; each counts if there is only one of its kind.
 OTHER_FILES = ("*.tiktoken", "*.model", "*.model.v*")
-# Last of all, vocabularies that need the files beside them.
+# Last of all, vocabularies that need the files next to them.
 VOCABULARIES = ("vocab.json", "vocab.txt")
 SETTINGS = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json")
 # A vocabulary and the merges that belong to it, by the names they come with.

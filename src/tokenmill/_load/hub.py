@@ -10,7 +10,7 @@ from tokenmill._errors import MissingDependency, SourceNotFound
 from tokenmill._load.files import HUB_FILES, VOCABULARIES, companions
 
 _REPOSITORY = re.compile(r"(?:[A-Za-z0-9][\w.-]*/)?[A-Za-z0-9_][\w.-]*")
-# A name without an owner that ends so is a file that is not there, and no model.
+# A name without an owner and with such an ending is a missing file, not a model.
 _FILE_SUFFIXES = frozenset((".bpe", ".gz", ".json", ".mill", ".model", ".tiktoken", ".txt", ".xz"))
 
 
@@ -36,7 +36,7 @@ def fetch_from_hub(repository: str) -> Path:
         try:
             path = _download(repository, name)
         except errors.EntryNotFoundError as error:
-            # Also raised when nothing is cached and the hub cannot be asked at all.
+            # Also raised when nothing is cached and the hub is out of reach.
             if isinstance(error, FileNotFoundError):
                 if (cached := _cached(repository, VOCABULARIES)) is not None:
                     return cached
@@ -67,7 +67,7 @@ def _download(repository: str, name: str) -> Path:
 
 def _why_not_asked() -> str | None:
     """Explain why the hub is out of reach: without a network, its library tries for 30 seconds."""
-    import socket  # only where a name is looked up
+    import socket  # only needed to look up a name
     from urllib.parse import urlsplit
     from urllib.request import getproxies
 
@@ -76,7 +76,7 @@ def _why_not_asked() -> str | None:
     if constants.HF_HUB_OFFLINE:
         return "HF_HUB_OFFLINE is set"
     if getproxies():
-        return None  # somebody else looks names up
+        return None  # a proxy looks up names
     try:
         socket.getaddrinfo(urlsplit(constants.ENDPOINT).hostname, None)
     except OSError:

@@ -22,7 +22,7 @@ _PLAIN: dict[str, NormalizerKind] = {
     "Nmt": "nmt",
     "ByteLevel": "byte_level",
 }
-# The least that a map of characters has: the size of its trie, and one unit of that.
+# The smallest character map: the size of its trie, and one unit.
 _LEAST_MAP = 8
 
 

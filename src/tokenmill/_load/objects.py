@@ -51,7 +51,7 @@ def _read_tokenizer(
         problem = f"expected a tokenizer that can be written as JSON, got: {error}"
         hint = "parts written in Python cannot be converted"
         raise UnsupportedTokenizer(problem, where=name, hint=hint) from error
-    # The object has read its numbers already and writes them so that they mean the same.
+    # The object has parsed its numbers already and writes them so that they keep their value.
     spec = read_tokenizer_json(parse_json(source), source, name, exact_scores=True)
     stated = {key: token.content for key, token in tokenizer.get_added_tokens_decoder().items()}
     if stated != {token.id: token.content for token in spec.added_tokens}:

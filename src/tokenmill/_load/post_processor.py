@@ -47,7 +47,7 @@ def read_post_processor(section: object) -> PostProcessor:
     reasons = tuple(processor.reason for processor in processors if processor.reason)
     framing = [processor.parts for processor in processors if processor.parts is not None]
     if len(framing) > 1:
-        # The library then frames each of the parts that the processor before it has made.
+        # The library then frames each part of the processor before it.
         reasons = (*reasons, "more than one post-processor that adds tokens")
     if reasons:
         return PostProcessor(None, None, trim_offsets=trims, reasons=reasons)

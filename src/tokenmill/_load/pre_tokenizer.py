@@ -27,7 +27,7 @@ _BEHAVIORS: dict[str, Behavior] = {
 }
 _SPECIAL_CHARACTERS = frozenset(r"\.+*?()|[]{}^$#&-~")
 _PREPEND_SCHEMES: tuple[PrependScheme, ...] = ("always", "first", "never")
-# How many scripts the library tells apart; `Script0` are the characters that go with any.
+# How many scripts the library distinguishes; `Script0` holds characters that fit any script.
 N_SCRIPTS = 136
 
 
@@ -73,7 +73,7 @@ def _read_byte_level(fields: dict[str, Any], where: str, result: Splitting) -> N
     if result.metaspace is not None:
         result.reasons.append("pre-tokenizer ByteLevel after Metaspace")
     if optional(fields, "add_prefix_space", True, where):
-        # ByteLevel puts a space before every word it is given, so after another split it would
+        # ByteLevel puts a space before every word it gets, so after another split it would
         # not be once for each range but once for each word.
         is_first = not result.steps and result.metaspace is None
         result.add_prefix_space = is_first

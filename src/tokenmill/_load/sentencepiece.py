@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 _Model: TypeAlias = "tuple[UnigramModel | BpeModel | WordLevelModel, list[str]]"
 SPACE = "\u2581"
 _KINDS = {UNIGRAM: "unigram", BPE: "bpe", WORD: "wordlevel", CHAR: "bpe"}
-# The library looks at no more user-defined pieces than these that begin with each other.
+# The library tries at most this many user-defined pieces that begin with each other.
 _MOST_NESTED = 64
 
 
@@ -124,10 +124,10 @@ def _unigram(file: SentencePieceFile) -> tuple[UnigramModel, list[str]]:
     scores = np.array(file.scores, dtype=np.float64)
     normal = scores[_of_type(file, NORMAL)]
     least = float(normal.min()) if len(normal) else math.inf
-    # Pieces that no text can hold must not be the least.
+    # Pieces that no text can hold must not set the minimum.
     scores[[i for i in range(len(scores)) if i not in in_text]] = least
     for index in _of_type(file, USER_DEFINED):
-        # A bonus instead of the score in the file: so the longest of them wins nearly always.
+        # A bonus instead of the score in the file, so the longest of them wins nearly always.
         scores[index] = np.float32(0.1 * (len(file.pieces[index]) - 1))
     model = UnigramModel(
         tokens=tuple(piece if i in in_text else None for i, piece in enumerate(file.pieces)),
@@ -170,7 +170,7 @@ def _bpe(file: SentencePieceFile) -> tuple[BpeModel, list[str]]:
 def _ranks(scores: Sequence[float]) -> NDArray[np.uint32]:
     """Rank the highest score first; equal ones, which are the same bits, have the same rank."""
     bits = np.array(scores, dtype=np.float32).view(np.int32).astype(np.int64)
-    # As whole numbers in the order of the scores: the library tells -0.0 from 0.0.
+    # As integers in the order of the scores: the library distinguishes -0.0 from 0.0.
     ordered = np.where(bits < 0, -(bits & 0x7FFF_FFFF) - 1, bits)
     _, ranks = np.unique(-ordered, return_inverse=True)
     return ranks.astype(np.uint32)

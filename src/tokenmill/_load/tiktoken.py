@@ -44,7 +44,7 @@ def read_rank_file(
         raise _unknown_name(pattern)
     ranks = _read_ranks(text)
     if special_tokens is None:
-        # A file with another number of ranks is another vocabulary with the same pattern.
+        # A file with a different number of ranks is a different vocabulary with the same pattern.
         fits = known is not None and known.n_ranks == len(ranks)
         special_tokens = known.special_tokens if known is not None and fits else {}
     regex = pattern if known is None else known.pattern

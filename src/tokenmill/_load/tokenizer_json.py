@@ -37,7 +37,7 @@ def read_tokenizer_json(
     section = member(data, "model", dict, "")
     kind = _model_kind(section)
     vocab = read_pieces(section) if kind == "unigram" else read_vocab(section)
-    # The library counts entries, and equal pieces are two of them.
+    # The library counts entries, so two equal pieces count twice.
     added_tokens, notes = read_added_tokens(data.get("added_tokens"), vocab, len(section["vocab"]))
     normalizer, reasons = read_normalizer(data.get("normalizer"))
     splitting = read_pre_tokenizer(data.get("pre_tokenizer"))
@@ -89,7 +89,7 @@ def _model_kind(section: dict[str, Any]) -> str:
         if stated in _KINDS:
             return _KINDS[stated]
         raise LoadError(f"model.type: expected one of {sorted(_KINDS)}, got {shown(stated)}")
-    # Old files leave it out; the library then takes what fits, in this order.
+    # Old files omit it; the library then takes the first that fits, in this order.
     if section.get("merges") is not None:
         return "bpe"
     if section.keys() >= _WORDPIECE_MEMBERS:

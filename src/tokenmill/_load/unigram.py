@@ -15,7 +15,7 @@ from tokenmill._spec import UnigramModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_MOST_DIGITS = 18  # numbers of so many digits fit into 63 bits
+_MOST_DIGITS = 18  # digits of a number that fits into 63 bits
 _LARGEST = (1 << 64) - 1
 _LONGEST_POWER, _LARGEST_POWER = 8, 5000
 _TENS = np.array([float(f"1e{exponent}") for exponent in range(309)])
@@ -94,7 +94,7 @@ def _scores_as_parsed(source: bytes) -> NDArray[np.float64]:
 def _significand(literal: str) -> tuple[int, int]:
     """Return "12.5e1" as (125, 0): digits that fit into 64 bits, and the power of ten."""
     mantissa, _, power = literal.partition("e")
-    # Beyond that every number is zero or too large, whatever its digits are.
+    # Beyond that, every number is zero or too large, whatever its digits.
     exponent = min(max(int(power[:_LONGEST_POWER] or 0), -_LARGEST_POWER), _LARGEST_POWER)
     whole, _, fraction = mantissa.partition(".")
     digits = whole + fraction

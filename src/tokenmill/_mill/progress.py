@@ -9,7 +9,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, TextIO
 
-from tokenmill._errors import OptionError
+from tokenmill._checks import one_of
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -28,8 +28,7 @@ class Progress:
     """Shows a meter until the block ends."""
 
     def __init__(self, meter: Meter, kind: str, out: TextIO | None = None) -> None:
-        if kind not in KINDS:
-            raise OptionError(f"expected one of {', '.join(KINDS)}, got {kind!r}", where="progress")
+        one_of("progress", kind, KINDS)
         self._meter = meter
         self._out = out or sys.stderr
         if kind == "auto":

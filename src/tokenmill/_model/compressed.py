@@ -197,7 +197,7 @@ def _pack_merges(tokens: Table, merges: NDArray[np.uint32]) -> Blocks:
     try:
         made = np.array([ids[cast("bytes", a) + cast("bytes", b)] for a, b in halves], np.uint32)
         left = np.array([len(cast("bytes", a)) for a, _ in halves], dtype=np.uint32)
-    except (KeyError, TypeError):  # a merge of or into something that is no token
+    except (KeyError, TypeError):  # a merge of or into something that is not a token
         return {"merge_pairs": _planes(merges.astype(np.uint32).reshape(-1))}
     blocks = {
         "merge_made": _planes(made - np.concatenate([made[:1] * 0, made[:-1]])),

@@ -6,7 +6,7 @@ masks, and what else there is for each token) is one pass over that table. `one_
 for a single text, where arrays would cost more than the work.
 """
 
-from tokenmill._post.assemble import assemble, encode_rows, encode_side
+from tokenmill._post.assemble import assemble, encode_side
 from tokenmill._post.enough import encode_enough, is_long, may_be_long, may_stop, tokens_needed
 from tokenmill._post.layout import NO_WORD, Encoded, Layout, arrange
 from tokenmill._post.one_row import OneRow, arrange_one, as_list
@@ -41,7 +41,6 @@ __all__ = [
     "as_list",
     "assemble",
     "encode_enough",
-    "encode_rows",
     "encode_side",
     "is_long",
     "may_be_long",

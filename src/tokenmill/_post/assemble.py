@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._calls.batch import EncodedBatch
-from tokenmill._calls.options import row_dtype, texts_of
 from tokenmill._errors import DtypeError, EncodeError, Hint, Option
 from tokenmill._post.enough import encode_enough
 from tokenmill._post.layout import Encoded, arrange
@@ -39,29 +38,6 @@ def encode_side(
     if need is not None:
         return encode_enough(model, texts, need, **options)
     return Encoded(*model.encode_batch(texts, **options))
-
-
-def encode_rows(  # `ready`: the model, its templates and what it needs
-    ready: Any,
-    texts: Any,
-    wanted: Wanted,
-    in_characters: bool | None,
-    *,
-    dtype: Any,
-    add_special_tokens: int,
-    **options: int,
-) -> EncodedBatch:
-    """Encode texts, or pairs of them, and make their rows; `options` as for `encode_side`."""
-    kind, bits = row_dtype(dtype, ready.model.max_id)
-    batches = [texts] if wanted.pairs is None else [texts, texts_of(wanted.pairs, "pairs")]
-    need = ready.tokens_needed(wanted, add_special_tokens=bool(add_special_tokens))
-    model = ready.model if in_characters is None else ready.span_model
-    # The rows get the special tokens, the texts do not.
-    sides = [
-        encode_side(model, side, in_characters, need, bits=bits, **options) for side in batches
-    ]
-    around = ready.templates
-    return assemble(sides, around, wanted, add_special_tokens=bool(add_special_tokens), dtype=kind)
 
 
 def assemble(

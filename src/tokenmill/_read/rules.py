@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tokenmill._checks import whole_number
 from tokenmill._errors import OptionError
 
 # A line may be longer than its text: escapes, other fields.
@@ -44,8 +45,7 @@ class ReadRules:
                 hint="a record without text cannot be repaired",
             )
         for name in ("max_document_bytes", "block_bytes", "stream_bytes", "fetch_rows"):
-            if getattr(self, name) < 1:
-                raise OptionError(f"expected 1 or more, got {getattr(self, name)}", where=name)
+            whole_number(name, getattr(self, name))
         if not self.text_mode:
             raise OptionError('expected "file", "line" or a separator, got ""', where="text_mode")
         if self.delimiter is not None and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):

@@ -191,7 +191,7 @@ class ReferenceModel:
                 raise
             document = 0 if is_batch else None
             if len(texts) > 1:
-                # It does not say which one; the first that fails alone is it.
+                # It does not name the text; the first that fails alone is the one.
                 for document, text in enumerate(texts):  # noqa: B007 -- it names the error
                     if not _succeeds(encode, [text], add_special, as_text):
                         break
@@ -199,7 +199,7 @@ class ReferenceModel:
             raise EncodeError(problem, document=document, hint=_FAILURE_HINT) from error
 
     def _plain_texts(self, texts: Iterable[object], special_mode: int, errors: int) -> list[str]:
-        # As in the core: what is no text is found before any text is read.
+        # As in the core: a document that is not text is found before any text is read.
         raw = [_as_text(text, n) for n, text in enumerate(_as_list(texts))]
         return [self._checked(text, n, special_mode, errors) for n, text in enumerate(raw)]
 

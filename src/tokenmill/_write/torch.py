@@ -49,7 +49,7 @@ class _TensorFormat(BodyFormat):
     def stored_dtype(self, dtype: str) -> np.dtype[Any]:
         """Store the tensor's own type, whatever the ids need."""
         del dtype
-        return np.dtype(self.tensor_dtype).newbyteorder("<")
+        return np.dtype(self.tensor_dtype)
 
     def map_ids(
         self, folder: Path, number: int, *, dtype: str, split: str = ""
@@ -74,7 +74,7 @@ class Torch(_TensorFormat):
     """`shard-00000.pt`: input_ids int32 [rows, context], seq_lengths int32, row_pieces int64."""
 
     name = "torch"
-    tensor_dtype = "int32"  # an embedding takes it without a cast
+    tensor_dtype = "<i4"  # an embedding takes it without a cast
 
     def check(self, shape: ShardShape, max_id: int | None = None) -> None:
         """Refuse what int32 cannot hold: ids, and lengths of rows."""
@@ -96,7 +96,7 @@ class TorchChunks(_TensorFormat):
     """
 
     name = "torch-chunks"
-    tensor_dtype = "int64"
+    tensor_dtype = "<i8"
 
     def file_names(self, shard: int, split: str = "") -> tuple[str, ...]:
         """Return the name of the chunk."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from tokenmill._checks import one_of
 from tokenmill._errors import Hint, Option, OptionError
 from tokenmill._pack import STRATEGIES, Packer
 from tokenmill._read.blocks import REASONS
@@ -93,8 +94,7 @@ def resolve_pack(
     chosen = pack or FORMATS[formats[0]].default_pack
     if pack is None and context_length is None:
         chosen = "none" if not any(FORMATS[name].fixed_rows for name in formats) else chosen
-    if chosen not in STRATEGIES:
-        raise OptionError(f"expected one of {', '.join(STRATEGIES)}, got {pack!r}", where="pack")
+    one_of("pack", chosen, STRATEGIES)
     if chosen == "none":
         return chosen, None
     if context_length is None:
@@ -113,9 +113,7 @@ def resolve_pack(
 def resolve_tail(tail: str | None, pack: str, formats: Sequence[str]) -> str:
     """Choose what to do with the last, short row: keep it if every format can store it."""
     if tail is not None:
-        if tail not in TAILS:
-            raise OptionError(f"expected one of {', '.join(TAILS)}, got {tail!r}", where="tail")
-        return tail
+        return one_of("tail", tail, TAILS)
     if pack == "concat" and any(FORMATS[name].fixed_rows for name in formats):
         return "pad"
     return "carry"

@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
+from tokenmill._checks import whole_number
 from tokenmill._errors import OptionError
 
 _KEYS = ("path", "paths", "weight", "max_tokens", "field", "name")
@@ -108,8 +109,8 @@ def _from_mapping(item: Mapping[str, Any]) -> Source:
     if paths is None:
         raise OptionError("expected `path` or `paths`", where="source", hint=f"got {dict(item)!r}")
     weight, cap = item.get("weight"), item.get("max_tokens")
-    if cap is not None and (not isinstance(cap, int) or isinstance(cap, bool) or cap < 0):
-        raise OptionError(f"expected a whole number of tokens, got {cap!r}", where="max_tokens")
+    if cap is not None:
+        cap = whole_number("max_tokens", cap, least=0)
     return Source(
         (paths,) if _is_single(paths) else tuple(paths),
         None if weight is None else check_weight(weight),

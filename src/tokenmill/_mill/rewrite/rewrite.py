@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill import __version__
 from tokenmill._calls.options import thread_count
+from tokenmill._checks import whole_number_or_none
 from tokenmill._errors import BooksDiffer, OptionError, OutputInUse, PlanDiffers
 from tokenmill._mill.output.books import Books
 from tokenmill._mill.output.document_table import DocumentTable
@@ -56,8 +57,7 @@ def rewrite(
     given: Sequence[Any] = [outputs] if single else list(outputs)  # type: ignore[arg-type]
     if not given:
         raise OptionError("expected one output or more, got none", where="outputs")
-    if shard_tokens is not None and shard_tokens < 1:
-        raise OptionError(f"expected 1 or more, got {shard_tokens}", where="shard_tokens")
+    shard_tokens = whole_number_or_none("shard_tokens", shard_tokens)
     manifests = [Manifest.load(folder) for folder in given]
     refuse_to_mix(manifests)
     target = Path(output)

@@ -1,4 +1,4 @@
-"""Tokenizer: the face of the engine. It has methods over a model, and no state that changes."""
+"""`Tokenizer`: methods over a model, and no state that changes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from tokenmill._decode import (
 )
 from tokenmill._decode.spelling import Spelling
 from tokenmill._model.describe import Description
-from tokenmill._model.resolve import Ready, Request, compile_file, from_payload, from_spec, resolve
-from tokenmill._post import encode_rows, encode_side, wanted_of
+from tokenmill._model.resolve import Ready, Request, from_payload, from_spec, resolve
+from tokenmill._post import wanted_of
+from tokenmill._tokenizer.batches import encode_rows, encode_with_spans
 
 if TYPE_CHECKING:
     import os
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
 
-__all__ = ["Tokenizer", "compile_file"]
-
 
 class Tokenizer:
     """An exact, fast tokenizer. Make one with `Tokenizer.load`.
@@ -56,13 +55,13 @@ class Tokenizer:
     Immutable and safe to use from many threads and after a fork; every option is an argument of
     the call. Options that several methods share:
 
-    `add_special_tokens` puts around each text what the tokenizer puts there (as `<s>`).
-    `special_in_text` says what becomes of a special token's text inside a text: "encode" makes it
-    the token, "text" leaves it text like any other, "raise" raises SpecialTokenInText.
-    `errors` says what to do with bytes that are not UTF-8: "strict" raises InvalidUtf8, "replace"
-    encodes U+FFFD instead, as `bytes.decode` would.
-    `threads` is the number of threads; None takes what this process may use: the least of CPU
-    affinity, control-group quota and TOKENMILL_THREADS.
+    `add_special_tokens` adds the tokens that the tokenizer puts around a text, such as `<s>`.
+    `special_in_text` decides what happens to the text of a special token inside a text: "encode"
+    makes it the token, "text" treats it like any other text, "raise" raises SpecialTokenInText.
+    `errors` decides what happens to bytes that are not UTF-8: "strict" raises InvalidUtf8,
+    "replace" encodes U+FFFD instead, as `bytes.decode` would.
+    `threads` is the number of threads; None uses every CPU that this process may use: the least of
+    CPU affinity, control-group quota and TOKENMILL_THREADS.
     """
 
     __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_spelling", "ready")
@@ -159,20 +158,20 @@ class Tokenizer:
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
 
-        `offsets`: "char" or "byte" adds `spans`, the (begin, end) of what every id stands for in
-        its text, in characters or in bytes of UTF-8; what is put around texts has (0, 0).
-        `device`: "cuda" or "cuda:1" encodes there, "auto" does if it can (`reason` says why not).
+        `offsets`: "char" or "byte" adds `spans`, the (begin, end) that every id covers in its text,
+        in characters or in bytes of UTF-8; tokens around a text have (0, 0).
+        `device`: "cuda" or "cuda:1" encodes there, "auto" does if it can (else see `reason`).
 
-        Each of these options makes the result an EncodedBatch, the rows that a model wants:
+        Each of these options makes the result an EncodedBatch, the rows that a model takes:
 
         `pairs`: as many second texts, each of which goes into the row of its text.
-        `truncation`: "longest_first", "only_first" or "only_second" is cut until a row has at most
-        `max_length` tokens, special ones counted; `truncation_side` is where, "right" or "left".
-        `return_overflowing`: what was cut off follows in rows of its own, windows that each share
-        `stride` tokens with the one before.
+        `truncation`: "longest_first", "only_first" or "only_second" cuts rows to `max_length`
+        tokens, special ones included, on the `truncation_side`, "right" or "left".
+        `return_overflowing`: the rest follows in rows of its own, windows that each share `stride`
+        tokens with the one before.
         `padding`: "longest" or "max_length" fills rows up to one length, rounded up to
         `pad_to_multiple_of`, with `pad_id` and `pad_type_id`, on the `padding_side`.
-        `return_type_ids`, `return_special_mask`, `return_attention_mask` (given with padding).
+        `return_type_ids`, `return_special_mask`, `return_attention_mask` (on with padding).
 
         The `dtype` of such a result may also be "int64" or "int32".
         """
@@ -184,22 +183,20 @@ class Tokenizer:
         if device != "cpu":
             from tokenmill._cuda.choose import CallOptions, encode_on  # not for the CPU
 
-            given = "uint32" if wanted else dtype
-            call = CallOptions(given, add_special_tokens, special_in_text, errors, "host")
+            ids_dtype = "uint32" if wanted else dtype
+            call = CallOptions(ids_dtype, add_special_tokens, special_in_text, errors, "host")
             only_ids = wanted is None and unit is None
             found = encode_on(device, self.ready, first, call, only_ids=only_ids)
             if isinstance(found, TokenBatch):
                 return found
             reason = found
-        if wanted is None:
-            if unit is None:  # by position: names cost a small batch a tenth of its time
-                how = count, bits, add_special_tokens, special, policy
-                return TokenBatch(*self._model.encode_batch(first, *how), reason=reason)
-            core = core_options(add_special_tokens, special_in_text, errors, count)
-            side = encode_side(self.ready.span_model, first, unit, bits=bits, **core)
-            return TokenBatch(side.ids, side.offsets, side.columns.get("spans"), reason=reason)
+        if wanted is None and unit is None:  # by position: names cost a small batch a tenth
+            given = count, bits, add_special_tokens, special, policy
+            return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
         core = core_options(add_special_tokens, special_in_text, errors, count)
-        return encode_rows(self.ready, first, wanted, unit, dtype=dtype, **core)
+        if wanted is None:
+            return encode_with_spans(self.ready, first, bool(unit), core | {"bits": bits}, reason)
+        return encode_rows(self.ready, first, wanted, in_characters=unit, dtype=dtype, core=core)
 
     def encode_into(
         self,
@@ -229,7 +226,7 @@ class Tokenizer:
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
     ) -> int:
-        """Return the number of ids of one text; with `limit`, `limit + 1` stands for any more."""
+        """Return the number of ids of one text; with `limit`, `limit + 1` means more."""
         core = core_options(add_special_tokens, special_in_text, errors)
         count = int(self._model.count_batch([text], limit=limit_of(limit), **core)[0])
         return count if limit is None else min(count, limit + 1)
@@ -261,10 +258,10 @@ class Tokenizer:
     ) -> str:
         """Return the text of ids.
 
-        `skip_special_tokens` leaves special tokens out. `clean_up` takes out the blanks before
+        `skip_special_tokens` leaves special tokens out. `clean_up` removes the blanks before
         punctuation and English endings, as `clean_up_tokenization_spaces` does. `errors` is that
-        of `bytes.decode`, for half a character, where ids stand for bytes; decoders that work on
-        text write U+FFFD themselves.
+        of `bytes.decode`, for half a character, if ids are bytes; decoders that work on text write
+        U+FFFD themselves.
         """
         decoder = self._decoder
         if isinstance(decoder, BytesDecoder):
@@ -360,7 +357,7 @@ class Tokenizer:
         return dict(self._model.memory())
 
     def describe(self) -> Description:
-        """Say which split, normalizer and path this tokenizer uses, and why."""
+        """Describe which split, normalizer and path this tokenizer uses, and why."""
         return Description.from_meta(self.ready.meta, self.vocab_size, self._model.target)
 
     def __repr__(self) -> str:
