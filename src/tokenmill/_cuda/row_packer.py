@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._cuda.documents import DeviceDocuments
 from tokenmill._cuda.row_plans import plan_for
 from tokenmill._cuda.rows import (
-    DeviceDocuments,
     DeviceRowOptions,
     DeviceRows,
     RowFrame,

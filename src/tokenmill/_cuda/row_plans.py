@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tokenmill._cuda.rows import NO_DOCUMENTS
+from tokenmill._cuda.documents import NO_DOCUMENTS
 from tokenmill._pack import ConcatStream, Pieces
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.rows import DeviceDocuments
+    from tokenmill._cuda.documents import DeviceDocuments
     from tokenmill._pack import Packer
 
     Planned = tuple[DeviceDocuments, Pieces]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._cuda.documents import DeviceDocuments
 from tokenmill._cuda.layout import ROWS, RowOption, fill
 from tokenmill._errors import OptionError
 from tokenmill._pack import RowLooks, cu_seqlens
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
     from tokenmill._cuda.protocols import RowBackend
     from tokenmill._pack.rows import Pieces
 
-_ID_BYTES = 4
 _TILE = 2048  # kRowTile of rows.h
 _THREADS = 256
-_ENDLESS = 1 << 62  # more tokens than any document has
 
 
 @dataclass(frozen=True)
@@ -44,55 +43,6 @@ class RowFrame:
     def lengths(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the lengths of documents with BOS and EOS."""
         return texts + (self.before + int(self.eos_id is not None))
-
-
-@dataclass(frozen=True)
-class DeviceDocuments:
-    """Addresses of the tokens of documents on a device.
-
-    If `framed[d]`, BOS and EOS are in memory with the text: token `b` of document `d` is the id at
-    `ids[d] + 4 * b`. If not, the kernel adds them around the `text[d]` ids at `ids[d]`.
-    """
-
-    ids: NDArray[np.uint64]  # addresses
-    text: NDArray[np.int64]
-    framed: NDArray[np.bool_]
-
-    @staticmethod
-    def of_batch(address: int, offsets: NDArray[np.int64]) -> DeviceDocuments:
-        """Return the documents of a batch whose first id is at an address."""
-        begins = np.asarray(offsets[:-1], np.uint64) * np.uint64(_ID_BYTES)
-        count = len(begins)
-        return DeviceDocuments(
-            begins + np.uint64(address), np.diff(offsets), np.zeros(count, np.bool_)
-        )
-
-    @staticmethod
-    def of_kept(address: int, pieces: Pieces) -> DeviceDocuments:
-        """Return pieces that were copied back to back, BOS and EOS included, as documents."""
-        starts = np.cumsum(pieces.lengths) - pieces.lengths
-        first = (starts - pieces.begins) * _ID_BYTES + address
-        count = len(starts)
-        return DeviceDocuments(
-            first.astype(np.uint64), np.full(count, _ENDLESS), np.ones(count, np.bool_)
-        )
-
-    def and_then(self, others: DeviceDocuments) -> DeviceDocuments:
-        """Return these documents and then others."""
-        return DeviceDocuments(
-            np.concatenate((self.ids, others.ids)),
-            np.concatenate((self.text, others.text)),
-            np.concatenate((self.framed, others.framed)),
-        )
-
-    def __getitem__(self, part: slice) -> DeviceDocuments:
-        return DeviceDocuments(self.ids[part], self.text[part], self.framed[part])
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-
-NO_DOCUMENTS = DeviceDocuments(np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.bool_))
 
 
 @dataclass(frozen=True)
@@ -212,8 +162,8 @@ def _piece_numbers(
         "piece_place": starts - starts[firsts] + rows * options.width,
         "piece_length": pieces.lengths,
         "piece_frame": begins + np.where(documents.framed[owners], frame.before, 0),
-        "piece_text": documents.text[owners],
-        "piece_ids": documents.ids[owners],
+        "piece_text": documents.text_lengths[owners],
+        "piece_ids": documents.addresses[owners],
         "piece_position": begins if options.looks.continue_positions else np.zeros_like(begins),
         "piece_segment": np.arange(len(firsts)) - firsts + 1,
     }
