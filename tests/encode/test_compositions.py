@@ -129,10 +129,9 @@ def test_ids_places_and_text_are_those_of_the_library(tmp_path: Path, kind: str,
     rows = [row.ids for row in right]
     shown = library.decode_batch(rows, skip_special_tokens=False)
     assert mine.decode_batch(rows) == shown
-    try:
+    with warnings.catch_warnings():  # the library has the offsets that the engine does not
+        warnings.simplefilter("ignore", tokenmill.ReferencePathWarning)
         places = mine.encode_batch(cases, add_special_tokens=True, offsets="char")
-    except tokenmill.UnsupportedTokenizer:
-        return
     assert places.spans is not None
     spans = list(map(tuple, places.spans.tolist()))
     bounds = pairwise(places.offsets.tolist())
