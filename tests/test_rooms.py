@@ -176,3 +176,18 @@ def test_sources_are_ascii() -> None:
 def test_files_stay_short() -> None:
     lines = {f: len(f.read_text(encoding="utf-8").splitlines()) for f in all_sources()}
     assert {str(f.relative_to(ROOT)): n for f, n in lines.items() if n > MAX_LINES} == {}
+
+
+def test_the_architecture_page_names_every_room() -> None:
+    page = (ROOT / "docs/develop/architecture.md").read_text(encoding="utf-8")
+    package = ROOT / "src" / "tokenmill"
+    rooms = [p.name for p in package.iterdir() if (p / "__init__.py").exists()]
+    modules = [p.name for p in package.glob("*.py") if not p.name.startswith("__")]
+    mill = [p.stem for p in (package / "_mill").rglob("*.py") if not p.name.startswith("__")]
+    inside = [p.name for p in (package / "_mill").iterdir() if (p / "__init__.py").exists()]
+    wanted = [f"`{room}/`" for room in rooms + inside]
+    wanted += [f"`{module}`" for module in modules]
+    missing = [name for name in wanted if name not in page]
+    missing += [name for name in mill if f"`{name}`" not in page and f"`{name}.py`" not in page]
+    missing += [f"core/{room}" for room in ROOMS if f"`{room}`" not in page]
+    assert missing == []
