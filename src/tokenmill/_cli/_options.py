@@ -168,3 +168,15 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
     return int(text)
+
+
+def add_no_eos_and_bos(group: argparse._ArgumentGroup) -> None:
+    """Add --no-eos and --bos, which `pack` and `pretokenize` share; their --eos differs."""
+    group.add_argument("--no-eos", action="store_true", help="put no token after documents")
+    group.add_argument(
+        "--bos",
+        nargs="?",
+        const=True,
+        metavar="TOKEN|ID",
+        help="starts every document; without a value the tokenizer's own (default: none)",
+    )

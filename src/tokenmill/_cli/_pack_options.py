@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenmill._cli._options import add_json, add_quiet, add_tokenizer, add_workers
+from tokenmill._cli._options import (
+    add_json,
+    add_no_eos_and_bos,
+    add_quiet,
+    add_tokenizer,
+    add_workers,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -122,14 +128,7 @@ def _add_ends(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--eos", metavar="TOKEN|ID", help="ends every document (default: the tokenizer's own)"
     )
-    group.add_argument("--no-eos", action="store_true", help="put no token after documents")
-    group.add_argument(
-        "--bos",
-        nargs="?",
-        const=True,
-        metavar="TOKEN|ID",
-        help="starts every document; without a value the tokenizer's own (default: none)",
-    )
+    add_no_eos_and_bos(group)
     group.add_argument(
         "--pad", metavar="TOKEN|ID", help="fills short rows (default: the tokenizer's own, or EOS)"
     )

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokenmill._cli._options import add_json, add_quiet, add_tokenizer, add_workers, positive
+from tokenmill._cli._options import (
+    add_json,
+    add_no_eos_and_bos,
+    add_quiet,
+    add_tokenizer,
+    add_workers,
+    positive,
+)
 from tokenmill._cli._pack_options import add_limits
 
 if TYPE_CHECKING:
@@ -77,14 +84,7 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         metavar="TOKEN|ID",
         help="ends every document (default: the tokenizer's own)",
     )
-    group.add_argument("--no-eos", action="store_true", help="put no token between documents")
-    group.add_argument(
-        "--bos",
-        nargs="?",
-        const=True,
-        metavar="TOKEN|ID",
-        help="starts every document; without a value the tokenizer's own (default: none)",
-    )
+    add_no_eos_and_bos(group)
     group.add_argument(
         "--tail",
         choices=["carry", "pad", "drop"],
