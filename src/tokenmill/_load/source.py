@@ -173,4 +173,4 @@ def _name_of(path: Path) -> str:
 
 def _not_found(name: str) -> SourceNotFound:
     hint = 'give a path that exists, or a hub id like "owner/name" or "gpt2"'
-    return SourceNotFound("expected a file or a directory, got neither", source=name, hint=hint)
+    return SourceNotFound("no such file or directory", source=name, hint=hint)
