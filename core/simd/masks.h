@@ -24,6 +24,11 @@ struct WideMasks {
     std::uint64_t lead3;         // E0..EF
 };
 
+// Bits of table entries: bit i of of[k] is bit k of the entry that byte i asked for.
+struct EntryMasks {
+    std::uint64_t of[8];
+};
+
 struct Utf8Masks {
     std::uint64_t non_ascii;
     std::uint64_t continuation;
