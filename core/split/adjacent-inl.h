@@ -167,8 +167,8 @@ inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const s
     const auto own = sink.has_sides() ? ByteClass::Wide : ByteClass::Other;
     const auto number = static_cast<std::size_t>(own);
     const bool joined_inside = (split.adjacency.joins[number] >> number & 1) != 0;
-    const unsigned count = sink.add_lone_run(at, wide_masks(at).lead3,
-                                             before.joined_to(split, own), joined_inside);
+    const unsigned count =
+        sink.add_lone_run(at, wide_masks(at).lead3, before.joined_to(split, own), joined_inside);
     if (count != 0) {
         before = LeftBits::of(split, own);
         wide_carry.previous3 = sink.has_sides() ? decode3(at + std::size_t{3} * (count - 1)) : 0;
