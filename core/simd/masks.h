@@ -28,6 +28,8 @@ struct WideMasks {
 // Bits of table entries: bit i of of[k] is bit k of the entry that byte i asked for.
 struct EntryMasks {
     std::uint64_t of[8];
+};
+
 // Which neighbouring bytes belong together, by the kinds of bytes: two relations at once.
 struct PairTables {
     static constexpr std::size_t kMostKinds = 16;
