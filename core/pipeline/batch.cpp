@@ -54,6 +54,7 @@ private:
         try {
             worker.clear();
             model_.set_spans(worker, options_);
+            worker.expect(plan_.bound());
             for (const Task& task : tasks_) {
                 gather_task(worker, task);
             }
@@ -91,6 +92,7 @@ private:
                 if (worker == nullptr) {
                     worker = model_.take_worker();
                     model_.set_spans(*worker, options_);
+                    worker->expect(plan_.bound() / options_.threads);
                 }
                 hand_in(*number, run_task(*worker, tasks_[*number]));
             } catch (...) {
