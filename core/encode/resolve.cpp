@@ -7,16 +7,26 @@
 
 namespace tokenmill::encode {
 
-WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
+WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits)
     : vocab(vocabulary),
-      tables(vocabulary, bits),
+      tables(WordTables::make_small(bits)),
       merger(vocabulary),
       words(vocabulary),
-      sentences(vocabulary, tables) {
+      sentences(vocabulary, tables),
+      large_bits_(bits) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
     std::memset(value, 0, sizeof(value));
+}
+
+// Columns of the batch keep lines of the old tables, which are read or asked for after its last
+// unit. Larger tables have these lines, too.
+void WordEncoder::grow_tables() {
+    WordTables large(vocab, large_bits_);
+    large.put_words_of(tables);
+    tables = std::move(large);
+    has_small_tables_ = false;
 }
 
 // Up to three ids fit into the value itself.
