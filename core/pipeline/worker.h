@@ -34,6 +34,9 @@ struct EncodeKernel {
     // Writes the ids of the batch to the worker's memory.
     void (*flush)(Worker& worker);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
+    // The same, and whether a text of the filter may start anywhere.
+    bool (*check_text)(const split::PrefixFilter& filter, const std::uint8_t* begin,
+                       const std::uint8_t* end, bool& may_start);
     split::AddedView::FindCandidate find_candidate;
 };
 
