@@ -48,6 +48,9 @@ struct EncodeKernel {
     // Writes the ids of the batch to the worker's memory.
     void (*flush)(Worker& worker);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
+    // The same, and whether a text of the filter may start anywhere.
+    bool (*check_text)(const split::PrefixFilter& filter, const std::uint8_t* begin,
+                       const std::uint8_t* end, bool& may_start);
     split::AddedView::FindCandidate find_candidate;
     // The bytes of UTF-8 that units become, if each surrogate takes three.
     std::size_t (*utf8_size)(const CodeUnits& units);
