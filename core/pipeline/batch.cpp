@@ -46,11 +46,11 @@ public:
     }
 
 private:
-    // What a thread does next with a task.
-    enum class Step : std::uint8_t { Encode, Copy };
+    // What a thread does next: with a task, or with a chunk of the result.
+    enum class Step : std::uint8_t { Encode, Copy, Touch };
     struct Job {
         Step step;
-        std::size_t task;
+        std::size_t number;
     };
 
     // One thread: the worker writes where the result stays, so that nothing is copied.
@@ -61,8 +61,9 @@ private:
         try {
             worker.clear();
             model_.set_spans(worker, options_);
-            for (const Task& task : tasks_) {
-                gather_task(worker, task);
+            for (std::size_t i = 0; i < tasks_.size(); ++i) {
+                result_.touch_ahead(worker.memory, worker.written(), i);
+                gather_task(worker, tasks_[i]);
             }
             worker.flush();
         } catch (...) {
@@ -100,17 +101,17 @@ private:
         Worker* worker = nullptr;
         while (const std::optional<Job> job = next_job()) {
             try {
-                if (job->step == Step::Copy) {
-                    copy(job->task);
+                if (job->step != Step::Encode) {
+                    place_result(*job);
                     continue;
                 }
                 if (worker == nullptr) {
                     worker = model_.take_worker();
                     model_.set_spans(*worker, options_);
                 }
-                hand_in(job->task, run_task(*worker, tasks_[job->task]));
+                hand_in(job->number, run_task(*worker, tasks_[job->number]));
             } catch (...) {
-                fail(job->task);
+                fail(job->number);
                 break;
             }
         }
@@ -122,8 +123,8 @@ private:
         }
     }
 
-    // Copies come first: they free memory that the next task can use. One slow task must not pile
-    // up the results of all the others, so threads wait while too many have no place.
+    // Pages and copies come first: copies free memory that the next task can use. One slow task
+    // must not pile up the results of all the others, so threads wait while too many have no place.
     std::optional<Job> next_job() {
         std::unique_lock lock(mutex_);
         const std::size_t ahead = 4 * std::size_t{options_.threads};
@@ -137,8 +138,12 @@ private:
         if (failure_) {
             return std::nullopt;
         }
+        if (result_.wants_chunk(next_chunk_, placed_, tasks_.size())) {
+            ++writers_;
+            return Job{Step::Touch, next_chunk_++};
+        }
         if (can_copy()) {
-            ++copies_;
+            ++writers_;
             return Job{Step::Copy, next_copy_++};
         }
         return can_encode() ? std::optional(Job{Step::Encode, next_task_++}) : std::nullopt;
@@ -155,8 +160,9 @@ private:
     }
 
     Finished run_task(Worker& worker, const Task& task) {
-        worker.reserve(0);
         worker.clear();
+        worker.reserve(task.bound);
+        worker.clear();  // the room stays, and each text asks for its part of it
         gather_task(worker, task);
         worker.flush();
         Finished finished;
@@ -223,8 +229,8 @@ private:
                 break;
             }
             if (!result_.has_room(next->count)) {
-                if (copies_ != 0) {  // the result will move: nobody may be writing to it
-                    wake_.wait(lock, [&] { return copies_ == 0; });
+                if (writers_ != 0) {  // the result will move: nobody may be writing to it
+                    wake_.wait(lock, [&] { return writers_ == 0; });
                     continue;
                 }
                 result_.grow(next->count);
@@ -235,15 +241,20 @@ private:
         wake_.notify_all();
     }
 
-    void copy(std::size_t number) {
-        Finished& finished = *finished_[number];
-        result_.copy(finished, tasks_[number].document);
-        const std::scoped_lock lock(mutex_);
-        if (finished.memory.ids.data() != nullptr) {
-            spare_.push_back(std::move(finished.memory));
+    // Writes to the result, while it does not move.
+    void place_result(const Job& job) {
+        Finished done;
+        if (job.step == Step::Touch) {
+            result_.touch_chunk(job.number);
+        } else {
+            done = std::move(*finished_[job.number]);
+            result_.copy(done, tasks_[job.number].document);
         }
-        finished.doc_ends = {};
-        if (--copies_ == 0) {
+        const std::scoped_lock lock(mutex_);
+        if (done.memory.ids.data() != nullptr) {
+            spare_.push_back(std::move(done.memory));
+        }
+        if (--writers_ == 0) {
             wake_.notify_all();
         }
     }
@@ -261,7 +272,8 @@ private:
     std::size_t next_task_ = 0;
     std::size_t placed_ = 0;
     std::size_t next_copy_ = 0;
-    std::size_t copies_ = 0;  // that are being made
+    std::size_t next_chunk_ = 0;
+    std::size_t writers_ = 0;  // threads that write to the result at this moment
     std::vector<std::optional<Finished>> finished_;
     std::vector<ResultMemory> spare_;  // of workers, to be used again
     std::exception_ptr failure_;
