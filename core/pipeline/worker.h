@@ -89,6 +89,8 @@ struct Worker {
     void reserve(std::size_t more);
     // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
+    // The last `size` of the bytes taken last were not needed.
+    void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
     // Adds the words of a range; `place` matters only while spans are written.
     void add_range(const TextRange& range, const SpanRange& place);
     // Adds an id that is known already; `span` matters only while spans are written.
