@@ -106,6 +106,8 @@ struct Worker {
     // About so many bytes of text are coming: if they are many, their words need large tables.
     // Needs: an empty batch.
     void expect(std::size_t size);
+    // The last `size` of the bytes taken last were not needed.
+    void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
     // Adds the words of a range; `place` matters only while spans are written.
     void add_range(const TextRange& range, const SpanRange& place);
     // Adds an id that is known already; `span` matters only while spans are written.
