@@ -32,6 +32,10 @@ WordLookUp::WordLookUp(const VocabView& vocab)
     : vocab_(&vocab),
       fuses_unknown_(vocab.kind() == vocab::ModelKind::Unigram &&
                      vocab.scalars().first_byte_id == 0 && vocab.unk_id() < vocab.token_count()) {
+    if (vocab.kind() == vocab::ModelKind::WordPiece) {
+        const std::uint32_t node = vocab.trie.step(Trie::kRoot, Trie::kContinues);
+        continues_ = node == Trie::kNoNode ? 0 : vocab.small_trie.cells[node];
+    }
     if (fuses_unknown_) {
         const TokenId unknown = vocab.unk_id();
         unknown_value_ = vocab::pack_ids(&unknown, 1);
@@ -65,21 +69,26 @@ void WordLookUp::append(TokenId id, WordPart part, std::vector<std::uint32_t>& i
 
 // The longest token, then the longest that continues it, and so on; all or nothing.
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    const Trie& trie = vocab_->trie;
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
     bool is_covered = count_chars(word.data(), word.size()) <= vocab_->scalars().max_characters;
     for (std::size_t at = 0; is_covered && at < word.size();) {
-        std::uint32_t node = at == 0 ? Trie::kRoot : trie.step(Trie::kRoot, Trie::kContinues);
-        std::uint32_t found = 0;
+        std::uint32_t cell = at == 0 ? cells[Trie::kRoot] : continues_;
+        std::uint32_t found = Trie::kRoot;
         std::size_t end = at;
-        for (std::size_t i = at; node != Trie::kNoNode && i < word.size(); ++i) {
-            node = trie.step(node, word[i]);
-            if (node != Trie::kNoNode && trie.nodes[node].token != 0) {
-                found = trie.nodes[node].token;
+        for (std::size_t i = at; i < word.size(); ++i) {
+            const std::uint32_t node = SmallTrie::child(cell, word[i]);
+            cell = cells[node];
+            if (!SmallTrie::leads_to(cell, word[i])) {
+                break;
+            }
+            if ((cell & SmallTrie::kToken) != 0) {
+                found = node;
                 end = i + 1;
             }
         }
-        is_covered = found != 0;
-        append(found - 1, {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)}, ids);
+        is_covered = found != Trie::kRoot;
+        append(vocab_->node_tokens[found] - 1,
+               {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)}, ids);
         at = end;
     }
     if (!is_covered) {

@@ -59,7 +59,8 @@ private:
         TokenId id;
     };
     const vocab::VocabView* vocab_;
-    const bool fuses_unknown_;  // Unigram without tokens for bytes
+    const bool fuses_unknown_;     // Unigram without tokens for bytes
+    std::uint32_t continues_ = 0;  // WordPiece: the cell under which tokens continue a word
     std::uint64_t unknown_value_ = 0;
     double doubt_ = 0;  // ways whose scores differ by less are close
     bool is_sure_ = true;
