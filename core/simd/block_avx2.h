@@ -2,6 +2,7 @@
 // meaning.
 
 using simd::ByteMasks;
+using simd::EntryMasks;
 using simd::PairMasks;
 using simd::PairTables;
 using simd::Utf8Masks;
@@ -62,6 +63,31 @@ inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     const std::uint64_t below_e0 = below(v, -32);
     const std::uint64_t below_f0 = below(v, -16);
     return {continuation, below_e0 & ~continuation, below_f0 & ~below_e0};
+}
+
+// 64 entries are four look-ups of 16; bits 4 and 5 of a byte choose among them.
+inline __m256i look_up64(const std::uint8_t* table, __m256i bytes) noexcept {
+    const auto sixteen = [&](unsigned k) {
+        return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(
+                                       reinterpret_cast<const __m128i*>(table + 16 * k))),
+                                   _mm256_and_si256(bytes, all_bytes(15)));
+    };
+    const __m256i by_bit4 = _mm256_slli_epi16(bytes, 3);
+    const __m256i low = _mm256_blendv_epi8(sixteen(0), sixteen(1), by_bit4);
+    const __m256i high = _mm256_blendv_epi8(sixteen(2), sixteen(3), by_bit4);
+    return _mm256_blendv_epi8(low, high, _mm256_slli_epi16(bytes, 2));
+}
+
+TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
+                                        std::uint64_t places) noexcept {
+    const Halves v = load_block(at);
+    const __m256i low = look_up64(table, v.low);
+    const __m256i high = look_up64(table, v.high);
+    EntryMasks m;
+    for (int k = 0; k < 8; ++k) {
+        m.of[k] = to_mask(_mm256_slli_epi16(low, 7 - k), _mm256_slli_epi16(high, 7 - k)) & places;
+    }
+    return m;
 }
 
 inline bool is_ascii_block(const std::uint8_t* at) noexcept {

@@ -2,6 +2,7 @@
 // meaning.
 
 using simd::ByteMasks;
+using simd::EntryMasks;
 using simd::PairMasks;
 using simd::PairTables;
 using simd::Utf8Masks;
@@ -37,6 +38,17 @@ inline __m512i with_bit5(__m512i v) noexcept {
 inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     const __m512i v = load_block(at);
     return {in_range(v, 0x80, 0x40), in_range(v, 0xC0, 0x20), in_range(v, 0xE0, 0x10)};
+}
+
+TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
+                                        std::uint64_t places) noexcept {
+    const __m512i entries =
+        _mm512_maskz_permutexvar_epi8(places, load_block(at), load_block(table));
+    EntryMasks m;
+    for (unsigned k = 0; k < 8; ++k) {
+        m.of[k] = _mm512_test_epi8_mask(entries, all_bytes(1 << k));
+    }
+    return m;
 }
 
 inline bool is_ascii_block(const std::uint8_t* at) noexcept {

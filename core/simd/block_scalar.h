@@ -3,6 +3,7 @@
 // meaning.
 
 using simd::ByteMasks;
+using simd::EntryMasks;
 using simd::PairMasks;
 using simd::PairTables;
 using simd::Utf8Masks;
@@ -64,6 +65,20 @@ inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexc
         mask |= at[i] == byte ? std::uint64_t{1} << i : 0;
     }
     return mask;
+}
+
+// The entries of a table of 64 that the low six bits of bytes ask for, at `places`.
+inline EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
+                              std::uint64_t places) noexcept {
+    EntryMasks m{};
+    for (; places != 0; places &= places - 1) {
+        const unsigned i = trailing_zeros(places);
+        const std::uint64_t entry = table[at[i] & 63U];
+        for (unsigned k = 0; k < 8; ++k) {
+            m.of[k] |= (entry >> k & 1) << i;
+        }
+    }
+    return m;
 }
 
 inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {

@@ -25,6 +25,11 @@ struct WideMasks {
     std::uint64_t lead3;         // E0..EF
 };
 
+// Bits of table entries: bit i of of[k] is bit k of the entry that byte i asked for.
+struct EntryMasks {
+    std::uint64_t of[8];
+};
+
 // Which neighbouring bytes belong together, by the kinds of bytes: two relations at once.
 struct PairTables {
     static constexpr std::size_t kMostKinds = 16;
