@@ -47,7 +47,7 @@ private:
 // few small ones for other threads. Their bytes are not zeroed.
 constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;
-enum class Spares : std::uint8_t { Ids, Spans, Words, Texts };
+enum class Spares : std::uint8_t { Ids, Spans, Words, Texts, Framed };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept;
 // Sets how many buffers of each kind are kept, 4 at first; a job with many threads needs more.
