@@ -74,6 +74,14 @@ PageBuffer::~PageBuffer() {
     }
 }
 
+void touch_pages(void* begin, std::size_t size_bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const std::uintptr_t first = address / kPage * kPage;
+    madvise(reinterpret_cast<void*>(first), address + size_bytes - first, MADV_POPULATE_WRITE);
+#endif
+}
+
 PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
     for (std::atomic<Spare*>& place : places_of(kind)) {
         if (place.load(std::memory_order_relaxed) == nullptr) {

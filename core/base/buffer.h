@@ -42,6 +42,10 @@ private:
     std::size_t size_ = 0;
 };
 
+// Gets the pages of writable memory that is about to be written, many at a time; their bytes stay.
+// Only speed depends on it: an older system does nothing, and each page is a fault as ever.
+void touch_pages(void* begin, std::size_t size_bytes) noexcept;
+
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a
 // text whose words are known. Of each kind one buffer is kept with at most 64 MiB touched, and a
 // few small ones for other threads. Their bytes are not zeroed.

@@ -77,7 +77,7 @@ struct WordEncoder {
 
     static constexpr std::uint32_t kBatch = 512;
     static constexpr std::uint32_t kCapacity =
-        kBatch + 192;  // a block adds 64 units, look-ahead reads 48
+        kBatch + 256;  // a block adds 64 units and writes 16 more, look-ahead reads 72
 
     static constexpr std::size_t kSideIds = 4096;  // a batch with more is answered at once
 
