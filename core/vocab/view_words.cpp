@@ -62,8 +62,11 @@ void VocabView::view_scores(const BlobReader& blob) {
     auto* const values = walk_memory_.as<double>();
     auto* const cells = reinterpret_cast<std::uint32_t*>(values + trie.size);
     auto* const tokens = cells + trie.size;
+    constexpr std::uint32_t kAhead = 32;  // nodes: parents are all over the table
     for (std::uint32_t i = 0; i < trie.size; ++i) {
         const TrieNode& node = trie.nodes[i];
+        const TrieNode& later = trie.nodes[std::min(i + kAhead, trie.size - 1)];
+        __builtin_prefetch(trie.nodes + std::min(later.parent, trie.size - 1));
         const bool is_child = node.parent < trie.size;
         // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
         const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;
