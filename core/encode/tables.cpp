@@ -2,6 +2,7 @@
 #include "encode/tables.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/hash.h"
@@ -109,45 +110,166 @@ bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_
     return true;
 }
 
-// A full line replaces its words in turn: cheaper than knowing which one was used last.
-void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
-    Line8& line = lines8[hash_word(key) >> (64 - bits.words8)];
-    // Slot 0 of line 0 is left to key 0, so that units without a key always find something.
-    const std::uint32_t first = &line == lines8 ? 1 : 0;
-    std::uint32_t slot = first;
-    while (slot < 4 && line.key[slot] != 0 && line.key[slot] != key) {
-        ++slot;
+Line8& WordTables::line8_of(std::uint64_t key) noexcept {
+    return lines8[hash_word(key) >> (64 - bits.words8)];
+}
+
+Line8& WordTables::line_next_to(const Line8& line) noexcept {
+    return lines8[(&line - lines8) ^ 1];
+}
+
+// Slot 0 of line 0 is left to key 0, so that units without a key always find something.
+std::uint32_t WordTables::first_slot(const Line8& line) const noexcept {
+    return &line == lines8 ? 1 : 0;
+}
+
+// The slot of this key, or a free one, or the next in turn: cheaper than knowing which one was used
+// last.
+std::uint32_t WordTables::slot_for(const Line8& line, std::uint64_t key) noexcept {
+    const std::uint32_t first = first_slot(line);
+    for (std::uint32_t slot = first; slot < 4; ++slot) {
+        if (line.key[slot] == 0 || line.key[slot] == key) {
+            return slot;
+        }
     }
-    if (slot == 4) {
-        slot = (turn++ & 3) | first;
+    return (turn++ & 3) | first;
+}
+
+void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
+    Line8& line = line8_of(key);
+    const std::uint32_t slot = slot_for(line, key);
+    if (line.key[slot] != 0 && line.key[slot] != key) {
+        Line8& next = line_next_to(line);
+        const std::uint32_t to = slot_for(next, line.key[slot]);
+        next.key[to] = line.key[slot];
+        next.value[to] = line.value[slot];
     }
     line.key[slot] = key;
     line.value[slot] = value;
 }
 
-void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
-    Line16& line = lines16[hash_pair(low, high) >> (64 - bits.words16)];
-    std::size_t slot = 0;
-    while (slot < 2 && line.value[slot] != 0 &&
-           (line.key[2 * slot] != low || line.key[2 * slot + 1] != high)) {
+// The slot with this key, or 4.
+std::uint32_t WordTables::find_slot(const Line8& line, std::uint64_t key) const noexcept {
+    std::uint32_t slot = first_slot(line);
+    while (slot < 4 && line.key[slot] != key) {
         ++slot;
     }
-    if (slot == 2) {
-        slot = turn++ & 1;
+    return slot;
+}
+
+bool WordTables::find8(std::uint64_t key, std::uint64_t& value) noexcept {
+    Line8& line = line8_of(key);
+    if (const std::uint32_t slot = find_slot(line, key); slot < 4) {
+        value = line.value[slot];
+        return true;
     }
-    line.key[2 * slot] = low;
-    line.key[2 * slot + 1] = high;
-    line.value[slot] = value;
+    if (line.key[3] == 0) {
+        return false;  // the line was never full
+    }
+    Line8& next = line_next_to(line);
+    const std::uint32_t slot = find_slot(next, key);
+    if (slot == 4) {
+        return false;
+    }
+    value = next.value[slot];
+    const std::uint32_t own = (turn++ & 3) | first_slot(line);
+    std::swap(next.key[slot], line.key[own]);
+    std::swap(next.value[slot], line.value[own]);
+    return true;
+}
+
+Line16& WordTables::line16_of(std::uint64_t low, std::uint64_t high) noexcept {
+    return lines16[hash_pair(low, high) >> (64 - bits.words16)];
+}
+
+Line16& WordTables::line_next_to(const Line16& line) noexcept {
+    return lines16[(&line - lines16) ^ 1];
+}
+
+std::uint32_t WordTables::slot_for(const Line16& line, std::uint64_t low,
+                                   std::uint64_t high) noexcept {
+    if (const std::uint32_t slot = line.find(low, high); slot < 2) {
+        return slot;
+    }
+    return line.value[0] == 0 ? 0 : line.value[1] == 0 ? 1 : turn++ & 1;
+}
+
+void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
+    Line16& line = line16_of(low, high);
+    const std::uint32_t slot = slot_for(line, low, high);
+    const std::uint64_t* const moved = line.key + std::size_t{2} * slot;
+    if (line.value[slot] != 0 && (moved[0] != low || moved[1] != high)) {
+        Line16& next = line_next_to(line);
+        next.set(slot_for(next, moved[0], moved[1]), moved[0], moved[1], line.value[slot]);
+    }
+    line.set(slot, low, high, value);
+}
+
+bool WordTables::find16(std::uint64_t low, std::uint64_t high, std::uint64_t& value) noexcept {
+    Line16& line = line16_of(low, high);
+    if (const std::uint32_t slot = line.find(low, high); slot < 2) {
+        value = line.value[slot];
+        return true;
+    }
+    if (line.value[1] == 0) {
+        return false;
+    }
+    Line16& next = line_next_to(line);
+    const std::uint32_t slot = next.find(low, high);
+    if (slot == 2) {
+        return false;
+    }
+    value = next.value[slot];
+    const std::uint32_t own = turn++ & 1;
+    next.set(slot, line.key[std::size_t{2} * own], line.key[std::size_t{2} * own + 1],
+             line.value[own]);
+    line.set(own, low, high, value);
+    return true;
+}
+
+Line32* WordTables::set32_of(const std::uint64_t key[4], std::uint32_t size) noexcept {
+    return lines32 + 2 * (hash_key32(key, size) >> (64 - bits.words32));
+}
+
+Line32* WordTables::set_next_to(const Line32* set) noexcept {
+    return lines32 + ((set - lines32) ^ 2);
 }
 
 // Sets of two lines: a line holds one word with up to seven ids.
 void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
                        std::uint32_t count) noexcept {
-    Line32* set = lines32 + 2 * (hash_key32(key, size) >> (64 - bits.words32));
+    Line32* const set = set32_of(key, size);
     Line32& line = set[set[0].header == 0 ? 0 : set[1].header == 0 ? 1 : turn++ & 1];
+    if (line.header != 0) {
+        Line32* const next = set_next_to(set);
+        next[next[0].header == 0 ? 0 : next[1].header == 0 ? 1 : turn & 1] = line;
+    }
     std::memcpy(line.key, key, sizeof(line.key));
     line.header = size << 8 | count;
     std::copy(ids, ids + count, line.ids);
+}
+
+const Line32* WordTables::find32(const std::uint64_t key[4], std::uint32_t size) noexcept {
+    const auto find = [&](Line32* set) -> Line32* {
+        for (Line32* line = set; line < set + 2; ++line) {
+            if (line->header >> 8 == size && std::memcmp(line->key, key, sizeof(line->key)) == 0) {
+                return line;
+            }
+        }
+        return nullptr;
+    };
+    Line32* const set = set32_of(key, size);
+    Line32* line = find(set);
+    if (line != nullptr || set[1].header == 0) {
+        return line;
+    }
+    line = find(set_next_to(set));
+    if (line == nullptr) {
+        return nullptr;
+    }
+    Line32& own = set[turn++ & 1];
+    std::swap(own, *line);
+    return &own;
 }
 
 // A record is the word and its ids, each padded to 8 bytes, in a ring that overwrites its oldest

@@ -1,6 +1,16 @@
 // encode: bytes of a word -> packed ids, the tables of one worker. Their size is fixed, and they
-// are never wiped: when a line is full, a new word replaces one of its words. The ids do not depend
-// on what the tables hold. A worker starts with small tables and takes large ones once.
+// are never wiped. The ids do not depend on what the tables hold. A worker starts with small tables
+// and takes large ones once.
+//
+// A word belongs to one line (or set of lines) by its hash. When that is full, a new word replaces
+// one of its words, which moves to the line next to it and replaces another one there:
+//
+//   line    2k       2k + 1
+//   words   a b      c d        e belongs to line 2k
+//   words   a e      c b        a look-up that misses in line 2k looks for b in line 2k + 1, and
+//   words   a b      c e        lets it change places with a word of its own line
+//
+// So the common way reads one line, and still few words that come again are lost.
 #pragma once
 
 #include "base/buffer.h"
@@ -19,6 +29,22 @@ struct alignas(64) Line16 {
     std::uint64_t key[4];  // two slots of two numbers
     std::uint64_t value[2];
     std::uint64_t unused[2];
+
+    // The slot with this key, or 2.
+    [[nodiscard]] std::uint32_t find(std::uint64_t low, std::uint64_t high) const noexcept {
+        std::uint32_t slot = 0;
+        while (slot < 2 && (value[slot] == 0 || key[std::size_t{2} * slot] != low ||
+                            key[std::size_t{2} * slot + 1] != high)) {
+            ++slot;
+        }
+        return slot;
+    }
+    void set(std::size_t slot, std::uint64_t low, std::uint64_t high,
+             std::uint64_t new_value) noexcept {
+        key[2 * slot] = low;
+        key[2 * slot + 1] = high;
+        value[slot] = new_value;
+    }
 };
 // Words of 17..32 bytes as their first and last 16 bytes; header 0 is free.
 struct Line32 {
@@ -68,6 +94,13 @@ struct WordTables {
     // A guess that errs towards true: words whose ids found no place may be in the ring.
     [[nodiscard]] bool is_store_full() const noexcept { return stored_room - stored_count < 64; }
 
+    // The value of a word that its own line lacked when it was probed: it may be in the line next
+    // to that one, or be new.
+    [[nodiscard]] bool find8(std::uint64_t key, std::uint64_t& value) noexcept;
+    [[nodiscard]] bool find16(std::uint64_t low, std::uint64_t high, std::uint64_t& value) noexcept;
+    // The same for words of 17..32 bytes: their line, or null.
+    [[nodiscard]] const Line32* find32(const std::uint64_t key[4], std::uint32_t size) noexcept;
+
     void put8(std::uint64_t key, std::uint64_t value) noexcept;
     void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
     void put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
@@ -96,6 +129,17 @@ struct WordTables {
     std::uint32_t turn = 0;  // which word of a full line is replaced next
 
 private:
+    [[nodiscard]] Line8& line8_of(std::uint64_t key) noexcept;
+    [[nodiscard]] std::uint32_t first_slot(const Line8& line) const noexcept;
+    [[nodiscard]] std::uint32_t find_slot(const Line8& line, std::uint64_t key) const noexcept;
+    [[nodiscard]] std::uint32_t slot_for(const Line8& line, std::uint64_t key) noexcept;
+    [[nodiscard]] std::uint32_t slot_for(const Line16& line, std::uint64_t low,
+                                         std::uint64_t high) noexcept;
+    [[nodiscard]] Line8& line_next_to(const Line8& line) noexcept;
+    [[nodiscard]] Line16& line16_of(std::uint64_t low, std::uint64_t high) noexcept;
+    [[nodiscard]] Line16& line_next_to(const Line16& line) noexcept;
+    [[nodiscard]] Line32* set32_of(const std::uint64_t key[4], std::uint32_t size) noexcept;
+    [[nodiscard]] Line32* set_next_to(const Line32* set) noexcept;
     WordTables(const TableBits& sizes, std::size_t seed_ids);
     [[nodiscard]] static TableBits small_bits(const TableBits& largest) noexcept;
 };

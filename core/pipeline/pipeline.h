@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,8 @@ struct Output {
 struct Encoded {
     ResultMemory memory;  // ids unless the caller brought memory; spans and words if asked for
     std::size_t count = 0;
-    std::vector<std::int64_t> offsets;  // one more than documents
+    std::unique_ptr<std::int64_t[]> offsets;  // one more than documents
+    std::size_t documents = 0;
 };
 
 struct MemoryUse {

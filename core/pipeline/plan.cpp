@@ -35,6 +35,7 @@ Plan::Plan(const Model& model, std::span<const Text> texts, const Options& optio
 void Plan::close(Task& task, std::size_t last) {
     if (task.first < last) {
         task.last = last;
+        task.document = task.first;
         tasks_.push_back(task);
     }
     task.first = last;
@@ -62,6 +63,7 @@ void Plan::plan_big(std::size_t document) {
     const std::vector<Item>& items = big.list.items();
     Task task;
     task.big = &big;
+    task.document = document;
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         bytes += items[i].size() + 16;

@@ -18,6 +18,7 @@ struct BigDocument {
 struct Task {
     std::size_t first = 0;  // documents, or items of a big one
     std::size_t last = 0;
+    std::size_t document = 0;  // the first one
     const BigDocument* big = nullptr;
     bool ends_document = true;  // of the big one
 };

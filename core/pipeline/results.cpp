@@ -1,16 +1,34 @@
 // results: finished tasks, in order -> one Encoded.
 #include "pipeline/results.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
 namespace tokenmill::pipeline {
 
+namespace {
+
+// Copies to memory whose pages may be new. Asking for many pages at a time takes half as long as a
+// fault for each, and a piece is still in the cache when it is written.
+void copy_fresh(std::uint8_t* out, const void* from, std::size_t size) noexcept {
+    constexpr std::size_t kPiece = std::size_t{1} << 17;
+    for (std::size_t at = 0; at < size; at += kPiece) {
+        const std::size_t piece = std::min(kPiece, size - at);
+        touch_pages(out + at, piece);
+        std::memcpy(out + at, static_cast<const std::uint8_t*>(from) + at, piece);
+    }
+}
+
+}  // namespace
+
 BatchResult::BatchResult(const Options& options, const Output& output, std::size_t documents,
                          std::size_t bound)
     : options_(options), output_(output), bound_(bound) {
-    result_.offsets.reserve(documents + 1);
-    result_.offsets.push_back(0);
+    // Not zeroed: the threads that write the offsets touch the pages.
+    result_.offsets = std::make_unique_for_overwrite<std::int64_t[]>(documents + 1);
+    result_.offsets[0] = 0;
+    result_.documents = documents;
 }
 
 // Room for every id there can be: pages cost memory only when they are touched. The bound is
@@ -47,52 +65,74 @@ void BatchResult::allocate() {
     result_.memory = make_memory();
 }
 
-void BatchResult::make_room(PageBuffer& memory, std::size_t count, std::size_t item_size) const {
-    if (count * item_size > memory.size_bytes()) {
-        PageBuffer larger(2 * count * item_size);
+bool BatchResult::has_room(std::size_t more) const noexcept {
+    const std::size_t end = result_.count + more;
+    const auto holds = [&](const PageBuffer& memory, std::size_t item_size) {
+        return end * item_size <= memory.size_bytes();
+    };
+    return (!has_own_memory() || holds(result_.memory.ids, bytes_per_id())) &&
+           (!has_spans() || holds(result_.memory.spans, sizeof(Place))) &&
+           (!options_.words || holds(result_.memory.words, sizeof(std::uint32_t)));
+}
+
+void BatchResult::grow(std::size_t more) {
+    const std::size_t wanted = 2 * (result_.count + more);
+    if (has_own_memory()) {
+        enlarge(result_.memory.ids, wanted, bytes_per_id());
+    }
+    if (has_spans()) {
+        enlarge(result_.memory.spans, wanted, sizeof(Place));
+    }
+    if (options_.words) {
+        enlarge(result_.memory.words, wanted, sizeof(std::uint32_t));
+    }
+}
+
+void BatchResult::enlarge(PageBuffer& memory, std::size_t wanted, std::size_t item_size) const {
+    if (wanted * item_size > memory.size_bytes()) {
+        PageBuffer larger(wanted * item_size);
         std::memcpy(larger.data(), memory.data(), result_.count * item_size);
         memory = std::move(larger);
     }
 }
 
-void BatchResult::add_ends(const std::vector<std::size_t>& doc_ends) {
+void BatchResult::add_ends(const std::vector<std::size_t>& doc_ends, std::size_t begin,
+                           std::size_t document) noexcept {
+    std::int64_t* out = result_.offsets.get() + document + 1;
     for (const std::size_t end : doc_ends) {
-        result_.offsets.push_back(static_cast<std::int64_t>(result_.count + end));
+        *out++ = static_cast<std::int64_t>(begin + end);
     }
 }
 
 // Ids that do not fit the caller's memory are only counted, so that the error can name the size.
-void BatchResult::append(const Finished& finished) {
-    add_ends(finished.doc_ends);
-    const std::size_t end = result_.count + finished.count;
+void BatchResult::copy(const Finished& finished, std::size_t document) noexcept {
+    add_ends(finished.doc_ends, finished.begin, document);
+    const std::size_t end = finished.begin + finished.count;
+    const ResultMemory& from = finished.memory;
     if (has_own_memory()) {
-        make_room(result_.memory.ids, end, bytes_per_id());
-    }
-    if (!output_.count_only && (output_.data == nullptr || end <= output_.capacity)) {
-        copy_ids(finished);
+        copy_ids(finished, result_.memory.ids.data(), true);
+    } else if (!output_.count_only && end <= output_.capacity) {
+        copy_ids(finished, output_.data, false);
     }
     if (has_spans()) {
-        make_room(result_.memory.spans, end, sizeof(Place));
-        std::memcpy(result_.memory.spans.as<Place>() + result_.count, finished.memory.spans.data(),
-                    finished.count * sizeof(Place));
+        copy_fresh(result_.memory.spans.data() + finished.begin * sizeof(Place), from.spans.data(),
+                   finished.count * sizeof(Place));
     }
     if (options_.words) {
-        make_room(result_.memory.words, end, sizeof(std::uint32_t));
-        std::memcpy(result_.memory.words.as<std::uint32_t>() + result_.count,
-                    finished.memory.words.data(), finished.count * sizeof(std::uint32_t));
+        copy_fresh(result_.memory.words.data() + finished.begin * sizeof(std::uint32_t),
+                   from.words.data(), finished.count * sizeof(std::uint32_t));
     }
-    result_.count = end;
 }
 
-void BatchResult::copy_ids(const Finished& finished) {
-    void* base = output_.data != nullptr ? output_.data : result_.memory.ids.data();
+void BatchResult::copy_ids(const Finished& finished, void* base, bool is_fresh) const noexcept {
     const auto* ids = finished.memory.ids.as<std::uint32_t>();
+    std::uint8_t* at = static_cast<std::uint8_t*>(base) + finished.begin * bytes_per_id();
     if (output_.bits == 32) {
-        std::memcpy(static_cast<std::uint32_t*>(base) + result_.count, ids,
-                    finished.count * sizeof(std::uint32_t));
+        const std::size_t size = finished.count * sizeof(std::uint32_t);
+        is_fresh ? copy_fresh(at, ids, size) : static_cast<void>(std::memcpy(at, ids, size));
         return;
     }
-    auto* out = static_cast<std::uint16_t*>(base) + result_.count;
+    auto* out = reinterpret_cast<std::uint16_t*>(at);
     for (std::size_t i = 0; i < finished.count; ++i) {
         out[i] = static_cast<std::uint16_t>(ids[i]);
     }
@@ -100,7 +140,7 @@ void BatchResult::copy_ids(const Finished& finished) {
 
 void BatchResult::adopt(ResultMemory memory, std::size_t count,
                         const std::vector<std::size_t>& doc_ends) {
-    add_ends(doc_ends);
+    add_ends(doc_ends, 0, 0);
     result_.memory = std::move(memory);
     result_.count = count;
 }

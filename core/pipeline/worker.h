@@ -27,6 +27,20 @@ struct TextRange {
     const std::uint8_t* readable = nullptr;
 };
 
+// Code points of a fixed width, borrowed.
+struct CodeUnits {
+    const void* data;
+    std::size_t size;   // units
+    std::size_t width;  // bytes of a unit: 1, 2 or 4
+};
+
+// What became UTF-8: all units, or those before the first surrogate.
+struct Transcoded {
+    std::size_t units;
+    std::size_t bytes;
+};
+constexpr std::size_t kTranscodeSlack = 64;  // bytes that may be written after the last one
+
 // What is compiled once per instruction set.
 struct EncodeKernel {
     // Gathers the words of a range in the batch. The text must stay until the next flush.
@@ -35,6 +49,10 @@ struct EncodeKernel {
     void (*flush)(Worker& worker);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
     split::AddedView::FindCandidate find_candidate;
+    // The bytes of UTF-8 that units become, if each surrogate takes three.
+    std::size_t (*utf8_size)(const CodeUnits& units);
+    // Writes units as UTF-8, to memory with kTranscodeSlack bytes more than they need.
+    Transcoded (*transcode)(const CodeUnits& units, std::uint8_t* out);
 };
 
 extern const EncodeKernel kScalarKernel;
