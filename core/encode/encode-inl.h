@@ -70,8 +70,7 @@ inline void sort_longer(const encode::WordEncoder& e, LongerUnits& longer) noexc
             continue;
         }
         // 9 to 16 bytes without a NUL in the end; 17 to 32
-        const std::uint32_t is16 =
-            std::uint32_t{size - 9 < 8} & std::uint32_t{word[size - 1] != 0};
+        const std::uint32_t is16 = std::uint32_t{size - 9 < 8} & std::uint32_t{word[size - 1] != 0};
         const std::uint32_t is32 = std::uint32_t{size - 17 < 16};
         longer.in16[longer.n16] = i;
         longer.in32[longer.n32] = i;
@@ -169,19 +168,19 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
     return out + count;
 }
 
-// Three ids are stored even if a unit has fewer; the next unit overwrites the rest. Hence the slack
-// after the output.
 inline std::uint32_t* write_ids(const encode::WordEncoder& e, std::uint32_t begin,
                                 std::uint32_t end, std::uint32_t* out) noexcept {
-    for (std::uint32_t i = begin; i < end; ++i) {
-        const std::uint64_t value = e.value[i];
-        const std::uint32_t count = vocab::value_tag(value);
-        if (__builtin_expect(count > vocab::kInlineIds, 0)) {
-            out = write_referenced(e, i, value, out);
-            continue;
+    for (std::uint32_t i = begin; i < end;) {
+        i = write_inline_ids(e.value, i, end, out);
+        for (std::uint32_t k = 0; k < 4 && i < end; ++k, ++i) {
+            const std::uint64_t value = e.value[i];
+            if (vocab::value_tag(value) > vocab::kInlineIds) {
+                out = write_referenced(e, i, value, out);
+            } else {
+                store_inline_ids(out, value);
+                out += vocab::value_tag(value);
+            }
         }
-        store_inline_ids(out, value);
-        out += count;
     }
     return out;
 }

@@ -34,8 +34,8 @@ TOKENMILL_INLINE void append_eight(UnitWriter& to, const InnerUnits& units, unsi
     const __m512i in_word = _mm512_and_si512(_mm512_load_si512(kIota), _mm512_set1_epi8(7));
     const __m512i which =
         _mm512_add_epi8(_mm512_load_si512(kEighths), _mm512_set1_epi8(static_cast<char>(g)));
-    const __m512i from = _mm512_add_epi8(
-        _mm512_maskz_permutexvar_epi8(kAllBytes, which, units.starts), in_word);
+    const __m512i from =
+        _mm512_add_epi8(_mm512_maskz_permutexvar_epi8(kAllBytes, which, units.starts), in_word);
     const __m512i size = _mm512_maskz_permutexvar_epi8(kAllBytes, which, units.short_sizes);
     const __m512i key =
         _mm512_maskz_permutexvar_epi8(_mm512_cmplt_epu8_mask(in_word, size), from, units.text);
@@ -43,7 +43,7 @@ TOKENMILL_INLINE void append_eight(UnitWriter& to, const InnerUnits& units, unsi
         _mm512_mullo_epi64(key, _mm512_set1_epi64(static_cast<long long>(kGolden)));
     const __m512i line =
         _mm512_maskz_srlv_epi64(255, hash, _mm512_set1_epi64(static_cast<long long>(to.shift)));
-    constexpr std::uint64_t kSizeAndStart = 0x0505050505050505ULL;  // bytes 0 and 2 of a lane
+    constexpr std::uint64_t kSizeAndStart = 0x0505050505050505ULL;       // bytes 0 and 2 of a lane
     const __m512i pick = _mm512_or_si512(which, _mm512_set1_epi64(64));  // byte 0: from `sizes`
     const __m512i place =
         _mm512_maskz_permutex2var_epi8(kSizeAndStart, units.starts, pick, units.sizes);
@@ -88,7 +88,8 @@ TOKENMILL_INLINE void append_inner(UnitWriter& to, const std::uint8_t* at, std::
     }
     // Eight places are enough for the longer ones: each has nine bytes or more of the block.
     const std::uint64_t longer = is_long & low_bits(count);
-    const __m128i which = _mm512_maskz_extracti32x4_epi32(15, _mm512_maskz_compress_epi8(longer, iota), 0);
+    const __m128i which =
+        _mm512_maskz_extracti32x4_epi32(15, _mm512_maskz_compress_epi8(longer, iota), 0);
     _mm_storeu_si128(
         reinterpret_cast<__m128i*>(to.e.longer + to.n_longer),
         _mm_add_epi16(_mm_cvtepu8_epi16(which), _mm_set1_epi16(static_cast<short>(to.n))));

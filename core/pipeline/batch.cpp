@@ -61,6 +61,7 @@ private:
         try {
             worker.clear();
             model_.set_spans(worker, options_);
+            worker.expect(plan_.bound());
             for (const Task& task : tasks_) {
                 gather_task(worker, task);
             }
@@ -107,6 +108,7 @@ private:
                 if (worker == nullptr) {
                     worker = model_.take_worker();
                     model_.set_spans(*worker, options_);
+                    worker->expect(plan_.bound() / options_.threads);
                 }
                 hand_in(job->task, run_task(*worker, tasks_[job->task]));
             } catch (...) {
