@@ -1,7 +1,7 @@
 """Files that were read before: known by size, times and inode, as `make` and `git` know them.
 
-To hash the bytes of a source takes up to ten milliseconds at every load. Whoever changes a file
-changes its times; a file that is as it was when its bytes were hashed needs no hashing again.
+To hash the bytes of a source takes up to ten milliseconds at every load. A change of a file also
+changes its times, so a file that is as it was when its bytes were hashed is not hashed again.
 """
 
 from __future__ import annotations
