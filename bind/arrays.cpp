@@ -64,16 +64,31 @@ nb::object array_of(PageBuffer memory, std::size_t count, unsigned bits, Spares 
     return nb::cast(nb::ndarray<nb::numpy, std::uint32_t>(data, {count}, owner));
 }
 
-nb::object array_of(std::vector<std::int64_t> numbers) {
-    if (numbers.size() > kSmallArray) {
-        return array_owning(std::move(numbers));
-    }
+namespace {
+nb::object copy_of(const std::int64_t* numbers, std::size_t count) {
     void* data = nullptr;
-    nb::object array = empty_array(Number::I64, numbers.size(), data);
-    if (!numbers.empty()) {
-        std::memcpy(data, numbers.data(), numbers.size() * sizeof(std::int64_t));
+    nb::object array = empty_array(Number::I64, count, data);
+    if (count != 0) {
+        std::memcpy(data, numbers, count * sizeof(std::int64_t));
     }
     return array;
+}
+}  // namespace
+
+nb::object array_of(std::vector<std::int64_t> numbers) {
+    return numbers.size() > kSmallArray ? array_owning(std::move(numbers))
+                                        : copy_of(numbers.data(), numbers.size());
+}
+
+nb::object array_of(std::unique_ptr<std::int64_t[]> numbers, std::size_t count) {
+    if (count <= kSmallArray) {
+        return copy_of(numbers.get(), count);
+    }
+    std::int64_t* const data = numbers.get();
+    const nb::capsule owner(numbers.release(), [](void* gone) noexcept {
+        const std::unique_ptr<std::int64_t[]> mine(static_cast<std::int64_t*>(gone));
+    });
+    return nb::cast(nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>(data, {count}, owner));
 }
 
 }  // namespace tokenmill::bind

@@ -32,5 +32,6 @@ template <typename T>
 
 // The same, with a copy if they are few.
 [[nodiscard]] nb::object array_of(std::vector<std::int64_t> numbers);
+[[nodiscard]] nb::object array_of(std::unique_ptr<std::int64_t[]> numbers, std::size_t count);
 
 }  // namespace tokenmill::bind

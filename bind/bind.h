@@ -113,17 +113,18 @@ public:
     BorrowedTexts(const BorrowedTexts&) = delete;
     BorrowedTexts& operator=(const BorrowedTexts&) = delete;
 
-    void add(nb::handle text);
     // A list, a tuple, a TextBuffer, or an object of the Arrow PyCapsule interface.
     void add_all(nb::handle texts);
 
     [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }
 
 private:
+    void add_items(PyObject** items, std::size_t count);
     void add_arrow_array(nb::handle texts);
     void add_arrow_stream(nb::handle texts);
 
     std::vector<pipeline::Text> texts_;
+    std::vector<PyObject*> items_;  // a reference each: the caller's list may change
     std::vector<HeldBuffer> buffers_;
     std::vector<nb::object> owners_;
     std::vector<ArrowArray*> arrays_;  // of a stream: to be released here

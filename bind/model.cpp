@@ -79,9 +79,15 @@ nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
 }
 
-// For tests: tables so small that words replace each other all the time.
-encode::TableBits tables_of(int shrink) {
-    encode::TableBits bits;
+nb::object offsets_of(pipeline::Encoded& encoded) {
+    return array_of(std::move(encoded.offsets), encoded.documents + 1);
+}
+
+// For tests: large tables from the first text on, but so small that words replace each other all
+// the time.
+pipeline::Tables tables_of(int shrink) {
+    pipeline::Tables tables;
+    encode::TableBits& bits = tables.bits;
     const auto less = [&](unsigned value) {
         return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink)
                                                          : 1;
@@ -93,8 +99,9 @@ encode::TableBits tables_of(int shrink) {
                 less(bits.long_words),
                 std::max(15U, less(bits.ring)),
                 less(bits.store)};
+        tables.small_until = 0;
     }
-    return bits;
+    return tables;
 }
 
 // The model and the memory that it reads. All methods may be called from several threads at once.
@@ -138,7 +145,7 @@ public:
         output.bits = bits_of(bits);
         pipeline::Encoded encoded =
             run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
-        nb::object offsets = array_of(std::move(encoded.offsets));
+        nb::object offsets = offsets_of(encoded);
         return {ids_of(encoded, output.bits), offsets};
     }
 
@@ -152,7 +159,7 @@ public:
         Options options = options_of(add_special_tokens, special_mode, errors, threads);
         options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
         pipeline::Encoded encoded = run(texts, options, output);
-        nb::object offsets = array_of(std::move(encoded.offsets));
+        nb::object offsets = offsets_of(encoded);
         nb::object spans =
             array_of(std::move(encoded.memory.spans), 2 * encoded.count, 32, Spares::Spans);
         return {ids_of(encoded, output.bits), offsets, spans};
@@ -166,7 +173,7 @@ public:
         options.spans = pipeline::SpanUnit::Characters;
         options.words = true;
         pipeline::Encoded encoded = run(texts, options, {});
-        nb::object offsets = array_of(std::move(encoded.offsets));
+        nb::object offsets = offsets_of(encoded);
         nb::object spans =
             array_of(std::move(encoded.memory.spans), 2 * encoded.count, 32, Spares::Spans);
         nb::object words =
@@ -183,7 +190,7 @@ public:
         output.bits = bits_of(static_cast<int>(out.itemsize() * 8));
         pipeline::Encoded encoded =
             run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
-        return array_of(std::move(encoded.offsets));
+        return offsets_of(encoded);
     }
 
     // A limit stops early only for a single text; the caller clips the counts of many.
@@ -267,6 +274,7 @@ public:
         out["tables"] = use.tables;
         out["caches"] = use.buffers;
         out["workers"] = use.workers;
+        out["large_tables"] = use.large_tables;
         return out;
     }
 

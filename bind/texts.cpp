@@ -10,7 +10,7 @@ using pipeline::Text;
 
 // Python's own memory, in the width that the string is stored in. Nothing is copied or encoded
 // here, and only ASCII is known to be UTF-8: other strings may hold lone surrogates.
-Text text_of_str(PyObject* object) {
+Text text_of_str(PyObject* object) noexcept {
     const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(object));
     const void* data = PyUnicode_DATA(object);
     if (PyUnicode_IS_ASCII(object)) {
@@ -26,9 +26,36 @@ Text text_of_str(PyObject* object) {
     }
 }
 
+// str and bytes, whose fields are read in place; false for all other objects.
+bool read_quickly(PyObject* object, Text& text) noexcept {
+    if (PyUnicode_Check(object)) {
+        text = text_of_str(object);
+        return true;
+    }
+    if (PyBytes_Check(object)) {
+        text = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object)),
+                Text::Encoding::Utf8};
+        return true;
+    }
+    return false;
+}
+
+// Objects of a list lie anywhere: a walk that waits for each takes several times as long.
+void prefetch(PyObject* const* items, std::size_t i, std::size_t count) noexcept {
+    constexpr std::size_t kAhead = 24;
+    if (i + kAhead < count) {
+        __builtin_prefetch(items[i + kAhead], 1);
+    }
+}
+
 }  // namespace
 
 BorrowedTexts::~BorrowedTexts() {
+    buffers_.clear();
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        prefetch(items_.data(), i, items_.size());
+        Py_DECREF(items_[i]);
+    }
     for (ArrowArray* array : arrays_) {
         array->release(array);
         delete array;
@@ -37,13 +64,10 @@ BorrowedTexts::~BorrowedTexts() {
 
 // The common types first; anything else is asked for a buffer.
 OneText::OneText(nb::handle text, std::ptrdiff_t index) {
-    PyObject* object = text.ptr();
-    if (PyUnicode_Check(object)) {
-        text_ = text_of_str(object);
-    } else if (PyBytes_Check(object)) {
-        text_ = {PyBytes_AS_STRING(object), static_cast<std::size_t>(PyBytes_GET_SIZE(object)),
-                 Text::Encoding::Utf8};
-    } else if (buffer_.try_hold(text)) {
+    if (read_quickly(text.ptr(), text_)) {
+        return;
+    }
+    if (buffer_.try_hold(text)) {
         text_ = {buffer_.bytes().data(), buffer_.bytes().size(), Text::Encoding::Utf8};
     } else {
         PyErr_Clear();
@@ -53,10 +77,25 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
     }
 }
 
-void BorrowedTexts::add(nb::handle text) {
-    OneText one(text, static_cast<std::ptrdiff_t>(texts_.size()));
-    texts_.push_back(one.view());
-    one.move_to(buffers_);
+// References first, to all of them, and the fields of those that cannot run code of Python. The
+// others come last: what they run may change the caller's list.
+void BorrowedTexts::add_items(PyObject** items, std::size_t count) {
+    items_.reserve(count);
+    texts_.resize(count);
+    std::vector<std::size_t> others;
+    for (std::size_t i = 0; i < count; ++i) {
+        prefetch(items, i, count);
+        Py_INCREF(items[i]);
+        items_.push_back(items[i]);
+        if (!read_quickly(items[i], texts_[i])) {
+            others.push_back(i);
+        }
+    }
+    for (const std::size_t i : others) {
+        OneText one(items_[i], static_cast<std::ptrdiff_t>(i));
+        texts_[i] = one.view();
+        one.move_to(buffers_);
+    }
 }
 
 // Checked once here, so that at() need not check.
@@ -97,17 +136,12 @@ void BorrowedTexts::add_all(nb::handle texts) {
         add_arrow_array(texts);
         return;
     }
-    // A tuple of our own: the caller's list may change while the GIL is released.
-    nb::object items = nb::steal(PySequence_Tuple(texts.ptr()));
+    const nb::object items = nb::steal(PySequence_Fast(texts.ptr(), "expected many texts"));
     if (!items.is_valid()) {
         nb::raise_python_error();
     }
-    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(items.ptr()));
-    texts_.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) {
-        add(PyTuple_GET_ITEM(items.ptr(), static_cast<Py_ssize_t>(i)));
-    }
-    owners_.push_back(std::move(items));
+    add_items(PySequence_Fast_ITEMS(items.ptr()),
+              static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
 }
 
 // One array. The two capsules own it, so holding them is enough.

@@ -3,20 +3,31 @@
 
 #include "base/bytes.h"
 #include "encode/encode.h"
+#include "encode/repeats.h"
 #include "encode/symbols.h"
 
 namespace tokenmill::encode {
 
-WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
+WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits)
     : vocab(vocabulary),
-      tables(vocabulary, bits),
+      tables(WordTables::make_small(bits)),
       merger(vocabulary),
       words(vocabulary),
-      sentences(vocabulary, tables) {
+      sentences(vocabulary, tables),
+      large_bits_(bits) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
     std::memset(value, 0, sizeof(value));
+}
+
+// Columns of the batch keep lines of the old tables, which are read or asked for after its last
+// unit. Larger tables have these lines, too.
+void WordEncoder::grow_tables() {
+    WordTables large(vocab, large_bits_);
+    large.put_words_of(tables);
+    tables = std::move(large);
+    has_small_tables_ = false;
 }
 
 // Up to three ids fit into the value itself.
@@ -77,9 +88,32 @@ bool WordEncoder::start_known(Unit what) {
     return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
+bool WordEncoder::answer_from_tables(Bytes word, std::uint64_t& answer) {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    if (size > 16) {
+        std::uint64_t key32[4];
+        make_key32(word.data(), size, key32);
+        const Line32* const found = tables.find32(key32, size);
+        if (found == nullptr) {
+            return false;
+        }
+        answer = side_value(found->ids, found->header & 255);
+        return true;
+    }
+    if (word[size - 1] == 0) {
+        return false;  // it has no key: see remember()
+    }
+    return size > 8 ? tables.find16(load<std::uint64_t>(word.data()), load_upper(word.data(), size),
+                                    answer)
+                    : tables.find8(load_short(word.data(), size), answer);
+}
+
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
     const std::uint32_t size = unit_size(what);
     const Bytes word(unit_begin(what), size);
+    if (size <= 32 && answer_from_tables(word, answer)) {
+        return true;
+    }
     // Short words are in the ring only when the store was full or their key is ambiguous.
     if (size <= WordTables::kLongest &&
         (size > 16 || word[size - 1] == 0 || tables.is_store_full())) {
@@ -158,7 +192,11 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
 // Where scores are close, a piece may come out differently alone than inside its word. Such a piece
 // is not remembered, and if there is text before it, its whole word is looked up (answer_unsure).
 void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
+    if (missing.empty()) {
+        return;
+    }
     unsure.clear();
+    Repeats repeats(unit);
     for (std::size_t j = 0; j < missing.size(); ++j) {
         const std::uint16_t index = missing[j];
         if (j + 1 < missing.size()) {
@@ -166,11 +204,16 @@ void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
             words.prefetch({unit_begin(next), unit_size(next)});
         }
         const Bytes word(unit_begin(unit[index]), unit_size(unit[index]));
+        if (const std::uint32_t earlier = repeats.find(index); earlier != Repeats::kNone) {
+            value[index] = value[earlier];
+            continue;
+        }
         if (answer_unmerged(unit[index], value[index])) {
             continue;
         }
         words.look_up(word, long_ids);
         if (words.is_sure()) {
+            repeats.add(index);
             remember(word, long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
         } else if ((unit[index] & kCutStart) != 0) {
             unsure.push_back(index);

@@ -4,21 +4,46 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"
 #include "pipeline/results.h"
+#include "pipeline/transcode.h"
 
 namespace tokenmill::pipeline {
 
-// One call of encode_batch. Tasks are handed out in order, finished in any order, and appended to
-// the result in order:
+namespace {
+
+// The next text, if it has to be transcoded: it is larger than its UTF-8 and read only once. The
+// processor fetches ahead by itself, but only within a page. (Other texts do not gain by it.)
+void prefetch_units(const Text& text) noexcept {
+    if (text.encoding == Text::Encoding::Utf8 || text.encoding == Text::Encoding::Trusted) {
+        return;
+    }
+    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kLines = 4;
+    const auto* begin = static_cast<const char*>(text.data);
+    const std::size_t size = std::min(4 * kPage, units_of(text).width * text.size);
+    const std::size_t into_page = reinterpret_cast<std::uintptr_t>(begin) % kPage;
+    for (std::size_t page = 0; page < size; page += kPage - (page == 0 ? into_page : 0)) {
+        for (std::size_t line = 0; line < kLines; ++line) {
+            __builtin_prefetch(begin + page + line * kLine);
+        }
+    }
+}
+
+}  // namespace
+
+// One call of encode_batch. Tasks are handed out in order and finished in any order. As soon as all
+// tasks before one are finished, its place in the result is known, and any thread may copy it:
 //
-//   task      0     1     2     3     4     5     6
-//             appended    | waits | in work     | next_task_
-//                         ^ appended_
+//   task      0     1     2     3     4     5     6     7
+//             copied      | may be copied | done| in work   | next_task_
+//                         ^ next_copy_    ^ placed_
 //
 // Threads share everything below `mutex_`; a worker belongs to the thread that leased it.
 class BatchRun {
@@ -34,7 +59,6 @@ public:
           result_(options, output, texts.size(), plan_.bound()) {}
 
     Encoded run() {
-        pending_.resize(tasks_.size());
         const auto threads =
             static_cast<unsigned>(std::min<std::size_t>(options_.threads, tasks_.size()));
         if (result_.has_own_memory() && threads == 1 && output_.bits == 32) {
@@ -46,6 +70,13 @@ public:
     }
 
 private:
+    // What a thread does next: with a task, or with a chunk of the result.
+    enum class Step : std::uint8_t { Encode, Copy, Touch };
+    struct Job {
+        Step step;
+        std::size_t number;
+    };
+
     // One thread: the worker writes where the result stays, so that nothing is copied.
     void run_in_place() {
         Model::Lease lease(model_);
@@ -54,8 +85,10 @@ private:
         try {
             worker.clear();
             model_.set_spans(worker, options_);
-            for (const Task& task : tasks_) {
-                gather_task(worker, task);
+            worker.expect(plan_.bound());
+            for (std::size_t i = 0; i < tasks_.size(); ++i) {
+                result_.touch_ahead(worker.memory, worker.written(), i);
+                gather_task(worker, tasks_[i]);
             }
             worker.flush();
         } catch (...) {
@@ -69,9 +102,14 @@ private:
 
     void run_threads(unsigned threads) {
         result_.allocate();
+        finished_.resize(tasks_.size());
         std::vector<std::thread> others;
-        for (unsigned i = 1; i < threads; ++i) {
-            others.emplace_back([this] { work(); });
+        others.reserve(threads);
+        try {
+            for (unsigned i = 1; i < threads; ++i) {
+                others.emplace_back([this] { work(); });
+            }
+        } catch (const std::system_error&) {  // the system has no more threads: fewer will do
         }
         work();
         for (std::thread& other : others) {
@@ -82,19 +120,24 @@ private:
         }
     }
 
-    // What each thread does until no task is left. The worker is leased at the first task: a batch
+    // What each thread does until nothing is left. The worker is leased at the first task: a batch
     // may have fewer tasks than threads.
     void work() {
         Worker* worker = nullptr;
-        while (const std::optional<std::size_t> number = next_task()) {
+        while (const std::optional<Job> job = next_job()) {
             try {
+                if (job->step != Step::Encode) {
+                    place_result(*job);
+                    continue;
+                }
                 if (worker == nullptr) {
                     worker = model_.take_worker();
                     model_.set_spans(*worker, options_);
+                    worker->expect(plan_.bound() / options_.threads);
                 }
-                hand_in(*number, run_task(*worker, tasks_[*number]));
+                hand_in(job->number, run_task(*worker, tasks_[job->number]));
             } catch (...) {
-                fail(*number);
+                fail(job->number);
                 break;
             }
         }
@@ -106,17 +149,30 @@ private:
         }
     }
 
-    // Waits while too many results are pending: one slow task must not pile up all the others.
-    std::optional<std::size_t> next_task() {
+    // Pages and copies come first: copies free memory that the next task can use. One slow task
+    // must not pile up the results of all the others, so threads wait while too many have no place.
+    std::optional<Job> next_job() {
         std::unique_lock lock(mutex_);
         const std::size_t ahead = 4 * std::size_t{options_.threads};
+        const auto can_copy = [&] { return next_copy_ < placed_; };
+        const auto can_encode = [&] {
+            return next_task_ < tasks_.size() && next_task_ < placed_ + ahead;
+        };
         wake_.wait(lock, [&] {
-            return failure_ || next_task_ >= tasks_.size() || next_task_ < appended_ + ahead;
+            return failure_ || can_copy() || can_encode() || placed_ == tasks_.size();
         });
-        if (failure_ || next_task_ >= tasks_.size()) {
+        if (failure_) {
             return std::nullopt;
         }
-        return next_task_++;
+        if (result_.wants_chunk(next_chunk_, placed_, tasks_.size())) {
+            ++writers_;
+            return Job{Step::Touch, next_chunk_++};
+        }
+        if (can_copy()) {
+            ++writers_;
+            return Job{Step::Copy, next_copy_++};
+        }
+        return can_encode() ? std::optional(Job{Step::Encode, next_task_++}) : std::nullopt;
     }
 
     // Of several failures the one of the first task counts, as if there were one thread.
@@ -130,8 +186,9 @@ private:
     }
 
     Finished run_task(Worker& worker, const Task& task) {
-        worker.reserve(0);
         worker.clear();
+        worker.reserve(task.bound);
+        worker.clear();  // the room stays, and each text asks for its part of it
         gather_task(worker, task);
         worker.flush();
         Finished finished;
@@ -153,6 +210,9 @@ private:
         BatchSink sink(worker);
         DocumentReader reader(model_, worker, options_, sink);
         for (std::size_t i = task.first; i < task.last; ++i) {
+            if (i + 1 < task.last) {
+                prefetch_units(texts_[i + 1]);
+            }
             reader.read(texts_[i], i);
             worker.end_document();
         }
@@ -188,33 +248,44 @@ private:
         return memory;
     }
 
-    // Appends this result and all that waited for it, unless another thread is appending: that one
-    // will find it when its turn comes. The copies are made without the lock.
+    // Gives a place to this result and to all that waited for it.
     void hand_in(std::size_t number, Finished finished) {
         std::unique_lock lock(mutex_);
-        pending_[number] = std::move(finished);
-        if (is_appending_) {
-            return;
-        }
-        is_appending_ = true;
-        while (appended_ < pending_.size()) {
-            std::optional<Finished>& slot = pending_[appended_];
-            if (!slot.has_value()) {
+        finished_[number] = std::move(finished);
+        while (placed_ < finished_.size()) {
+            std::optional<Finished>& next = finished_[placed_];
+            if (!next.has_value()) {
                 break;
             }
-            Finished next = std::move(slot.value());
-            slot.reset();
-            lock.unlock();
-            result_.append(next);
-            lock.lock();
-            if (next.memory.ids.data() != nullptr) {
-                spare_.push_back(std::move(next.memory));
+            if (!result_.has_room(next->count)) {
+                if (writers_ != 0) {  // the result will move: nobody may be writing to it
+                    wake_.wait(lock, [&] { return writers_ == 0; });
+                    continue;
+                }
+                result_.grow(next->count);
             }
-            ++appended_;
+            next->begin = result_.place(next->count);
+            ++placed_;
+        }
+        wake_.notify_all();
+    }
+
+    // Writes to the result, while it does not move.
+    void place_result(const Job& job) {
+        Finished done;
+        if (job.step == Step::Touch) {
+            result_.touch_chunk(job.number);
+        } else {
+            done = std::move(*finished_[job.number]);
+            result_.copy(done, tasks_[job.number].document);
+        }
+        const std::scoped_lock lock(mutex_);
+        if (done.memory.ids.data() != nullptr) {
+            spare_.push_back(std::move(done.memory));
+        }
+        if (--writers_ == 0) {
             wake_.notify_all();
         }
-        is_appending_ = false;
-        wake_.notify_all();
     }
 
     const Model& model_;
@@ -223,14 +294,16 @@ private:
     const Output& output_;
     const Plan plan_;
     const std::vector<Task>& tasks_;
-    BatchResult result_;  // of the thread that is appending
+    BatchResult result_;
 
     std::mutex mutex_;  // guards everything below; new in every call, so forks are harmless
     std::condition_variable wake_;
     std::size_t next_task_ = 0;
-    std::size_t appended_ = 0;
-    bool is_appending_ = false;
-    std::vector<std::optional<Finished>> pending_;
+    std::size_t placed_ = 0;
+    std::size_t next_copy_ = 0;
+    std::size_t next_chunk_ = 0;
+    std::size_t writers_ = 0;  // threads that write to the result at this moment
+    std::vector<std::optional<Finished>> finished_;
     std::vector<ResultMemory> spare_;  // of workers, to be used again
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;

@@ -33,8 +33,7 @@ void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
 template <typename Sink>
 Bytes DocumentReader<Sink>::utf8_of(const Text& text) {
     if (text.encoding != Text::Encoding::Utf8 && text.encoding != Text::Encoding::Trusted) {
-        std::uint8_t* out = sink_.take_memory(utf8_bound(text) + 1);
-        return {out, transcode(text, options_.replace_invalid, document_, out)};
+        return transcode(text, worker_.kernel, options_.replace_invalid, document_, sink_);
     }
     const Bytes bytes(static_cast<const std::uint8_t*>(text.data), text.size);
     if (text.encoding == Text::Encoding::Trusted || bytes.empty()) {

@@ -3,6 +3,8 @@
 
 using simd::ByteMasks;
 using simd::EntryMasks;
+using simd::PairMasks;
+using simd::PairTables;
 using simd::WideMasks;
 
 inline __m512i load_block(const std::uint8_t* at) noexcept {
@@ -106,4 +108,27 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
                                                        look_up16(high[k], high_nibbles(bytes))));
     }
     return _mm512_test_epi8_mask(bits, bits);
+}
+
+inline __m512i look_up_kinds(const std::uint8_t* table, __m512i kinds) noexcept {
+    return _mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(
+                                   0xFFFF, _mm_load_si128(reinterpret_cast<const __m128i*>(table))),
+                               kinds);
+}
+
+inline PairMasks pair_masks(const PairTables& tables, const std::uint8_t* at,
+                            std::uint8_t before) noexcept {
+    // Byte i becomes byte i - 1: the lanes of 16 bytes move by four, then each is joined with its
+    // neighbour.
+    const __m512i bytes = load_block(at);
+    const __m512i by_byte = _mm512_permutex2var_epi8(_mm512_load_si512(tables.kind), bytes,
+                                                     _mm512_load_si512(tables.kind + 64));
+    const __m512i kinds =
+        _mm512_mask_set1_epi8(by_byte, sign_mask(bytes), static_cast<char>(tables.wide_kind));
+    const __m512i left = look_up_kinds(tables.left, kinds);
+    const __m512i lane_before = _mm512_maskz_alignr_epi32(
+        0xFFFF, left, _mm512_maskz_set1_epi8(~std::uint64_t{0}, static_cast<char>(before)), 12);
+    const __m512i previous = _mm512_alignr_epi8(left, lane_before, 15);
+    return {_mm512_test_epi8_mask(previous, look_up_kinds(tables.first, kinds)),
+            _mm512_test_epi8_mask(previous, look_up_kinds(tables.second, kinds))};
 }

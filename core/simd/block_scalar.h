@@ -4,6 +4,8 @@
 
 using simd::ByteMasks;
 using simd::EntryMasks;
+using simd::PairMasks;
+using simd::PairTables;
 using simd::WideMasks;
 
 inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
@@ -160,4 +162,18 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
         found |= bits != 0 ? std::uint64_t{1} << i : 0;
     }
     return found;
+}
+
+// Which bytes belong to the one before; `before` has the bits of the byte before the block.
+inline PairMasks pair_masks(const PairTables& tables, const std::uint8_t* at,
+                            std::uint8_t before) noexcept {
+    PairMasks m{};
+    unsigned left = before;
+    for (unsigned i = 0; i < 64; ++i) {
+        const unsigned kind = at[i] < 0x80 ? tables.kind[at[i]] : tables.wide_kind;
+        m.first |= std::uint64_t{(tables.first[kind] & left) != 0} << i;
+        m.second |= std::uint64_t{(tables.second[kind] & left) != 0} << i;
+        left = tables.left[kind];
+    }
+    return m;
 }
