@@ -11,6 +11,15 @@ inline unsigned top_bit(std::uint64_t bits) noexcept {
 inline unsigned count_bits(std::uint64_t bits) noexcept {
     return static_cast<unsigned>(_mm_popcnt_u64(bits));
 }
+inline unsigned leading_ones(std::uint64_t bits) noexcept {
+    return static_cast<unsigned>(_lzcnt_u64(~bits));
+}
+inline std::uint64_t extract_bits(std::uint64_t bits, std::uint64_t at) noexcept {
+    return _pext_u64(bits, at);
+}
+inline std::uint64_t deposit_bits(std::uint64_t bits, std::uint64_t at) noexcept {
+    return _pdep_u64(bits, at);
+}
 inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
     return _bzhi_u64(word, static_cast<std::uint64_t>(8 * count));  // its low 8 bits count
 }

@@ -17,6 +17,25 @@ inline unsigned top_bit(std::uint64_t bits) noexcept {
 inline unsigned count_bits(std::uint64_t bits) noexcept {
     return static_cast<unsigned>(__builtin_popcountll(bits));
 }
+// How many of the highest bits are ones.
+inline unsigned leading_ones(std::uint64_t bits) noexcept {
+    return ~bits == 0 ? 64U : static_cast<unsigned>(__builtin_clzll(~bits));
+}
+// The bits of `bits` at the ones of `at`, side by side from bit 0 on; and back.
+inline std::uint64_t extract_bits(std::uint64_t bits, std::uint64_t at) noexcept {
+    std::uint64_t out = 0;
+    for (unsigned k = 0; at != 0; at &= at - 1) {
+        out |= (bits >> trailing_zeros(at) & 1) << k++;
+    }
+    return out;
+}
+inline std::uint64_t deposit_bits(std::uint64_t bits, std::uint64_t at) noexcept {
+    std::uint64_t out = 0;
+    for (; at != 0; at &= at - 1, bits >>= 1) {
+        out |= (bits & 1) << trailing_zeros(at);
+    }
+    return out;
+}
 inline std::uint64_t keep_bytes(std::uint64_t word, unsigned count) noexcept {
     return count >= 8 ? word : word & ((std::uint64_t{1} << (8 * count)) - 1);
 }

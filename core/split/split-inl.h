@@ -24,9 +24,13 @@ TOKENMILL_INLINE std::uint64_t last_of_white_runs(const split::SplitView& split,
                                                   bool numbers_end_text) noexcept {
     const unsigned top = block.size - 1;
     std::uint64_t followed = c.white >> 1 | (numbers_end_text ? c.number >> 1 : 0);
-    if ((c.white >> top & 1) != 0) {  // the run reaches the next block: look at its first character
-        const std::uint8_t* next = block.at + block.size;
-        const unsigned ends = numbers_end_text ? split::kWhite | split::kNumber : split::kWhite;
+    // The last run may reach the next block: look at its first character. ASCII without a jump.
+    const std::uint8_t* const next = block.at + block.size;
+    const unsigned ends = numbers_end_text ? split::kWhite | split::kNumber : split::kWhite;
+    if (next < block.end && *next < 0x80) {
+        const bool continues = (split.rule_classes.basic[*next] & ends) != 0;
+        followed |= std::uint64_t{continues} << top;
+    } else if ((c.white >> top & 1) != 0) {
         const bool continues = next == block.end || (class_bits_at(split, next) & ends) != 0;
         followed |= std::uint64_t{continues} << top;
     }
@@ -92,13 +96,21 @@ TOKENMILL_INLINE Contractions find_contractions(const split::Rule& rule, const B
 
 // Starts of numbers that are words by themselves, in groups of at most rule.digits. The carry knows
 // how many digits the open group has: a run may be longer than a block.
-TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Classes& c,
-                                             Carry& carry) noexcept {
+TOKENMILL_INLINE std::uint64_t number_starts(const split::Rule& rule, const Block& block,
+                                             const Classes& c, Carry& carry) noexcept {
     const std::uint64_t leads = c.number & ~c.continuation;
     if (rule.digits == 1) {
         return leads;
     }
     const std::uint64_t run_starts = leads & ~(c.number << 1 | carry.number);
+    const std::uint64_t pairs = c.number & c.number << 1;
+    const std::uint64_t is_unusual =
+        (pairs & pairs << 2) | (c.number & (c.continuation | carry.number));
+    if (rule.digits == 3 && is_unusual == 0) {  // runs of one to three digits: nearly all text
+        const unsigned last_run = leading_ones(c.number << (64 - block.size));
+        carry.phase = last_run == 3 ? 0 : last_run;
+        return run_starts;
+    }
     return split::group_starts(leads, run_starts, rule.digits, carry.phase);
 }
 
@@ -125,7 +137,7 @@ TOKENMILL_INLINE std::uint64_t blank_prefix_starts(const split::SplitView& split
     } else if (rule.digits == 0) {
         number = c.number & ~(c.number << 1 | carry.number) & ~after_space;
     } else {
-        number = number_starts(rule, c, carry);
+        number = number_starts(rule, block, c, carry);
     }
     const std::uint64_t white =
         (c.white & ~(c.white << 1 | carry.white)) | last_of_white_runs(split, block, c, isolate);
@@ -161,6 +173,29 @@ TOKENMILL_INLINE std::uint64_t absorbed_newlines(const Classes& c, std::uint64_t
     return c.newline & ~(c.newline + first);
 }
 
+// Those of the runs of blanks at `after` a newline that start a word: no other newline follows them.
+// The sum carries through each run to the byte after it.
+//   text       n _ _ n _ _ b
+//   blanks     0 1 1 0 1 1 0
+//   after      0 1 0 0 1 0 0
+//   run_ends   0 0 0 1 0 0 1    the first one is a newline
+//   result     0 0 0 0 1 0 0
+TOKENMILL_INLINE std::uint64_t starts_after_newlines(const split::SplitView& split,
+                                                     const Block& block, const Classes& c,
+                                                     std::uint64_t after) noexcept {
+    const std::uint64_t blanks = c.white & ~c.newline;
+    const std::uint64_t run_ends = (blanks + after) & ~blanks;
+    const std::uint64_t starts = after & ~deposit_bits(extract_bits(c.newline, run_ends), after);
+    const unsigned last = top_bit(after);
+    if ((~blanks & low_bits(block.size)) >> last != 0) {
+        return starts;
+    }
+    // The last run reaches the next block.
+    const bool is_start = split::starts_after_newline(
+        look_along_white(split, block.at + block.size, block.end), split.rule.end_run != 0);
+    return (starts & ~(std::uint64_t{1} << last)) | std::uint64_t{is_start} << last;
+}
+
 // Starts among white space where newlines end a word: a run up to its last newline is one word, the
 // blanks after it another, and of these the last one belongs to the text that follows.
 //   text       a n _ _ n _ _ b
@@ -177,19 +212,9 @@ TOKENMILL_INLINE std::uint64_t white_starts(const split::SplitView& split, const
     const std::uint64_t after_absorbed = absorbed << 1 | carry.absorbed;
     std::uint64_t starts = c.white & ~absorbed & (~after_white | after_absorbed);
     const std::uint64_t blanks = c.white & ~c.newline;
-    for (std::uint64_t rest = blanks & after_newline & ~after_absorbed; rest != 0;
-         rest &= rest - 1) {
-        const unsigned i = trailing_zeros(rest);
-        const std::uint64_t others = ~(blanks >> i);
-        const unsigned run_end = others == 0 ? 64 : i + trailing_zeros(others);
-        bool is_start = false;
-        if (run_end < block.size) {
-            is_start = (c.newline >> run_end & 1) == 0;
-        } else {
-            is_start = split::starts_after_newline(
-                look_along_white(split, block.at + block.size, block.end), split.rule.end_run != 0);
-        }
-        starts |= std::uint64_t{is_start} << i;
+    const std::uint64_t after = blanks & after_newline & ~after_absorbed;
+    if (after != 0) {
+        starts |= starts_after_newlines(split, block, c, after);
     }
     starts |= last_of_white_runs(split, block, c, false) & ~c.newline;
     return starts & ~c.continuation;
@@ -282,7 +307,7 @@ TOKENMILL_INLINE Starts any_prefix_starts(const split::SplitView& split, const B
     const std::uint64_t letter =
         c.letter & ~after_letter & ~after_blank & ~(prefix << 1 | carry.prefix);
     std::uint64_t starts = letter | other | white_starts(split, block, c, absorbed, carry) |
-                           number_starts(rule, c, carry);
+                           number_starts(rule, block, c, carry);
     if constexpr (kCased) {
         starts |= case_starts(split, block, c, carry);
     }
