@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -83,9 +84,11 @@ nb::object offsets_of(pipeline::Encoded& encoded) {
     return array_of(std::move(encoded.offsets), encoded.documents + 1);
 }
 
-// For tests: tables so small that words replace each other all the time.
-encode::TableBits tables_of(int shrink) {
-    encode::TableBits bits;
+// For tests: large tables from the first text on, but so small that words replace each other all
+// the time.
+pipeline::Tables tables_of(int shrink) {
+    pipeline::Tables tables;
+    encode::TableBits& bits = tables.bits;
     const auto less = [&](unsigned value) {
         return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink)
                                                          : 1;
@@ -97,8 +100,9 @@ encode::TableBits tables_of(int shrink) {
                 less(bits.long_words),
                 std::max(15U, less(bits.ring)),
                 less(bits.store)};
+        tables.small_until = 0;
     }
-    return bits;
+    return tables;
 }
 
 // The model and the memory that it reads. All methods may be called from several threads at once.
@@ -271,14 +275,21 @@ public:
         out["tables"] = use.tables;
         out["caches"] = use.buffers;
         out["workers"] = use.workers;
+        out["large_tables"] = use.large_tables;
         return out;
     }
 
     nb::dict tables() const { return device_tables(model_); }
 
+    // What is known about the tokenizer, as JSON; the file it came from follows after a NUL.
     nb::bytes meta() const {
         const Bytes bytes = model_.meta();
-        return bytes_of(bytes);
+        return bytes_of(bytes.first(json_size(bytes)));
+    }
+    // That file, compressed; empty if it was not kept.
+    nb::bytes packed_source() const {
+        const Bytes bytes = model_.meta();
+        return bytes_of(bytes.subspan(std::min(json_size(bytes) + 1, bytes.size())));
     }
     std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
     std::int64_t max_id() const { return model_.max_id(); }
@@ -286,6 +297,10 @@ public:
 
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
+
+    static std::size_t json_size(Bytes meta) noexcept {
+        return static_cast<std::size_t>(std::find(meta.begin(), meta.end(), 0) - meta.begin());
+    }
 
     // The texts are held for as long as the GIL is released.
     pipeline::Encoded run(nb::handle texts, const Options& options,
@@ -332,6 +347,7 @@ void register_model(nb::module_& m) {
         .def("memory", &BoundModel::memory)
         .def("device_tables", &BoundModel::tables)
         .def_prop_ro("meta", &BoundModel::meta)
+        .def_prop_ro("packed_source", &BoundModel::packed_source)
         .def_prop_ro("vocab_size", &BoundModel::vocab_size)
         .def_prop_ro("max_id", &BoundModel::max_id)
         .def_prop_ro("target", &BoundModel::target);

@@ -73,7 +73,8 @@ private:
 //   longer                   1                           looked up in the other tables
 //   value         id 262     ids 31, 4079   from Worker::fixed
 struct WordEncoder {
-    WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
+    // Starts with small tables; `bits` are the sizes of the large ones.
+    WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits);
 
     static constexpr std::uint32_t kBatch = 512;
     static constexpr std::uint32_t kCapacity =
@@ -92,6 +93,9 @@ struct WordEncoder {
     void end_batch() noexcept;
     // Forgets the batch, answered or not.
     void drop_batch() noexcept;
+    // From small tables to large ones, with their words.  Needs: an empty batch.
+    void grow_tables();
+    [[nodiscard]] bool has_small_tables() const noexcept { return has_small_tables_; }
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.
@@ -137,6 +141,9 @@ private:
     [[nodiscard]] std::uint64_t value_within(Bytes word, Unit piece);
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
+
+    TableBits large_bits_;
+    bool has_small_tables_ = true;
 };
 
 }  // namespace tokenmill::encode

@@ -3,20 +3,31 @@
 
 #include "base/bytes.h"
 #include "encode/encode.h"
+#include "encode/repeats.h"
 #include "encode/symbols.h"
 
 namespace tokenmill::encode {
 
-WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
+WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits)
     : vocab(vocabulary),
-      tables(vocabulary, bits),
+      tables(WordTables::make_small(bits)),
       merger(vocabulary),
       words(vocabulary),
-      sentences(vocabulary, tables) {
+      sentences(vocabulary, tables),
+      large_bits_(bits) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
     std::memset(value, 0, sizeof(value));
+}
+
+// Columns of the batch keep lines of the old tables, which are read or asked for after its last
+// unit. Larger tables have these lines, too.
+void WordEncoder::grow_tables() {
+    WordTables large(vocab, large_bits_);
+    large.put_words_of(tables);
+    tables = std::move(large);
+    has_small_tables_ = false;
 }
 
 // Up to three ids fit into the value itself.
@@ -181,7 +192,11 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
 // Where scores are close, a piece may come out differently alone than inside its word. Such a piece
 // is not remembered, and if there is text before it, its whole word is looked up (answer_unsure).
 void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
+    if (missing.empty()) {
+        return;
+    }
     unsure.clear();
+    Repeats repeats(unit);
     for (std::size_t j = 0; j < missing.size(); ++j) {
         const std::uint16_t index = missing[j];
         if (j + 1 < missing.size()) {
@@ -189,11 +204,16 @@ void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
             words.prefetch({unit_begin(next), unit_size(next)});
         }
         const Bytes word(unit_begin(unit[index]), unit_size(unit[index]));
+        if (const std::uint32_t earlier = repeats.find(index); earlier != Repeats::kNone) {
+            value[index] = value[earlier];
+            continue;
+        }
         if (answer_unmerged(unit[index], value[index])) {
             continue;
         }
         words.look_up(word, long_ids);
         if (words.is_sure()) {
+            repeats.add(index);
             remember(word, long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
         } else if ((unit[index] & kCutStart) != 0) {
             unsure.push_back(index);

@@ -1,6 +1,7 @@
 // encode: bytes of a word -> packed ids.
 #include "encode/tables.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
@@ -18,24 +19,25 @@ std::size_t padded(std::size_t size) {
 
 }  // namespace
 
-// Starts with the words that the vocabulary knows in advance. The two tables that every batch reads
-// all over get large pages.
-WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
-    : bits(wanted),
-      memory8(sizeof(Line8) << wanted.words8, Pages::Large),
-      memory16(sizeof(Line16) << wanted.words16, Pages::Large),
-      memory32((2 * sizeof(Line32)) << wanted.words32),
-      memory_long((4 * sizeof(LongEntry)) << wanted.long_words),
-      memory_ring((std::size_t{1} << wanted.ring) + kRingSlack),
-      memory_stored((vocab.seed_ids.size() + (std::size_t{1} << wanted.store)) *
-                    sizeof(std::uint32_t)),
-      stored_room(vocab.seed_ids.size() + (std::size_t{1} << wanted.store)),
-      stored_count(vocab.seed_ids.size()),
+// The two tables that every batch reads all over get large pages.
+WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
+    : bits(sizes),
+      memory8(sizeof(Line8) << sizes.words8, Pages::Large),
+      memory16(sizeof(Line16) << sizes.words16, Pages::Large),
+      memory32((2 * sizeof(Line32)) << sizes.words32),
+      memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
+      memory_ring((std::size_t{1} << sizes.ring) + kRingSlack),
+      memory_stored((seed_ids + (std::size_t{1} << sizes.store)) * sizeof(std::uint32_t)),
+      stored_room(seed_ids + (std::size_t{1} << sizes.store)),
+      stored_count(seed_ids),
       stored(memory_stored.as<std::uint32_t>()),
       lines8(memory8.as<Line8>()),
       lines16(memory16.as<Line16>()),
       lines32(memory32.as<Line32>()),
-      entries(memory_long.as<LongEntry>()) {
+      entries(memory_long.as<LongEntry>()) {}
+
+WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
+    : WordTables(wanted, vocab.seed_ids.size()) {
     std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored);
     for (const vocab::Seed8& seed : vocab.seeds8) {
         put8(seed.key, seed.value);
@@ -43,6 +45,53 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     for (const vocab::Seed16& seed : vocab.seeds16) {
         put16(seed.key[0], seed.key[1], seed.value);
     }
+}
+
+// Measured: with smaller ones words replace each other before a megabyte is read.
+TableBits WordTables::small_bits(const TableBits& largest) noexcept {
+    return {std::min(largest.words8, 12U), std::min(largest.words16, 11U),
+            std::min(largest.words32, 9U), std::min(largest.long_words, 8U),
+            std::min(largest.ring, 17U),   std::min(largest.store, 14U)};
+}
+
+void WordTables::put_words_of(const WordTables& smaller) noexcept {
+    // False if the ids of the value find no place here.
+    const auto move_ids = [&](std::uint64_t& value) {
+        const std::uint32_t* ids = smaller.stored + vocab::reference_position(value);
+        return vocab::value_tag(value) != vocab::kTagStored ||
+               store(vocab::kTagStored, ids, vocab::reference_count(value), value);
+    };
+    for (std::size_t i = 0; i < std::size_t{1} << smaller.bits.words8; ++i) {
+        const Line8& line = smaller.lines8[i];
+        for (std::size_t slot = 0; slot < 4; ++slot) {
+            std::uint64_t value = line.value[slot];
+            if (line.key[slot] != 0 && move_ids(value)) {
+                put8(line.key[slot], value);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < std::size_t{1} << smaller.bits.words16; ++i) {
+        const Line16& line = smaller.lines16[i];
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            std::uint64_t value = line.value[slot];
+            if (value != 0 && move_ids(value)) {
+                put16(line.key[2 * slot], line.key[2 * slot + 1], value);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < std::size_t{2} << smaller.bits.words32; ++i) {
+        const Line32& line = smaller.lines32[i];
+        if (line.header != 0) {
+            put32(line.key, line.header >> 8, line.ids, line.header & 255);
+        }
+    }
+}
+
+std::size_t WordTables::bytes_of(const vocab::VocabView& vocab, const TableBits& sizes) noexcept {
+    return (sizeof(Line8) << sizes.words8) + (sizeof(Line16) << sizes.words16) +
+           (2 * sizeof(Line32) << sizes.words32) + (4 * sizeof(LongEntry) << sizes.long_words) +
+           (std::size_t{1} << sizes.ring) + kRingSlack +
+           (vocab.seed_ids.size() + (std::size_t{1} << sizes.store)) * sizeof(std::uint32_t);
 }
 
 std::size_t WordTables::size_bytes() const noexcept {

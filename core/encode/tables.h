@@ -1,5 +1,6 @@
 // encode: bytes of a word -> packed ids, the tables of one worker. Their size is fixed, and they
-// are never wiped. The ids do not depend on what the tables hold.
+// are never wiped. The ids do not depend on what the tables hold. A worker starts with small tables
+// and takes large ones once.
 //
 // A word belongs to one line (or set of lines) by its hash. When that is full, a new word replaces
 // one of its words, which moves to the line next to it and replaces another one there:
@@ -69,9 +70,21 @@ struct TableBits {
 };
 
 struct WordTables {
-    WordTables(const vocab::VocabView& vocab, TableBits bits);
+    // Starts with the words that the vocabulary knows in advance. Touches most pages of two tables,
+    // which takes milliseconds: a few short texts do not win them back.
+    WordTables(const vocab::VocabView& vocab, TableBits wanted);
+    // Empty tables of 600 KB at most, in pages that cost nothing until a word needs them.
+    [[nodiscard]] static WordTables make_small(const TableBits& largest) {
+        return {small_bits(largest), std::size_t{0}};
+    }
 
     static constexpr std::uint32_t kLongest = 1024;  // bytes of the longest word that is kept
+
+    // What tables of these sizes would take, all pages touched.
+    [[nodiscard]] static std::size_t bytes_of(const vocab::VocabView& vocab,
+                                              const TableBits& sizes) noexcept;
+    // Keeps the words of smaller tables, too; not those in the ring.
+    void put_words_of(const WordTables& smaller) noexcept;
 
     [[nodiscard]] std::size_t size_bytes() const noexcept;
     // Stores ids that a value refers to; false if the store is full, which is not an error.
@@ -127,6 +140,8 @@ private:
     [[nodiscard]] Line16& line_next_to(const Line16& line) noexcept;
     [[nodiscard]] Line32* set32_of(const std::uint64_t key[4], std::uint32_t size) noexcept;
     [[nodiscard]] Line32* set_next_to(const Line32* set) noexcept;
+    WordTables(const TableBits& sizes, std::size_t seed_ids);
+    [[nodiscard]] static TableBits small_bits(const TableBits& largest) noexcept;
 };
 
 // Key of a word of 17..32 bytes: unique together with the size.

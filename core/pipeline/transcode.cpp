@@ -8,38 +8,6 @@ namespace tokenmill::pipeline {
 
 namespace {
 
-constexpr std::uint32_t kReplacement = 0xFFFD;
-
-// Code points of one width -> UTF-8; returns the bytes written. Python strings may hold lone
-// surrogates, which UTF-8 has no bytes for: the loop stops at the first one that may not be
-// replaced, and `fault` is then its position in characters.
-template <typename Char>
-std::size_t encode_utf8(std::span<const Char> from, bool replace, std::uint8_t* out,
-                        std::size_t& fault) {
-    std::uint8_t* at = out;
-    for (std::size_t i = 0; i < from.size(); ++i) {
-        std::uint32_t code = from[i];
-        if (code < 0x80) {  // most characters, even of texts that are not all ASCII
-            *at++ = static_cast<std::uint8_t>(code);
-            continue;
-        }
-        if (is_surrogate(code)) {
-            if (!replace) {
-                fault = i;
-                break;
-            }
-            code = kReplacement;
-        }
-        at += encode_char(code, at);
-    }
-    return static_cast<std::size_t>(at - out);
-}
-
-template <typename Char>
-std::span<const Char> units_of(const Text& text) {
-    return {static_cast<const Char*>(text.data), text.size};
-}
-
 // The most bytes of UTF-8 that one unit of the encoding can become.
 std::size_t bytes_per_unit(Text::Encoding encoding) noexcept {
     switch (encoding) {
@@ -62,27 +30,39 @@ std::size_t utf8_bound(const Text& text) noexcept {
     return bytes_per_unit(text.encoding) * text.size;
 }
 
-std::size_t transcode(const Text& text, bool replace, std::size_t document, std::uint8_t* out) {
-    std::size_t fault = Error::kNowhere;
-    std::size_t size = 0;
+CodeUnits units_of(const Text& text) noexcept {
     switch (text.encoding) {
-        case Text::Encoding::Latin1:
-            size = encode_utf8(units_of<std::uint8_t>(text), replace, out, fault);
-            break;
         case Text::Encoding::Ucs2:
-            size = encode_utf8(units_of<std::uint16_t>(text), replace, out, fault);
-            break;
+            return {text.data, text.size, 2};
+        case Text::Encoding::Ucs4:
+            return {text.data, text.size, 4};
         default:
-            size = encode_utf8(units_of<std::uint32_t>(text), replace, out, fault);
-            break;
+            return {text.data, text.size, 1};
     }
-    if (fault != Error::kNowhere) {
-        throw Error(
-            ErrorCode::InvalidUtf8,
-            "character " + std::to_string(fault) + " is a lone surrogate, which has no UTF-8", size,
-            document);
+}
+
+// Python strings may hold lone surrogates, which UTF-8 has no bytes for: the kernel stops there.
+std::size_t write_utf8(const CodeUnits& units, const EncodeKernel& kernel, bool replace,
+                       std::size_t document, std::uint8_t* out) {
+    constexpr std::uint32_t kReplacement = 0xFFFD;
+    Transcoded done{0, 0};
+    for (;;) {
+        const auto* rest = static_cast<const std::uint8_t*>(units.data) + done.units * units.width;
+        const Transcoded more =
+            kernel.transcode({rest, units.size - done.units, units.width}, out + done.bytes);
+        done = {done.units + more.units, done.bytes + more.bytes};
+        if (done.units == units.size) {
+            return done.bytes;
+        }
+        if (!replace) {
+            throw Error(ErrorCode::InvalidUtf8,
+                        "character " + std::to_string(done.units) +
+                            " is a lone surrogate, which has no UTF-8",
+                        done.bytes, document);
+        }
+        done.bytes += encode_char(kReplacement, out + done.bytes);
+        ++done.units;
     }
-    return size;
 }
 
 void refuse_bytes(Bytes bytes, std::size_t document) {

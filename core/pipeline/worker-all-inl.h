@@ -1,10 +1,12 @@
 // All text that is compiled once per target, in the order in which it depends on itself. A target's
 // worker_<target>.cpp includes it inside its namespace, after its block of simd, and names the
-// four files of its own: TOKENMILL_CHARS3, TOKENMILL_EMIT, TOKENMILL_LANES and TOKENMILL_UNITS.
+// five files of its own: TOKENMILL_CHARS3, TOKENMILL_EMIT, TOKENMILL_LANES, TOKENMILL_UNITS and
+// TOKENMILL_TRANSCODE.
 
 // clang-format off: the order matters, each file uses the ones before it.
 #include "simd/utf8-inl.h"
 
+#include "split/added-inl.h"
 #include "split/chars3-inl.h"
 #include TOKENMILL_CHARS3
 #include "split/classify-inl.h"
@@ -20,10 +22,13 @@
 #include "encode/units-inl.h"
 #include TOKENMILL_UNITS
 
+#include TOKENMILL_TRANSCODE
+#include "pipeline/transcode-inl.h"
 #include "pipeline/lone-inl.h"
 #include "pipeline/places-inl.h"
 #include "pipeline/spans-inl.h"
 #include "pipeline/worker-inl.h"
 // clang-format on
 
-constexpr pipeline::EncodeKernel kKernel = {encode_range, flush_batch, is_utf8, find_candidate};
+constexpr pipeline::EncodeKernel kKernel = {encode_range,   flush_batch, is_utf8,  check_text,
+                                            find_candidate, utf8_size,   transcode};

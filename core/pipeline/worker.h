@@ -27,6 +27,20 @@ struct TextRange {
     const std::uint8_t* readable = nullptr;
 };
 
+// Code points of a fixed width, borrowed.
+struct CodeUnits {
+    const void* data;
+    std::size_t size;   // units
+    std::size_t width;  // bytes of a unit: 1, 2 or 4
+};
+
+// What became UTF-8: all units, or those before the first surrogate.
+struct Transcoded {
+    std::size_t units;
+    std::size_t bytes;
+};
+constexpr std::size_t kTranscodeSlack = 64;  // bytes that may be written after the last one
+
 // What is compiled once per instruction set.
 struct EncodeKernel {
     // Gathers the words of a range in the batch. The text must stay until the next flush.
@@ -34,7 +48,14 @@ struct EncodeKernel {
     // Writes the ids of the batch to the worker's memory.
     void (*flush)(Worker& worker);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
+    // The same, and whether a text of the filter may start anywhere.
+    bool (*check_text)(const split::PrefixFilter& filter, const std::uint8_t* begin,
+                       const std::uint8_t* end, bool& may_start);
     split::AddedView::FindCandidate find_candidate;
+    // The bytes of UTF-8 that units become, if each surrogate takes three.
+    std::size_t (*utf8_size)(const CodeUnits& units);
+    // Writes units as UTF-8, to memory with kTranscodeSlack bytes more than they need.
+    Transcoded (*transcode)(const CodeUnits& units, std::uint8_t* out);
 };
 
 extern const EncodeKernel kScalarKernel;
@@ -55,6 +76,13 @@ struct ReaderScratch {
     std::vector<std::uint8_t> normalized;
 };
 
+// The tables of a worker: small ones for the first bytes of text, because they cost nothing to
+// make, then large ones.
+struct Tables {
+    encode::TableBits bits;  // of the large ones
+    std::size_t small_until = std::size_t{512} << 10;
+};
+
 // The state of one thread. A Model owns its workers; the code that holds the lease uses one alone.
 //
 // The methods are for everybody. Of the data members,
@@ -64,13 +92,22 @@ struct ReaderScratch {
 //   - `reader` belongs to DocumentReader.
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
-           const std::uint8_t* char_facts, const EncodeKernel& functions, encode::TableBits bits)
-        : split(splitter), facts(char_facts), kernel(functions), encoder(vocab, bits) {}
+           const std::uint8_t* char_facts, const EncodeKernel& functions, const Tables& tables)
+        : split(splitter),
+          facts(char_facts),
+          kernel(functions),
+          encoder(vocab, tables.bits),
+          small_left_(tables.small_until) {}
 
     // Makes room for `more` ids in addition to all that was reserved since clear().
     void reserve(std::size_t more);
     // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
+    // About so many bytes of text are coming: if they are many, their words need large tables.
+    // Needs: an empty batch.
+    void expect(std::size_t size);
+    // The last `size` of the bytes taken last were not needed.
+    void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
     // Adds the words of a range; `place` matters only while spans are written.
     void add_range(const TextRange& range, const SpanRange& place);
     // Adds an id that is known already; `span` matters only while spans are written.
@@ -117,6 +154,7 @@ struct Worker {
 private:
     void clear_scratch();
 
+    std::size_t small_left_;                          // bytes of text until the tables grow
     std::size_t bound_ = 0;                           // the most ids since clear()
     std::vector<std::vector<std::uint8_t>> scratch_;  // blocks; only the last one has room
     std::size_t scratch_used_ = 0;                    // of the last one
