@@ -29,8 +29,13 @@ inline std::uint32_t write_inline_ids(const std::uint64_t* values, std::uint32_t
             _mm512_or_si512(_mm512_and_si512(low, first),
                             _mm512_and_si512(_mm512_maskz_slli_epi64(255, low, 12), second));
         const __mmask16 is_id = _mm512_cmplt_epu32_mask(lane, count);
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(is_id, ids));
-        to += count_bits(is_id);
+        const __m512i packed = _mm512_maskz_compress_epi32(is_id, ids);
+        const unsigned total = count_bits(is_id);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), half_of<0>(packed));
+        if (__builtin_expect(total > 8, 0)) {
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), half_of<1>(packed));
+        }
+        to += total;
     }
     out = to;
     return i;
