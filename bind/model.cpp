@@ -83,9 +83,11 @@ nb::object offsets_of(pipeline::Encoded& encoded) {
     return array_of(std::move(encoded.offsets), encoded.documents + 1);
 }
 
-// For tests: tables so small that words replace each other all the time.
-encode::TableBits tables_of(int shrink) {
-    encode::TableBits bits;
+// For tests: large tables from the first text on, but so small that words replace each other all
+// the time.
+pipeline::Tables tables_of(int shrink) {
+    pipeline::Tables tables;
+    encode::TableBits& bits = tables.bits;
     const auto less = [&](unsigned value) {
         return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink)
                                                          : 1;
@@ -97,8 +99,9 @@ encode::TableBits tables_of(int shrink) {
                 less(bits.long_words),
                 std::max(15U, less(bits.ring)),
                 less(bits.store)};
+        tables.small_until = 0;
     }
-    return bits;
+    return tables;
 }
 
 // The model and the memory that it reads. All methods may be called from several threads at once.
@@ -271,6 +274,7 @@ public:
         out["tables"] = use.tables;
         out["caches"] = use.buffers;
         out["workers"] = use.workers;
+        out["large_tables"] = use.large_tables;
         return out;
     }
 

@@ -43,22 +43,53 @@ nb::tuple pieces_by(Pack pack) {
 // The size of the result is known first, so that it is written where it stays.
 template <typename Id>
 nb::tuple frame(const Array<const Id>& ids, const Int64Array& offsets,
-                const std::vector<Id>& prefix, const std::vector<Id>& suffix, Number number) {
+                const std::vector<Id>& prefix, const std::vector<Id>& suffix) {
     const pack::Ids before{reinterpret_cast<const std::uint8_t*>(prefix.data()),
                            static_cast<std::int64_t>(prefix.size())};
     const pack::Ids after{reinterpret_cast<const std::uint8_t*>(suffix.data()),
                           static_cast<std::int64_t>(suffix.size())};
     const std::int64_t count = pack::framed_count(ids_of(ids), view_of(offsets), before, after);
-    void* framed = nullptr;
     void* lengths = nullptr;
-    nb::object framed_array = empty_array(number, static_cast<std::size_t>(count), framed);
     nb::object lengths_array = empty_array(Number::I64, offsets.shape(0) - 1, lengths);
+    PageBuffer memory;
     {
         const nb::gil_scoped_release release;
-        pack::frame(ids_of(ids), view_of(offsets), before, after, sizeof(Id),
-                    static_cast<std::uint8_t*>(framed), static_cast<std::int64_t*>(lengths));
+        memory = take_spare(static_cast<std::size_t>(count) * sizeof(Id), Spares::Ids);
+        pack::frame(ids_of(ids), view_of(offsets), before, after, sizeof(Id), memory.data(),
+                    static_cast<std::int64_t*>(lengths));
     }
-    return nb::make_tuple(std::move(framed_array), std::move(lengths_array));
+    nb::object framed =
+        array_of(std::move(memory), static_cast<std::size_t>(count), 8 * sizeof(Id), Spares::Ids);
+    return nb::make_tuple(std::move(framed), std::move(lengths_array));
+}
+
+// The file that could not be read, or -1, and the error of the system.
+template <typename Id>
+nb::tuple read_pieces(const std::vector<int>& files, const Array<const std::int32_t>& source,
+                      const Int64Array& begin, const Int64Array& length, const Int64Array& at,
+                      const Array<Id>& out) {
+    const pack::FilePieces pieces{
+        files, {view_of(source), view_of(begin), view_of(length)}, view_of(at)};
+    pack::FileFault fault;
+    {
+        const nb::gil_scoped_release release;
+        fault = pack::read_pieces(pieces, sizeof(Id), reinterpret_cast<std::uint8_t*>(out.data()),
+                                  static_cast<std::int64_t>(out.shape(0)));
+    }
+    return nb::make_tuple(fault.source, fault.error);
+}
+
+template <typename Id>
+nb::object fill_rows(const Array<const Id>& ids, const Int64Array& lengths, std::int64_t length,
+                     Id pad, Number number) {
+    void* filled = nullptr;
+    const std::size_t count = lengths.shape(0) * static_cast<std::size_t>(length);
+    nb::object array = empty_array(number, count, filled);
+    const nb::gil_scoped_release release;
+    pack::fill_rows(ids_of(ids), view_of(lengths), length,
+                    reinterpret_cast<const std::uint8_t*>(&pad), sizeof(Id),
+                    static_cast<std::uint8_t*>(filled));
+    return array;
 }
 
 // The arrays are held by the caller's list while the GIL is released.
@@ -148,17 +179,21 @@ void register_fits(nb::module_& m) {
 
 template <typename Id>
 void register_copies(nb::module_& m, Number number) {
-    m.def(
-        "frame",
-        [number](const Array<const Id>& ids, const Int64Array& offsets,
-                 const std::vector<Id>& prefix, const std::vector<Id>& suffix) {
-            return frame<Id>(ids, offsets, prefix, suffix, number);
-        },
-        nb::arg("ids").noconvert(), nb::arg("offsets"), nb::arg("prefix"), nb::arg("suffix"),
-        "Put ids around each document: (ids, lengths).");
+    m.def("frame", &frame<Id>, nb::arg("ids").noconvert(), nb::arg("offsets"), nb::arg("prefix"),
+          nb::arg("suffix"), "Put ids around each document: (ids, lengths).");
     m.def("gather", &gather<Id>, nb::arg("sources").noconvert(), nb::arg("source"),
           nb::arg("begin"), nb::arg("length"), nb::arg("out").noconvert(),
           "Copy pieces of the sources to out, back to back; return how many ids that were.");
+    m.def("read_pieces", &read_pieces<Id>, nb::arg("files"), nb::arg("source"), nb::arg("begin"),
+          nb::arg("length"), nb::arg("at"), nb::arg("out").noconvert(),
+          "Read pieces of files (descriptors) to places of out; return the number of the file that "
+          "could not be read, or -1, and the error of the system, 0 if the file ended.");
+    m.def(
+        "fill_rows",
+        [number](const Array<const Id>& ids, const Int64Array& lengths, std::int64_t length,
+                 Id pad) { return fill_rows<Id>(ids, lengths, length, pad, number); },
+        nb::arg("ids").noconvert(), nb::arg("lengths"), nb::arg("length"), nb::arg("pad"),
+        "Rows back to back -> rows of one length, filled up with the id pad.");
 }
 
 }  // namespace

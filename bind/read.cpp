@@ -3,7 +3,10 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <tuple>
 
@@ -12,6 +15,8 @@
 namespace tokenmill::bind {
 
 namespace {
+
+constexpr std::size_t kReadSlack = 64;  // parsers read whole blocks
 
 using Positions = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -144,9 +149,74 @@ std::tuple<nb::object, nb::object> split_text(nb::handle buffer,
     return {array_of(std::move(ranges.begins)), array_of(std::move(ranges.ends))};
 }
 
+// Fills the memory from a place of a file, and returns how many bytes there were; fewer only at the
+// end. A system error is left in `errno`, and -1 returned.
+std::ptrdiff_t read_at(int file, std::int64_t place, std::uint8_t* data, std::size_t size) {
+    std::size_t done = 0;
+    while (done < size) {
+        const ssize_t got =
+            pread(file, data + done, size - done, place + static_cast<std::int64_t>(done));
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return -1;
+        }
+        if (got == 0) {
+            break;
+        }
+        done += static_cast<std::size_t>(got);
+    }
+    return static_cast<std::ptrdiff_t>(done);
+}
+
+// The whole lines among `size` bytes of a file, and how many they are. Read in steps that are still
+// in the cache when their lines are counted, into memory that is used again, without the GIL.
+std::tuple<nb::object, std::size_t> read_lines(int file, std::int64_t place, std::size_t size,
+                                               const std::optional<std::string>& target) {
+    constexpr std::size_t kStep = std::size_t{1} << 18;
+    const simd::Target chosen = target_of(target);
+    static constexpr std::uint8_t kNewline[1] = {'\n'};
+    PageBuffer memory;
+    std::size_t read = 0;
+    std::size_t end = 0;
+    std::size_t count = 0;
+    std::ptrdiff_t got = 0;
+    {
+        const nb::gil_scoped_release release;
+        memory = take_spare(size + kReadSlack, Spares::Texts);
+        while (read < size) {
+            const std::size_t wanted = std::min(kStep, size - read);
+            got = read_at(file, place + static_cast<std::int64_t>(read), memory.data() + read,
+                          wanted);
+            if (got <= 0) {
+                break;
+            }
+            const auto bytes = static_cast<std::size_t>(got);
+            const read::Cut cut = read::last_cut({memory.data() + read, bytes}, kNewline, chosen);
+            end = cut.count != 0 ? read + cut.end : end;
+            count += cut.count;
+            read += bytes;
+        }
+    }
+    if (got < 0) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        nb::raise_python_error();
+    }
+    void* data = memory.data();
+    const nb::capsule owner = owner_of(std::move(memory), read, Spares::Texts);
+    return {nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {end}, owner)), count};
+}
+
 }  // namespace
 
 void register_read(nb::module_& m) {
+    m.def("read_lines", &read_lines, nb::arg("file"), nb::arg("place"), nb::arg("size"),
+          nb::arg("target") = nb::none(),
+          "The whole lines among some bytes of a file (its descriptor), and how many they are.");
+    m.def("keep_spares", &keep_spares, nb::arg("count"),
+          "Set how many freed buffers of each kind are kept for the next call.");
+    m.attr("USUAL_SPARES") = kUsualSpares;
     m.def("read_jsonl", &read_jsonl, nb::arg("buffer"), nb::arg("field"),
           nb::arg("max_document_bytes"), nb::arg("max_line_bytes"),
           nb::arg("replace_bad_utf8") = false, nb::arg("replace_lone_surrogate") = false,
@@ -170,8 +240,9 @@ void register_read(nb::module_& m) {
             if (between.bytes().empty()) {
                 throw nb::value_error("separator: expected at least one byte, got none");
             }
+            const simd::Target target = target_of(std::nullopt);
             const nb::gil_scoped_release release;
-            const read::Cut cut = read::last_cut(held.bytes(), between.bytes());
+            const read::Cut cut = read::last_cut(held.bytes(), between.bytes(), target);
             return std::tuple(cut.end, cut.count);
         },
         nb::arg("buffer"), nb::arg("separator"),

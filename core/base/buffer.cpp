@@ -2,11 +2,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <memory>
 #include <new>
+#include <span>
 
 namespace tokenmill {
 
@@ -23,11 +25,12 @@ struct Spare {
 };
 // Lock-free, so that a fork at any moment leaves them usable. Small buffers go to any place, larger
 // ones to the first.
-using Places = std::array<std::atomic<Spare*>, 4>;
+using Places = std::array<std::atomic<Spare*>, kMostSpares>;
 std::array<Places, 4> g_spares{};
+std::atomic<std::size_t> g_kept{kUsualSpares};  // places in use
 
-Places& places_of(Spares kind) noexcept {
-    return g_spares[static_cast<std::size_t>(kind)];
+std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
+    return std::span(g_spares[static_cast<std::size_t>(kind)]).first(g_kept.load());
 }
 
 // Room for the next text as well, which is seldom of the same size: untouched pages cost nothing.
@@ -81,6 +84,9 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept {
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes) {
     for (std::atomic<Spare*>& place : places_of(kind)) {
+        if (place.load(std::memory_order_relaxed) == nullptr) {
+            continue;  // an exchange would take the line from the other threads
+        }
         const std::unique_ptr<Spare> spare(place.exchange(nullptr));
         if (spare != nullptr && spare->buffer.size_bytes() >= size_bytes) {
             touched_bytes = spare->touched_bytes;
@@ -101,7 +107,7 @@ void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexc
         return;
     }
     auto* spare = new (std::nothrow) Spare{std::move(buffer), touched_bytes};
-    Places& places = places_of(kind);
+    const auto places = places_of(kind);
     for (std::size_t i = touched_bytes <= kMaxSmallSpare ? places.size() - 1 : 0; i > 0; --i) {
         Spare* expected = nullptr;
         if (places[i].compare_exchange_strong(expected, spare)) {
@@ -109,6 +115,15 @@ void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexc
         }
     }
     delete places[0].exchange(spare);
+}
+
+void keep_spares(std::size_t count) noexcept {
+    g_kept = std::clamp<std::size_t>(count, 1, kMostSpares);
+    for (Places& places : g_spares) {
+        for (std::atomic<Spare*>& place : std::span(places).subspan(g_kept)) {
+            delete place.exchange(nullptr);
+        }
+    }
 }
 
 std::size_t spare_bytes() noexcept {

@@ -57,6 +57,11 @@ enum class Spares : std::uint8_t { Ids, Spans, Words, Texts };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind,
                                     std::size_t& touched_bytes);
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept;
+// Sets how many buffers of each kind are kept, 4 at first; a job with many threads needs more.
+// Those beyond the new number are freed.
+constexpr std::size_t kUsualSpares = 4;
+constexpr std::size_t kMostSpares = 128;
+void keep_spares(std::size_t count) noexcept;
 // Touched bytes of the buffers that are kept.
 [[nodiscard]] std::size_t spare_bytes() noexcept;
 

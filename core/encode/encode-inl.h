@@ -3,7 +3,7 @@
 // than the near caches, so every line is asked for (prefetch) well before it is read, and nothing
 // in the common path depends on a jump.
 
-constexpr unsigned kPrefetchAhead = 40;
+constexpr unsigned kPrefetchAhead = 64;
 
 inline void prefetch(const void* at) noexcept {
     __builtin_prefetch(at, 0, 3);
@@ -24,41 +24,63 @@ struct LongerUnits {
     std::uint32_t n_unknown = 0;
 };
 
-// Sorts units of more than 8 bytes by table and asks for their lines.
-inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
-    const encode::WordTables& tables = e.tables;
-    const unsigned shift16 = 64 - tables.bits.words16;
-    const unsigned shift32 = 64 - tables.bits.words32;
+// Asks for the lines of units of 9 to 16 bytes.
+inline void find_lines16(const encode::WordEncoder& e, LongerUnits& longer) noexcept {
+    const unsigned shift = 64 - e.tables.bits.words16;
+    for (std::uint32_t j = 0; j < longer.n16; ++j) {
+        const encode::Unit unit = e.unit[longer.in16[j]];
+        const std::uint8_t* word = encode::unit_begin(unit);
+        const std::uint64_t low = load<std::uint64_t>(word);
+        const std::uint64_t high = load_upper(word, encode::unit_size(unit));
+        const auto line = static_cast<std::uint32_t>(hash_pair(low, high) >> shift);
+        prefetch(&e.tables.lines16[line]);
+        longer.key16[std::size_t{2} * j] = low;
+        longer.key16[std::size_t{2} * j + 1] = high;
+        longer.line16[j] = line;
+    }
+}
+
+// The same for 17 to 32 bytes.
+inline void find_sets32(const encode::WordEncoder& e, LongerUnits& longer) noexcept {
+    const unsigned shift = 64 - e.tables.bits.words32;
+    for (std::uint32_t j = 0; j < longer.n32; ++j) {
+        const encode::Unit unit = e.unit[longer.in32[j]];
+        const std::uint32_t size = encode::unit_size(unit);
+        std::uint64_t key[4];
+        encode::make_key32(encode::unit_begin(unit), size, key);
+        const auto set = static_cast<std::uint32_t>(encode::hash_key32(key, size) >> shift);
+        const encode::Line32* lines = e.tables.lines32 + std::size_t{2} * set;
+        prefetch(lines);
+        prefetch(lines + 1);
+        longer.set32[j] = set;
+    }
+}
+
+// Sorts units of more than 8 bytes by table and asks for their lines. Without jumps: every unit is
+// written to every list, and one of the counts grows.
+inline void sort_longer(const encode::WordEncoder& e, LongerUnits& longer) noexcept {
+    const bool has_unknown = e.words.has_unknown();
     for (std::uint32_t j = 0; j < e.longer_count; ++j) {
         const std::uint16_t i = e.longer[j];
         const encode::Unit unit = e.unit[i];
         const std::uint32_t size = encode::unit_size(unit);
         const std::uint8_t* word = encode::unit_begin(unit);
-        if (e.words.is_unknown({word, size})) {
+        if (has_unknown && e.words.is_unknown({word, size})) {
             longer.unknown[longer.n_unknown++] = i;
-        } else if (size <= 16 && size > 8 && word[size - 1] != 0) {
-            const std::uint64_t low = load<std::uint64_t>(word);
-            const std::uint64_t high = load_upper(word, size);
-            const auto line = static_cast<std::uint32_t>(hash_pair(low, high) >> shift16);
-            prefetch(&tables.lines16[line]);
-            const std::size_t at = std::size_t{2} * longer.n16;
-            longer.key16[at] = low;
-            longer.key16[at + 1] = high;
-            longer.line16[longer.n16] = line;
-            longer.in16[longer.n16++] = i;
-        } else if (size > 16 && size <= 32) {
-            std::uint64_t key[4];
-            encode::make_key32(word, size, key);
-            const auto set = static_cast<std::uint32_t>(encode::hash_key32(key, size) >> shift32);
-            const encode::Line32* lines = tables.lines32 + std::size_t{2} * set;
-            prefetch(lines);
-            prefetch(lines + 1);
-            longer.set32[longer.n32] = set;
-            longer.in32[longer.n32++] = i;
-        } else {
-            longer.rest[longer.n_rest++] = i;
+            continue;
         }
+        // 9 to 16 bytes without a NUL in the end; 17 to 32
+        const std::uint32_t is16 = std::uint32_t{size - 9 < 8} & std::uint32_t{word[size - 1] != 0};
+        const std::uint32_t is32 = std::uint32_t{size - 17 < 16};
+        longer.in16[longer.n16] = i;
+        longer.in32[longer.n32] = i;
+        longer.rest[longer.n_rest] = i;
+        longer.n16 += is16;
+        longer.n32 += is32;
+        longer.n_rest += 1 - (is16 | is32);
     }
+    find_lines16(e, longer);
+    find_sets32(e, longer);
 }
 
 // Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`. A longer
@@ -67,9 +89,6 @@ inline void sort_longer(encode::WordEncoder& e, LongerUnits& longer) noexcept {
 inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
     const encode::Line8* const lines = e.tables.lines8;
     const std::uint32_t count = e.count;
-    for (std::uint32_t i = 0; i < (count < kPrefetchAhead ? count : kPrefetchAhead); ++i) {
-        prefetch(&lines[e.line[i]]);
-    }
     std::uint32_t n_missing = 0;
     for (std::uint32_t i = 0; i < count; i += 8) {  // up to seven stale units more: harmless
         std::uint32_t lacking = 0;
@@ -149,19 +168,19 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
     return out + count;
 }
 
-// Three ids are stored even if a unit has fewer; the next unit overwrites the rest. Hence the slack
-// after the output.
 inline std::uint32_t* write_ids(const encode::WordEncoder& e, std::uint32_t begin,
                                 std::uint32_t end, std::uint32_t* out) noexcept {
-    for (std::uint32_t i = begin; i < end; ++i) {
-        const std::uint64_t value = e.value[i];
-        const std::uint32_t count = vocab::value_tag(value);
-        if (__builtin_expect(count > vocab::kInlineIds, 0)) {
-            out = write_referenced(e, i, value, out);
-            continue;
+    for (std::uint32_t i = begin; i < end;) {
+        i = write_inline_ids(e.value, i, end, out);
+        for (std::uint32_t k = 0; k < 4 && i < end; ++k, ++i) {
+            const std::uint64_t value = e.value[i];
+            if (vocab::value_tag(value) > vocab::kInlineIds) {
+                out = write_referenced(e, i, value, out);
+            } else {
+                store_inline_ids(out, value);
+                out += vocab::value_tag(value);
+            }
         }
-        store_inline_ids(out, value);
-        out += count;
     }
     return out;
 }
@@ -180,9 +199,17 @@ inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index
     return encode::is_piece(e.unit[index]) ? ids[1] : 1;
 }
 
+// Asks for the lines that probe8 reads first; the work on longer units gives them time to come.
+inline void prefetch_first(const encode::WordEncoder& e) noexcept {
+    for (std::uint32_t i = 0; i < (e.count < kPrefetchAhead ? e.count : kPrefetchAhead); ++i) {
+        prefetch(&e.tables.lines8[e.line[i]]);
+    }
+}
+
 // Fills e.value for every gathered unit.
 inline void answer_batch(encode::WordEncoder& e) {
     LongerUnits longer;
+    prefetch_first(e);
     sort_longer(e, longer);
     std::uint16_t missing[encode::WordEncoder::kCapacity + 1];
     std::uint32_t n_missing = probe8(e, missing);

@@ -73,11 +73,12 @@ private:
 //   longer                   1                           looked up in the other tables
 //   value         id 262     ids 31, 4079   from Worker::fixed
 struct WordEncoder {
-    WordEncoder(const vocab::VocabView& vocabulary, TableBits bits);
+    // Starts with small tables; `bits` are the sizes of the large ones.
+    WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits);
 
     static constexpr std::uint32_t kBatch = 512;
     static constexpr std::uint32_t kCapacity =
-        kBatch + 192;  // a block adds 64 units, look-ahead reads 48
+        kBatch + 256;  // a block adds 64 units and writes 16 more, look-ahead reads 72
 
     static constexpr std::size_t kSideIds = 4096;  // a batch with more is answered at once
 
@@ -92,11 +93,15 @@ struct WordEncoder {
     void end_batch() noexcept;
     // Forgets the batch, answered or not.
     void drop_batch() noexcept;
+    // From small tables to large ones, with their words.  Needs: an empty batch.
+    void grow_tables();
+    [[nodiscard]] bool has_small_tables() const noexcept { return has_small_tables_; }
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.
     [[nodiscard]] bool start_known(Unit unit);
-    // Answers a unit without merging, if it is in the ring or a token that merging cannot build.
+    // Answers a unit without merging, if it is in another line or in the ring, or is a token that
+    // merging cannot build.
     [[nodiscard]] bool answer_unmerged(Unit unit, std::uint64_t& value);
     // Keeps the internal ids of a merged word in a table; makes them external in place.
     [[nodiscard]] std::uint64_t keep_merged(Unit unit, std::uint32_t* ids, std::uint32_t count);
@@ -128,12 +133,17 @@ struct WordEncoder {
     const std::uint8_t* open_word = nullptr;  // start of the word that the last batch ended within
 
 private:
+    // For words of up to 32 bytes, a second look.
+    [[nodiscard]] bool answer_from_tables(Bytes word, std::uint64_t& answer);
     void encode_word(Bytes word);  // external ids to long_ids
     void answer_unsure();
     [[nodiscard]] const std::uint8_t* word_begin(std::uint32_t index) const noexcept;
     [[nodiscard]] std::uint64_t value_within(Bytes word, Unit piece);
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
+
+    TableBits large_bits_;
+    bool has_small_tables_ = true;
 };
 
 }  // namespace tokenmill::encode

@@ -2,4 +2,3 @@
 
 constexpr unsigned kLaneBits = 6;
 constexpr std::uint32_t kNoRank = 0xFFFFFFFFU;
-constexpr unsigned kWordsAtOnce = 12;  // how many words are merged in step

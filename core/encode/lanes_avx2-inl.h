@@ -5,25 +5,6 @@
 template <unsigned kGroups>
 class Lanes {
 public:
-    static Lanes of_bytes(const std::uint8_t* word, unsigned size,
-                          const std::uint32_t* byte_pairs) noexcept {
-        const __m256i none = _mm256_set1_epi32(-1);
-        const __m256i last = _mm256_set1_epi32(static_cast<int>(size) - 1);
-        Lanes lanes;
-        for (unsigned v = 0; v < kVectors; ++v) {
-            const __m256i lane = numbers(v);
-            const __m256i is_pair = _mm256_cmpgt_epi32(last, lane);
-            const __m256i left = widen(word, v);
-            const __m256i right = widen(word + 1, v);
-            const __m256i pair = _mm256_or_si256(_mm256_slli_epi32(left, 8), right);
-            const __m256i made = _mm256_mask_i32gather_epi32(
-                none, reinterpret_cast<const int*>(byte_pairs), pair, is_pair, 4);
-            const __m256i rank =
-                _mm256_or_si256(_mm256_slli_epi32(made, static_cast<int>(kLaneBits)), lane);
-            lanes.rank_[v] = _mm256_or_si256(rank, _mm256_cmpeq_epi32(made, none));
-        }
-        return lanes;
-    }
     static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
         Lanes lanes;
         for (unsigned v = 0; v < kVectors; ++v) {
@@ -62,10 +43,6 @@ private:
         return _mm256_add_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
                                 _mm256_set1_epi32(static_cast<int>(8 * v)));
     }
-    static __m256i widen(const std::uint8_t* bytes, std::size_t eighth) noexcept {
-        return _mm256_cvtepu8_epi32(
-            _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes + 8 * eighth)));
-    }
     __m256i rank_[kVectors];
 };
 
@@ -79,11 +56,4 @@ inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexce
         same |= static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal))) << (4 * half);
     }
     return same;
-}
-
-inline void widen_bytes(const std::uint8_t* bytes, unsigned count, std::uint32_t* out) noexcept {
-    for (unsigned i = 0; i < count; i += 8) {
-        const __m128i eight = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(bytes + i));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm256_cvtepu8_epi32(eight));
-    }
 }

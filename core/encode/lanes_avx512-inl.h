@@ -6,22 +6,6 @@ constexpr __mmask16 kAllLanes = 0xFFFF;
 template <unsigned kGroups>
 class Lanes {
 public:
-    static Lanes of_bytes(const std::uint8_t* word, unsigned size,
-                          const std::uint32_t* byte_pairs) noexcept {
-        const __m512i none = _mm512_set1_epi32(-1);
-        const std::uint64_t pairs = low_bits(size - 1);
-        Lanes lanes;
-        for (unsigned v = 0; v < kGroups; ++v) {
-            const __m512i pair = _mm512_or_si512(
-                _mm512_maskz_slli_epi32(kAllLanes, widen(word, v), 8), widen(word + 1, v));
-            const auto is_pair = static_cast<__mmask16>(pairs >> (16 * v));
-            const __m512i made = _mm512_mask_i32gather_epi32(none, is_pair, pair, byte_pairs, 4);
-            const __m512i rank =
-                _mm512_or_si512(_mm512_maskz_slli_epi32(kAllLanes, made, kLaneBits), numbers(v));
-            lanes.rank_[v] = _mm512_mask_mov_epi32(rank, _mm512_cmpeq_epi32_mask(made, none), none);
-        }
-        return lanes;
-    }
     static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
         Lanes lanes;
         for (unsigned v = 0; v < kGroups; ++v) {
@@ -63,10 +47,6 @@ private:
             _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
         return _mm512_add_epi32(first, _mm512_set1_epi32(static_cast<int>(16 * v)));
     }
-    static __m512i widen(const std::uint8_t* bytes, std::size_t sixteenth) noexcept {
-        return _mm512_maskz_cvtepu8_epi32(
-            kAllLanes, _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + 16 * sixteenth)));
-    }
     __m512i rank_[kGroups];
 };
 
@@ -74,11 +54,4 @@ inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexce
     const __m512i slots = _mm512_load_si512(line);
     const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(key));
     return _mm512_cmpeq_epi64_mask(_mm512_maskz_srli_epi64(255, slots, vocab::kIdBits), wanted);
-}
-
-inline void widen_bytes(const std::uint8_t* bytes, unsigned count, std::uint32_t* out) noexcept {
-    for (unsigned i = 0; i < count; i += 16) {
-        const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + i));
-        _mm512_storeu_si512(out + i, _mm512_maskz_cvtepu8_epi32(kAllLanes, some));
-    }
 }

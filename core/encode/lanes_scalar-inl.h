@@ -10,17 +10,6 @@
 template <unsigned kGroups>  // of sixteen lanes
 class Lanes {
 public:
-    // The ranks of `size` bytes; 16 * kGroups + 1 of them are readable.
-    static Lanes of_bytes(const std::uint8_t* word, unsigned size,
-                          const std::uint32_t* byte_pairs) noexcept {
-        Lanes lanes;
-        for (unsigned i = 0; i < 16 * kGroups; ++i) {
-            const std::uint32_t made = byte_pairs[word[i] << 8 | word[i + 1]];
-            lanes.rank_[i] =
-                i + 1 >= size || made == vocab::kNoMerge ? kNoRank : made << kLaneBits | i;
-        }
-        return lanes;
-    }
     // 16 * kGroups ranks, aligned.
     static Lanes of_ranks(const std::uint32_t* ranks) noexcept {
         Lanes lanes;
@@ -55,10 +44,4 @@ inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexce
         same |= (line[i] >> vocab::kIdBits == key ? 1U : 0U) << i;
     }
     return same;
-}
-
-inline void widen_bytes(const std::uint8_t* bytes, unsigned count, std::uint32_t* out) noexcept {
-    for (unsigned i = 0; i < count; ++i) {
-        out[i] = bytes[i];
-    }
 }

@@ -40,7 +40,7 @@ struct WordInStep {
     std::uint32_t symbol[16 * kGroups + 2];
 };
 
-// Words of up to kLongest bytes, as zero-padded copies.
+// Words that wait to be merged in step, as symbols.
 template <unsigned kGroups>
 struct StepList {
     static constexpr std::uint32_t kRoom = 64;
@@ -49,38 +49,54 @@ struct StepList {
     std::uint32_t count = 0;
     std::uint16_t unit[kRoom];  // index in the batch
     std::uint8_t size[kRoom];
-    alignas(16) std::uint8_t bytes[kRoom][16 * kGroups + 16];
-};
-
-// Words whose merging does not start from bytes, as symbols of the vocabulary.
-template <unsigned kGroups>
-struct SymbolList {
-    static constexpr std::uint32_t kRoom = 64;
-    static constexpr unsigned kLongest = 16 * kGroups;
-
-    std::uint32_t count = 0;
-    std::uint16_t unit[kRoom];
-    std::uint8_t size[kRoom];
     std::uint32_t symbols[kRoom][16 * kGroups];
 
-    // Needs: room. Asks for the lines that start_word reads.
-    void add(const vocab::PairTable& pairs, std::uint16_t unit_index,
-             const std::vector<std::uint32_t>& word) noexcept {
+    // Needs: room, and at most kLongest symbols. Asks for the lines that start_word reads.
+    void add(const vocab::PairTable& pairs, std::uint16_t unit_index, const std::uint32_t* word,
+             std::size_t word_size) noexcept {
         std::uint32_t* to = symbols[count];
-        for (std::size_t i = 0; i < word.size(); ++i) {
+        to[0] = word[0];
+        for (std::size_t i = 1; i < word_size; ++i) {
             to[i] = word[i];
-            if (i != 0) {
-                const std::uint64_t key = vocab::PairTable::key_of(word[i - 1], word[i]);
-                __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * pairs.line_of(key));
-            }
+            const std::uint64_t key = vocab::PairTable::key_of(word[i - 1], word[i]);
+            __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * pairs.line_of(key));
         }
         unit[count] = unit_index;
-        size[count++] = static_cast<std::uint8_t>(word.size());
+        size[count++] = static_cast<std::uint8_t>(word_size);
     }
 };
 
+// A word of at least two bytes -> the symbols that merging continues from: pairs of bytes that
+// surely merge are merged (vocab/sure_pair.h), which is about half of all merges. Without jumps.
+// Returns how many symbols; there is room for one for each byte.
+//
+//   bytes     t   h   e   n
+//   pairs      th  he  en            "he" is less than all that could take "h" or "e"
+//   symbols   t   he      n
+inline unsigned merge_sure_pairs(const vocab::SurePair* pairs, const std::uint8_t* word,
+                                 unsigned size, std::uint32_t* symbols) noexcept {
+    constexpr vocab::SurePair kNone = ~vocab::SurePair{0};
+    vocab::SurePair before = kNone;
+    vocab::SurePair pair = pairs[word[0] << 8U | word[1]];
+    std::uint32_t was_sure = 0;  // then this byte is part of the symbol before it
+    unsigned count = 0;
+    for (unsigned i = 0; i + 1 < size; ++i) {
+        const vocab::SurePair after = i + 2 < size ? pairs[word[i + 1] << 8U | word[i + 2]] : kNone;
+        const std::uint32_t made = vocab::made_of(pair);
+        const std::uint32_t is_sure =
+            ((made - vocab::least_left_of(before)) & (made - vocab::least_right_of(after))) >> 31;
+        symbols[count] = word[i] ^ ((word[i] ^ made) & (0U - is_sure));
+        count += 1 - was_sure;
+        was_sure = is_sure;
+        before = pair;
+        pair = after;
+    }
+    symbols[count] = word[size - 1];
+    return count + 1 - was_sure;
+}
+
 template <unsigned kGroups>
-TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const SymbolList<kGroups>& list,
+TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const StepList<kGroups>& list,
                                  std::uint32_t index, WordInStep<kGroups>& word) noexcept {
     const unsigned size = list.size[index];
     const std::uint32_t* symbols = list.symbols[index];
@@ -96,19 +112,6 @@ TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const SymbolList
     word.index = index;
     word.ranks = Lanes<kGroups>::of_ranks(ranks);
     word.alive = low_bits(size + 2);
-    word.symbol[size + 1] = kNoSymbol;
-}
-
-template <unsigned kGroups>
-TOKENMILL_INLINE void start_word(const vocab::PairTable& pairs, const StepList<kGroups>& list,
-                                 std::uint32_t index, WordInStep<kGroups>& word) noexcept {
-    const unsigned size = list.size[index];
-    const std::uint8_t* bytes = list.bytes[index];
-    word.index = index;
-    word.ranks = Lanes<kGroups>::of_bytes(bytes, size, pairs.byte_pairs);
-    word.alive = low_bits(size + 2);
-    word.symbol[0] = kNoSymbol;
-    widen_bytes(bytes, 16 * kGroups, word.symbol + 1);
     word.symbol[size + 1] = kNoSymbol;
 }
 
@@ -153,7 +156,7 @@ TOKENMILL_INLINE void finish_merge(const vocab::PairTable& pairs,
 // done is replaced by the next of the list, so that the number in step stays the same.
 template <unsigned kGroups, typename List, typename Done>
 void merge_in_step(const vocab::PairTable& pairs, const List& list, Done done) {
-    constexpr std::uint32_t kAtOnce = kWordsAtOnce / kGroups < 2 ? 2 : kWordsAtOnce / kGroups;
+    constexpr std::uint32_t kAtOnce = kGroups == 1 ? 12 : kGroups == 2 ? 8 : 6;
     WordInStep<kGroups> words[kAtOnce];
     std::uint32_t started = 0;
     std::uint32_t running = 0;

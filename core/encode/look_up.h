@@ -29,6 +29,8 @@ public:
     // Does the word consist of characters of three bytes that no token starts with? Then all of it
     // is one unknown token. May be false where that is so, never the other way round.
     [[nodiscard]] bool is_unknown(Bytes word) const noexcept;
+    // Can any word be unknown?
+    [[nodiscard]] bool has_unknown() const noexcept { return fuses_unknown_; }
     [[nodiscard]] std::uint64_t unknown_value() const noexcept { return unknown_value_; }
     // Would the last word have the same ids after other text that no token joins with it?
     [[nodiscard]] bool is_sure() const noexcept { return is_sure_; }

@@ -1,9 +1,11 @@
 // encode: units that no table knows -> values. Short ones are merged in step, the others one at a
 // time. Text compiled once per target, inside its namespace.
 
+constexpr std::uint32_t kMostPlainBytes = 2 * StepList<4>::kLongest;  // two for each symbol
+
 // Merges a list that is full, or what is left of it in the end.
-template <unsigned kGroups, template <unsigned> typename List>
-inline void merge_list(encode::WordEncoder& e, List<kGroups>& list) {
+template <unsigned kGroups>
+inline void merge_list(encode::WordEncoder& e, StepList<kGroups>& list) {
     const auto done = [&](std::uint32_t index, std::uint32_t* ids, std::uint32_t count) {
         e.value[list.unit[index]] = e.keep_merged(e.unit[list.unit[index]], ids, count);
     };
@@ -11,67 +13,124 @@ inline void merge_list(encode::WordEncoder& e, List<kGroups>& list) {
     list.count = 0;
 }
 
-// Copies a unit with zeros after it, so that lanes may load more than the unit has.
 template <unsigned kGroups>
-inline void add_to_list(encode::WordEncoder& e, StepList<kGroups>& list, std::uint16_t unit) {
-    const std::uint32_t size = encode::unit_size(e.unit[unit]);
-    const std::uint8_t* word = encode::unit_begin(e.unit[unit]);
-    std::uint8_t* to = list.bytes[list.count];
-    if (size <= 8) {
-        const std::uint64_t bytes[2] = {load_short(word, size), 0};
-        std::memcpy(to, bytes, 16);
-    } else if (size <= 16) {
-        const std::uint64_t bytes[2] = {load<std::uint64_t>(word), load_upper(word, size)};
-        std::memcpy(to, bytes, 16);
-    } else {
-        std::memcpy(to, word, size);
-    }
-    list.unit[list.count] = unit;
-    list.size[list.count] = static_cast<std::uint8_t>(size);
-    if (++list.count == StepList<kGroups>::kRoom) {
+inline void add_to_list(encode::WordEncoder& e, StepList<kGroups>& list, std::uint16_t unit,
+                        const std::uint32_t* symbols, std::size_t count) {
+    list.add(e.vocab.pairs, unit, symbols, count);
+    if (list.count == StepList<kGroups>::kRoom) {
         merge_list(e, list);
     }
 }
 
-template <unsigned kGroups>
-inline void add_to_list(encode::WordEncoder& e, SymbolList<kGroups>& list, std::uint16_t unit) {
-    list.add(e.vocab.pairs, unit, e.symbols);
-    if (list.count == SymbolList<kGroups>::kRoom) {
-        merge_list(e, list);
+// Lists by length, so that words merged in step take about equally long.
+struct StepLists {
+    static constexpr unsigned kLongest = StepList<4>::kLongest;
+    StepList<1> up_to_16;
+    StepList<2> up_to_32;
+    StepList<4> up_to_62;
+
+    // Needs: 1 to kLongest symbols.
+    void add(encode::WordEncoder& e, std::uint16_t unit, const std::uint32_t* symbols,
+             std::size_t count) {
+        if (count <= StepList<1>::kLongest) {
+            add_to_list(e, up_to_16, unit, symbols, count);
+        } else if (count <= StepList<2>::kLongest) {
+            add_to_list(e, up_to_32, unit, symbols, count);
+        } else {
+            add_to_list(e, up_to_62, unit, symbols, count);
+        }
     }
-}
+    void merge(encode::WordEncoder& e) {
+        merge_list(e, up_to_16);
+        merge_list(e, up_to_32);
+        merge_list(e, up_to_62);
+    }
+};
 
 // Units of a vocabulary over characters that are not ASCII alone.
-inline void resolve_wide(encode::WordEncoder& e, const std::uint16_t* wide, std::uint32_t count) {
-    SymbolList<1> up_to_16;
-    SymbolList<2> up_to_32;
+inline void resolve_wide(encode::WordEncoder& e, StepLists& lists, const std::uint16_t* wide,
+                         std::uint32_t count) {
     for (std::uint32_t j = 0; j < count; ++j) {
         const encode::Unit unit = e.unit[wide[j]];
         if (e.answer_unmerged(unit, e.value[wide[j]])) {
             continue;
         }
-        if (!e.start_known(unit) || e.symbols.size() > SymbolList<2>::kLongest) {
+        if (!e.start_known(unit) || e.symbols.size() > StepLists::kLongest) {
             e.value[wide[j]] = e.resolve(unit);
-        } else if (e.symbols.size() <= SymbolList<1>::kLongest) {
-            add_to_list(e, up_to_16, wide[j]);
         } else {
-            add_to_list(e, up_to_32, wide[j]);
+            lists.add(e, wide[j], e.symbols.data(), e.symbols.size());
         }
     }
-    merge_list(e, up_to_16);
-    merge_list(e, up_to_32);
 }
 
-// Lists by length, so that words merged in step take about equally long.
+// Words of the batch that are merged once for all their units: one new word in four comes again in
+// the same batch. Only words that wait to be merged are here, because the ids of a token that
+// merging cannot build depend on the cuts next to it.
+class WaitingWords {
+public:
+    WaitingWords() noexcept { std::memset(unit_at_, 0xFF, sizeof(unit_at_)); }
+
+    // Is an equal word waiting already? If not, this one waits.
+    bool has(const encode::WordEncoder& e, std::uint16_t unit) noexcept {
+        const std::uint32_t size = encode::unit_size(e.unit[unit]);
+        const std::uint8_t* word = encode::unit_begin(e.unit[unit]);
+        const std::uint32_t some = size < 8 ? size : 8;
+        const std::uint64_t hash =
+            hash_pair(load_short(word, some) + size, load_short(word + size - some, some));
+        std::uint16_t& place = unit_at_[hash >> (64 - kBits)];
+        if (place == kNone) {
+            place = unit;
+            return false;
+        }
+        const encode::Unit other = e.unit[place];
+        if (encode::unit_size(other) != size ||
+            std::memcmp(encode::unit_begin(other), word, size) != 0) {
+            return false;
+        }
+        again_[count_] = unit;
+        first_[count_++] = place;
+        return true;
+    }
+    // The words are merged: their other units get the same values.
+    void copy_values(encode::WordEncoder& e) const noexcept {
+        for (std::uint32_t j = 0; j < count_; ++j) {
+            e.value[again_[j]] = e.value[first_[j]];
+        }
+    }
+
+private:
+    static constexpr unsigned kBits = 8;
+    static constexpr std::uint16_t kNone = 0xFFFF;
+    std::uint16_t unit_at_[1U << kBits];
+    std::uint16_t again_[encode::WordEncoder::kCapacity];
+    std::uint16_t first_[encode::WordEncoder::kCapacity];
+    std::uint32_t count_ = 0;
+};
+
+// A word that is merged from its bytes as they are.
+inline void resolve_plain(encode::WordEncoder& e, StepLists& lists, std::uint16_t unit) {
+    std::uint32_t symbols[kMostPlainBytes];
+    const unsigned count =
+        merge_sure_pairs(e.vocab.sure_pairs.data(), encode::unit_begin(e.unit[unit]),
+                         encode::unit_size(e.unit[unit]), symbols);
+    if (count <= StepLists::kLongest) {
+        lists.add(e, unit, symbols, count);
+    } else {
+        e.value[unit] = e.resolve(e.unit[unit]);
+    }
+}
+
 inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing,
                             std::uint32_t count) {
+    if (count == 0) {
+        return;
+    }
     if (!e.vocab.is_merged()) {
         e.look_up_missing({missing, count});
         return;
     }
-    StepList<1> up_to_16;
-    StepList<2> up_to_32;
-    StepList<4> up_to_62;
+    StepLists lists;
+    WaitingWords waiting;
     std::uint16_t wide[encode::WordEncoder::kCapacity];
     std::uint32_t n_wide = 0;
     const bool has_characters = e.vocab.kind() == vocab::ModelKind::Characters;
@@ -79,26 +138,17 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
         const std::uint16_t unit = missing[j];
         const std::uint32_t size = encode::unit_size(e.unit[unit]);
         const Bytes word(encode::unit_begin(e.unit[unit]), size);
-        if (size > StepList<4>::kLongest || size < 2 || !e.is_plain(word)) {
+        if (size > kMostPlainBytes || size < 2 || !e.is_plain(word)) {
             if (has_characters && size > 1) {
                 wide[n_wide++] = unit;
             } else {
                 e.value[unit] = e.resolve(e.unit[unit]);
             }
-        } else if (!e.answer_unmerged(e.unit[unit], e.value[unit])) {
-            if (size <= 16) {
-                add_to_list(e, up_to_16, unit);
-            } else if (size <= 32) {
-                add_to_list(e, up_to_32, unit);
-            } else {
-                add_to_list(e, up_to_62, unit);
-            }
+        } else if (!e.answer_unmerged(e.unit[unit], e.value[unit]) && !waiting.has(e, unit)) {
+            resolve_plain(e, lists, unit);
         }
     }
-    merge_list(e, up_to_16);
-    merge_list(e, up_to_32);
-    merge_list(e, up_to_62);
-    if (n_wide != 0) {
-        resolve_wide(e, wide, n_wide);
-    }
+    resolve_wide(e, lists, wide, n_wide);
+    lists.merge(e);
+    waiting.copy_values(e);
 }

@@ -7,16 +7,26 @@
 
 namespace tokenmill::encode {
 
-WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, TableBits bits)
+WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits)
     : vocab(vocabulary),
-      tables(vocabulary, bits),
+      tables(WordTables::make_small(bits)),
       merger(vocabulary),
       words(vocabulary),
-      sentences(vocabulary, tables) {
+      sentences(vocabulary, tables),
+      large_bits_(bits) {
     std::memset(key, 0, sizeof(key));
     std::memset(line, 0, sizeof(line));
     std::memset(unit, 0, sizeof(unit));
     std::memset(value, 0, sizeof(value));
+}
+
+// Columns of the batch keep lines of the old tables, which are read or asked for after its last
+// unit. Larger tables have these lines, too.
+void WordEncoder::grow_tables() {
+    WordTables large(vocab, large_bits_);
+    large.put_words_of(tables);
+    tables = std::move(large);
+    has_small_tables_ = false;
 }
 
 // Up to three ids fit into the value itself.
@@ -77,9 +87,32 @@ bool WordEncoder::start_known(Unit what) {
     return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 
+bool WordEncoder::answer_from_tables(Bytes word, std::uint64_t& answer) {
+    const auto size = static_cast<std::uint32_t>(word.size());
+    if (size > 16) {
+        std::uint64_t key32[4];
+        make_key32(word.data(), size, key32);
+        const Line32* const line = tables.find32(key32, size);
+        if (line == nullptr) {
+            return false;
+        }
+        answer = side_value(line->ids, line->header & 255);
+        return true;
+    }
+    if (word[size - 1] == 0) {
+        return false;  // it has no key: see remember()
+    }
+    return size > 8 ? tables.find16(load<std::uint64_t>(word.data()), load_upper(word.data(), size),
+                                    answer)
+                    : tables.find8(load_short(word.data(), size), answer);
+}
+
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
     const std::uint32_t size = unit_size(what);
     const Bytes word(unit_begin(what), size);
+    if (size <= 32 && answer_from_tables(word, answer)) {
+        return true;
+    }
     // Short words are in the ring only when the store was full or their key is ambiguous.
     if (size <= WordTables::kLongest &&
         (size > 16 || word[size - 1] == 0 || tables.is_store_full())) {

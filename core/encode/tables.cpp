@@ -1,6 +1,9 @@
 // encode: bytes of a word -> packed ids.
 #include "encode/tables.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/bytes.h"
 #include "base/hash.h"
 
@@ -16,24 +19,25 @@ std::size_t padded(std::size_t size) {
 
 }  // namespace
 
-// Starts with the words that the vocabulary knows in advance. The two tables that every batch reads
-// all over get large pages.
-WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
-    : bits(wanted),
-      memory8(sizeof(Line8) << wanted.words8, Pages::Large),
-      memory16(sizeof(Line16) << wanted.words16, Pages::Large),
-      memory32((2 * sizeof(Line32)) << wanted.words32),
-      memory_long((4 * sizeof(LongEntry)) << wanted.long_words),
-      memory_ring((std::size_t{1} << wanted.ring) + kRingSlack),
-      memory_stored((vocab.seed_ids.size() + (std::size_t{1} << wanted.store)) *
-                    sizeof(std::uint32_t)),
-      stored_room(vocab.seed_ids.size() + (std::size_t{1} << wanted.store)),
-      stored_count(vocab.seed_ids.size()),
+// The two tables that every batch reads all over get large pages.
+WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
+    : bits(sizes),
+      memory8(sizeof(Line8) << sizes.words8, Pages::Large),
+      memory16(sizeof(Line16) << sizes.words16, Pages::Large),
+      memory32((2 * sizeof(Line32)) << sizes.words32),
+      memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
+      memory_ring((std::size_t{1} << sizes.ring) + kRingSlack),
+      memory_stored((seed_ids + (std::size_t{1} << sizes.store)) * sizeof(std::uint32_t)),
+      stored_room(seed_ids + (std::size_t{1} << sizes.store)),
+      stored_count(seed_ids),
       stored(memory_stored.as<std::uint32_t>()),
       lines8(memory8.as<Line8>()),
       lines16(memory16.as<Line16>()),
       lines32(memory32.as<Line32>()),
-      entries(memory_long.as<LongEntry>()) {
+      entries(memory_long.as<LongEntry>()) {}
+
+WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
+    : WordTables(wanted, vocab.seed_ids.size()) {
     std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored);
     for (const vocab::Seed8& seed : vocab.seeds8) {
         put8(seed.key, seed.value);
@@ -41,6 +45,53 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     for (const vocab::Seed16& seed : vocab.seeds16) {
         put16(seed.key[0], seed.key[1], seed.value);
     }
+}
+
+// Measured: with smaller ones words replace each other before a megabyte is read.
+TableBits WordTables::small_bits(const TableBits& largest) noexcept {
+    return {std::min(largest.words8, 12U), std::min(largest.words16, 11U),
+            std::min(largest.words32, 9U), std::min(largest.long_words, 8U),
+            std::min(largest.ring, 17U),   std::min(largest.store, 14U)};
+}
+
+void WordTables::put_words_of(const WordTables& smaller) noexcept {
+    // False if the ids of the value find no place here.
+    const auto move_ids = [&](std::uint64_t& value) {
+        const std::uint32_t* ids = smaller.stored + vocab::reference_position(value);
+        return vocab::value_tag(value) != vocab::kTagStored ||
+               store(vocab::kTagStored, ids, vocab::reference_count(value), value);
+    };
+    for (std::size_t i = 0; i < std::size_t{1} << smaller.bits.words8; ++i) {
+        const Line8& line = smaller.lines8[i];
+        for (std::size_t slot = 0; slot < 4; ++slot) {
+            std::uint64_t value = line.value[slot];
+            if (line.key[slot] != 0 && move_ids(value)) {
+                put8(line.key[slot], value);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < std::size_t{1} << smaller.bits.words16; ++i) {
+        const Line16& line = smaller.lines16[i];
+        for (std::size_t slot = 0; slot < 2; ++slot) {
+            std::uint64_t value = line.value[slot];
+            if (value != 0 && move_ids(value)) {
+                put16(line.key[2 * slot], line.key[2 * slot + 1], value);
+            }
+        }
+    }
+    for (std::size_t i = 0; i < std::size_t{2} << smaller.bits.words32; ++i) {
+        const Line32& line = smaller.lines32[i];
+        if (line.header != 0) {
+            put32(line.key, line.header >> 8, line.ids, line.header & 255);
+        }
+    }
+}
+
+std::size_t WordTables::bytes_of(const vocab::VocabView& vocab, const TableBits& sizes) noexcept {
+    return (sizeof(Line8) << sizes.words8) + (sizeof(Line16) << sizes.words16) +
+           (2 * sizeof(Line32) << sizes.words32) + (4 * sizeof(LongEntry) << sizes.long_words) +
+           (std::size_t{1} << sizes.ring) + kRingSlack +
+           (vocab.seed_ids.size() + (std::size_t{1} << sizes.store)) * sizeof(std::uint32_t);
 }
 
 std::size_t WordTables::size_bytes() const noexcept {
@@ -59,45 +110,166 @@ bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_
     return true;
 }
 
-// A full line replaces its words in turn: cheaper than knowing which one was used last.
-void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
-    Line8& line = lines8[hash_word(key) >> (64 - bits.words8)];
-    // Slot 0 of line 0 is left to key 0, so that units without a key always find something.
-    const std::uint32_t first = &line == lines8 ? 1 : 0;
-    std::uint32_t slot = first;
-    while (slot < 4 && line.key[slot] != 0 && line.key[slot] != key) {
-        ++slot;
+Line8& WordTables::line8_of(std::uint64_t key) noexcept {
+    return lines8[hash_word(key) >> (64 - bits.words8)];
+}
+
+Line8& WordTables::line_next_to(const Line8& line) noexcept {
+    return lines8[(&line - lines8) ^ 1];
+}
+
+// Slot 0 of line 0 is left to key 0, so that units without a key always find something.
+std::uint32_t WordTables::first_slot(const Line8& line) const noexcept {
+    return &line == lines8 ? 1 : 0;
+}
+
+// The slot of this key, or a free one, or the next in turn: cheaper than knowing which one was used
+// last.
+std::uint32_t WordTables::slot_for(const Line8& line, std::uint64_t key) noexcept {
+    const std::uint32_t first = first_slot(line);
+    for (std::uint32_t slot = first; slot < 4; ++slot) {
+        if (line.key[slot] == 0 || line.key[slot] == key) {
+            return slot;
+        }
     }
-    if (slot == 4) {
-        slot = (turn++ & 3) | first;
+    return (turn++ & 3) | first;
+}
+
+void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
+    Line8& line = line8_of(key);
+    const std::uint32_t slot = slot_for(line, key);
+    if (line.key[slot] != 0 && line.key[slot] != key) {
+        Line8& next = line_next_to(line);
+        const std::uint32_t to = slot_for(next, line.key[slot]);
+        next.key[to] = line.key[slot];
+        next.value[to] = line.value[slot];
     }
     line.key[slot] = key;
     line.value[slot] = value;
 }
 
-void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
-    Line16& line = lines16[hash_pair(low, high) >> (64 - bits.words16)];
-    std::size_t slot = 0;
-    while (slot < 2 && line.value[slot] != 0 &&
-           (line.key[2 * slot] != low || line.key[2 * slot + 1] != high)) {
+// The slot with this key, or 4.
+std::uint32_t WordTables::find_slot(const Line8& line, std::uint64_t key) const noexcept {
+    std::uint32_t slot = first_slot(line);
+    while (slot < 4 && line.key[slot] != key) {
         ++slot;
     }
-    if (slot == 2) {
-        slot = turn++ & 1;
+    return slot;
+}
+
+bool WordTables::find8(std::uint64_t key, std::uint64_t& value) noexcept {
+    Line8& line = line8_of(key);
+    if (const std::uint32_t slot = find_slot(line, key); slot < 4) {
+        value = line.value[slot];
+        return true;
     }
-    line.key[2 * slot] = low;
-    line.key[2 * slot + 1] = high;
-    line.value[slot] = value;
+    if (line.key[3] == 0) {
+        return false;  // the line was never full
+    }
+    Line8& next = line_next_to(line);
+    const std::uint32_t slot = find_slot(next, key);
+    if (slot == 4) {
+        return false;
+    }
+    value = next.value[slot];
+    const std::uint32_t own = (turn++ & 3) | first_slot(line);
+    std::swap(next.key[slot], line.key[own]);
+    std::swap(next.value[slot], line.value[own]);
+    return true;
+}
+
+Line16& WordTables::line16_of(std::uint64_t low, std::uint64_t high) noexcept {
+    return lines16[hash_pair(low, high) >> (64 - bits.words16)];
+}
+
+Line16& WordTables::line_next_to(const Line16& line) noexcept {
+    return lines16[(&line - lines16) ^ 1];
+}
+
+std::uint32_t WordTables::slot_for(const Line16& line, std::uint64_t low,
+                                   std::uint64_t high) noexcept {
+    if (const std::uint32_t slot = line.find(low, high); slot < 2) {
+        return slot;
+    }
+    return line.value[0] == 0 ? 0 : line.value[1] == 0 ? 1 : turn++ & 1;
+}
+
+void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
+    Line16& line = line16_of(low, high);
+    const std::uint32_t slot = slot_for(line, low, high);
+    const std::uint64_t* const moved = line.key + std::size_t{2} * slot;
+    if (line.value[slot] != 0 && (moved[0] != low || moved[1] != high)) {
+        Line16& next = line_next_to(line);
+        next.set(slot_for(next, moved[0], moved[1]), moved[0], moved[1], line.value[slot]);
+    }
+    line.set(slot, low, high, value);
+}
+
+bool WordTables::find16(std::uint64_t low, std::uint64_t high, std::uint64_t& value) noexcept {
+    Line16& line = line16_of(low, high);
+    if (const std::uint32_t slot = line.find(low, high); slot < 2) {
+        value = line.value[slot];
+        return true;
+    }
+    if (line.value[1] == 0) {
+        return false;
+    }
+    Line16& next = line_next_to(line);
+    const std::uint32_t slot = next.find(low, high);
+    if (slot == 2) {
+        return false;
+    }
+    value = next.value[slot];
+    const std::uint32_t own = turn++ & 1;
+    next.set(slot, line.key[std::size_t{2} * own], line.key[std::size_t{2} * own + 1],
+             line.value[own]);
+    line.set(own, low, high, value);
+    return true;
+}
+
+Line32* WordTables::set32_of(const std::uint64_t key[4], std::uint32_t size) noexcept {
+    return lines32 + 2 * (hash_key32(key, size) >> (64 - bits.words32));
+}
+
+Line32* WordTables::set_next_to(const Line32* set) noexcept {
+    return lines32 + ((set - lines32) ^ 2);
 }
 
 // Sets of two lines: a line holds one word with up to seven ids.
 void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
                        std::uint32_t count) noexcept {
-    Line32* set = lines32 + 2 * (hash_key32(key, size) >> (64 - bits.words32));
+    Line32* const set = set32_of(key, size);
     Line32& line = set[set[0].header == 0 ? 0 : set[1].header == 0 ? 1 : turn++ & 1];
+    if (line.header != 0) {
+        Line32* const next = set_next_to(set);
+        next[next[0].header == 0 ? 0 : next[1].header == 0 ? 1 : turn & 1] = line;
+    }
     std::memcpy(line.key, key, sizeof(line.key));
     line.header = size << 8 | count;
     std::copy(ids, ids + count, line.ids);
+}
+
+const Line32* WordTables::find32(const std::uint64_t key[4], std::uint32_t size) noexcept {
+    const auto find = [&](Line32* set) -> Line32* {
+        for (Line32* line = set; line < set + 2; ++line) {
+            if (line->header >> 8 == size && std::memcmp(line->key, key, sizeof(line->key)) == 0) {
+                return line;
+            }
+        }
+        return nullptr;
+    };
+    Line32* const set = set32_of(key, size);
+    Line32* line = find(set);
+    if (line != nullptr || set[1].header == 0) {
+        return line;
+    }
+    line = find(set_next_to(set));
+    if (line == nullptr) {
+        return nullptr;
+    }
+    Line32& own = set[turn++ & 1];
+    std::swap(own, *line);
+    return &own;
 }
 
 // A record is the word and its ids, each padded to 8 bytes, in a ring that overwrites its oldest

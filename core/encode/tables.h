@@ -1,6 +1,16 @@
 // encode: bytes of a word -> packed ids, the tables of one worker. Their size is fixed, and they
-// are never wiped: when a line is full, a new word replaces one of its words. The ids do not depend
-// on what the tables hold.
+// are never wiped. The ids do not depend on what the tables hold. A worker starts with small tables
+// and takes large ones once.
+//
+// A word belongs to one line (or set of lines) by its hash. When that is full, a new word replaces
+// one of its words, which moves to the line next to it and replaces another one there:
+//
+//   line    2k       2k + 1
+//   words   a b      c d        e belongs to line 2k
+//   words   a e      c b        a look-up that misses in line 2k looks for b in line 2k + 1, and
+//   words   a b      c e        lets it change places with a word of its own line
+//
+// So the common way reads one line, and still few words that come again are lost.
 #pragma once
 
 #include "base/buffer.h"
@@ -19,6 +29,22 @@ struct alignas(64) Line16 {
     std::uint64_t key[4];  // two slots of two numbers
     std::uint64_t value[2];
     std::uint64_t unused[2];
+
+    // The slot with this key, or 2.
+    [[nodiscard]] std::uint32_t find(std::uint64_t low, std::uint64_t high) const noexcept {
+        std::uint32_t slot = 0;
+        while (slot < 2 && (value[slot] == 0 || key[std::size_t{2} * slot] != low ||
+                            key[std::size_t{2} * slot + 1] != high)) {
+            ++slot;
+        }
+        return slot;
+    }
+    void set(std::size_t slot, std::uint64_t low, std::uint64_t high,
+             std::uint64_t new_value) noexcept {
+        key[2 * slot] = low;
+        key[2 * slot + 1] = high;
+        value[slot] = new_value;
+    }
 };
 // Words of 17..32 bytes as their first and last 16 bytes; header 0 is free.
 struct Line32 {
@@ -44,9 +70,21 @@ struct TableBits {
 };
 
 struct WordTables {
-    WordTables(const vocab::VocabView& vocab, TableBits bits);
+    // Starts with the words that the vocabulary knows in advance. Touches most pages of two tables,
+    // which takes milliseconds: a few short texts do not win them back.
+    WordTables(const vocab::VocabView& vocab, TableBits wanted);
+    // Empty tables of 600 KB at most, in pages that cost nothing until a word needs them.
+    [[nodiscard]] static WordTables make_small(const TableBits& largest) {
+        return {small_bits(largest), std::size_t{0}};
+    }
 
     static constexpr std::uint32_t kLongest = 1024;  // bytes of the longest word that is kept
+
+    // What tables of these sizes would take, all pages touched.
+    [[nodiscard]] static std::size_t bytes_of(const vocab::VocabView& vocab,
+                                              const TableBits& sizes) noexcept;
+    // Keeps the words of smaller tables, too; not those in the ring.
+    void put_words_of(const WordTables& smaller) noexcept;
 
     [[nodiscard]] std::size_t size_bytes() const noexcept;
     // Stores ids that a value refers to; false if the store is full, which is not an error.
@@ -55,6 +93,13 @@ struct WordTables {
 
     // A guess that errs towards true: words whose ids found no place may be in the ring.
     [[nodiscard]] bool is_store_full() const noexcept { return stored_room - stored_count < 64; }
+
+    // The value of a word that its own line lacked when it was probed: it may be in the line next
+    // to that one, or be new.
+    [[nodiscard]] bool find8(std::uint64_t key, std::uint64_t& value) noexcept;
+    [[nodiscard]] bool find16(std::uint64_t low, std::uint64_t high, std::uint64_t& value) noexcept;
+    // The same for words of 17..32 bytes: their line, or null.
+    [[nodiscard]] const Line32* find32(const std::uint64_t key[4], std::uint32_t size) noexcept;
 
     void put8(std::uint64_t key, std::uint64_t value) noexcept;
     void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
@@ -82,6 +127,21 @@ struct WordTables {
     LongEntry* entries = nullptr;
     std::uint64_t ring_head = 64;
     std::uint32_t turn = 0;  // which word of a full line is replaced next
+
+private:
+    [[nodiscard]] Line8& line8_of(std::uint64_t key) noexcept;
+    [[nodiscard]] std::uint32_t first_slot(const Line8& line) const noexcept;
+    [[nodiscard]] std::uint32_t find_slot(const Line8& line, std::uint64_t key) const noexcept;
+    [[nodiscard]] std::uint32_t slot_for(const Line8& line, std::uint64_t key) noexcept;
+    [[nodiscard]] std::uint32_t slot_for(const Line16& line, std::uint64_t low,
+                                         std::uint64_t high) noexcept;
+    [[nodiscard]] Line8& line_next_to(const Line8& line) noexcept;
+    [[nodiscard]] Line16& line16_of(std::uint64_t low, std::uint64_t high) noexcept;
+    [[nodiscard]] Line16& line_next_to(const Line16& line) noexcept;
+    [[nodiscard]] Line32* set32_of(const std::uint64_t key[4], std::uint32_t size) noexcept;
+    [[nodiscard]] Line32* set_next_to(const Line32* set) noexcept;
+    WordTables(const TableBits& sizes, std::size_t seed_ids);
+    [[nodiscard]] static TableBits small_bits(const TableBits& largest) noexcept;
 };
 
 // Key of a word of 17..32 bytes: unique together with the size.

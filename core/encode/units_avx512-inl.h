@@ -10,55 +10,52 @@ alignas(64) constexpr std::uint8_t kEighths[64] = {
     0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3,
     4, 4, 4, 4, 4, 4, 4, 4, 5, 5, 5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 6, 7, 7, 7, 7, 7, 7, 7, 7};
 
-inline __m512i widen_eight(const std::uint8_t* eight) noexcept {
-    return _mm512_maskz_cvtepu8_epi64(255,
-                                      _mm_loadl_epi64(reinterpret_cast<const __m128i*>(eight)));
-}
+constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
 
 // The units that start and end inside a block, as places and sizes in bytes: unit j in byte j.
 struct InnerUnits {
-    const std::uint8_t* at;  // the block
-    __m512i text;            // its bytes
+    __m512i text;  // the block
     __m512i starts;
     __m512i sizes;
-    alignas(64) std::uint8_t start[64];  // the same in memory
-    alignas(64) std::uint8_t size[64];
-    std::uint64_t cuts;  // bit j: unit j starts at a cut, bit j + 1: it ends at one
+    __m512i short_sizes;  // 0 where the size is more than 8
+    __m512i base;         // address of the block << 16, in every lane
 };
 
-// Units g to g + 7, a 64-bit lane for each:
+// Units g to g + 7, a 64-bit lane for each; bit j of `cuts` says that unit g + j starts at a cut,
+// and bit j + 1 that it ends at one.
 //
 //   which    g g g g g g g g  g+1 ...        which unit a byte of the lanes belongs to
 //   in_word  0 1 2 3 4 5 6 7  0 1 ...        which byte of the unit it is
 //   key      text[start + in_word], 0 after the end of the unit, all 0 if it is longer than 8
-//   unit     address << 16 | cut flags | size
-inline void append_eight(UnitWriter& to, const InnerUnits& units, unsigned g) noexcept {
-    constexpr std::uint64_t kAllBytes = ~std::uint64_t{0};
-    const __m512i iota = _mm512_load_si512(kIota);
-    const __m512i in_word = _mm512_and_si512(iota, _mm512_set1_epi8(7));
+//   place    size, 0, start, 0, 0 ...        added to the address: address << 16 | size
+template <bool kCuts>
+TOKENMILL_INLINE void append_eight(UnitWriter& to, const InnerUnits& units, unsigned g,
+                                   std::uint64_t cuts) noexcept {
+    const __m512i in_word = _mm512_and_si512(_mm512_load_si512(kIota), _mm512_set1_epi8(7));
     const __m512i which =
         _mm512_add_epi8(_mm512_load_si512(kEighths), _mm512_set1_epi8(static_cast<char>(g)));
-    const __m512i my_start = _mm512_maskz_permutexvar_epi8(kAllBytes, which, units.starts);
-    const __m512i my_size = _mm512_maskz_permutexvar_epi8(kAllBytes, which, units.sizes);
-    const std::uint64_t inside = _mm512_cmplt_epu8_mask(in_word, my_size) &
-                                 _mm512_cmple_epu8_mask(my_size, _mm512_set1_epi8(8));
+    const __m512i from =
+        _mm512_add_epi8(_mm512_maskz_permutexvar_epi8(kAllBytes, which, units.starts), in_word);
+    const __m512i size = _mm512_maskz_permutexvar_epi8(kAllBytes, which, units.short_sizes);
     const __m512i key =
-        _mm512_maskz_permutexvar_epi8(inside, _mm512_add_epi8(my_start, in_word), units.text);
+        _mm512_maskz_permutexvar_epi8(_mm512_cmplt_epu8_mask(in_word, size), from, units.text);
     const __m512i hash =
         _mm512_mullo_epi64(key, _mm512_set1_epi64(static_cast<long long>(kGolden)));
     const __m512i line =
         _mm512_maskz_srlv_epi64(255, hash, _mm512_set1_epi64(static_cast<long long>(to.shift)));
-    const __m512i begin = _mm512_add_epi64(
-        widen_eight(units.start + g),
-        _mm512_set1_epi64(static_cast<long long>(reinterpret_cast<std::uintptr_t>(units.at))));
-    const __m512i unit =
-        _mm512_or_si512(_mm512_maskz_slli_epi64(255, begin, 16), widen_eight(units.size + g));
-    const std::uint64_t cuts = units.cuts >> g;
-    const __m512i flags =
-        _mm512_or_si512(_mm512_maskz_set1_epi64(static_cast<__mmask8>(cuts), encode::kCutStart),
-                        _mm512_maskz_set1_epi64(static_cast<__mmask8>(cuts >> 1), encode::kCutEnd));
+    constexpr std::uint64_t kSizeAndStart = 0x0505050505050505ULL;       // bytes 0 and 2 of a lane
+    const __m512i pick = _mm512_or_si512(which, _mm512_set1_epi64(64));  // byte 0: from `sizes`
+    const __m512i place =
+        _mm512_maskz_permutex2var_epi8(kSizeAndStart, units.starts, pick, units.sizes);
+    __m512i unit = _mm512_add_epi64(units.base, place);
+    if constexpr (kCuts) {
+        const __m512i flags = _mm512_or_si512(
+            _mm512_maskz_set1_epi64(static_cast<__mmask8>(cuts), encode::kCutStart),
+            _mm512_maskz_set1_epi64(static_cast<__mmask8>(cuts >> 1), encode::kCutEnd));
+        unit = _mm512_or_si512(unit, flags);
+    }
     _mm512_storeu_si512(to.e.key + to.n + g, key);
-    _mm512_storeu_si512(to.e.unit + to.n + g, _mm512_or_si512(unit, flags));
+    _mm512_storeu_si512(to.e.unit + to.n + g, unit);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to.e.line + to.n + g),
                         _mm512_maskz_cvtepi64_epi32(255, line));
 }
@@ -68,28 +65,35 @@ inline void append_eight(UnitWriter& to, const InnerUnits& units, unsigned g) no
 //   text    t h e _ q u i c k _ f        starts  0 3 9        compress(ends, 0 1 2 ...)
 //   ends    1 0 0 1 0 0 0 0 0 1 0        stops   3 9          starts moved down by one
 //                                        sizes   3 6          stops - starts
-inline void append_inner(UnitWriter& to, const std::uint8_t* at, std::uint64_t ends,
-                         std::uint64_t cuts) noexcept {
+//
+// Sixteen are written without a test: few blocks have more, and a number that is not needed is
+// overwritten by the next block.
+template <bool kCuts>
+TOKENMILL_INLINE void append_inner(UnitWriter& to, const std::uint8_t* at, std::uint64_t ends,
+                                   std::uint64_t cuts) noexcept {
     const unsigned count = count_bits(ends) - 1;
     const __m512i iota = _mm512_load_si512(kIota);
-    InnerUnits units;
-    units.at = at;
-    units.text = _mm512_loadu_si512(at);
-    units.starts = _mm512_maskz_compress_epi8(ends, iota);
+    const __m512i starts = _mm512_maskz_compress_epi8(ends, iota);
     const __m512i stops = _mm512_maskz_permutexvar_epi8(
-        ~std::uint64_t{0}, _mm512_add_epi8(iota, _mm512_set1_epi8(1)), units.starts);
-    units.sizes = _mm512_sub_epi8(stops, units.starts);
-    units.cuts = cuts;
-    _mm512_store_si512(units.start, units.starts);
-    _mm512_store_si512(units.size, units.sizes);
-    for (unsigned g = 0; g < count; g += 8) {
-        append_eight(to, units, g);
+        kAllBytes, _mm512_add_epi8(iota, _mm512_set1_epi8(1)), starts);
+    const __m512i sizes = _mm512_sub_epi8(stops, starts);
+    const std::uint64_t is_long = _mm512_cmpgt_epu8_mask(sizes, _mm512_set1_epi8(8));
+    const InnerUnits units = {
+        _mm512_loadu_si512(at), starts, sizes, _mm512_maskz_mov_epi8(~is_long, sizes),
+        _mm512_set1_epi64(static_cast<long long>(encode::make_unit(at, 0, 0)))};
+    append_eight<kCuts>(to, units, 0, cuts);
+    append_eight<kCuts>(to, units, 8, cuts >> 8);
+    for (unsigned g = 16; g < count; g += 8) {
+        append_eight<kCuts>(to, units, g, cuts >> g);
     }
-    std::uint64_t longer =
-        _mm512_cmpgt_epu8_mask(units.sizes, _mm512_set1_epi8(8)) & low_bits(count);
-    for (; longer != 0; longer &= longer - 1) {
-        to.e.longer[to.n_longer++] = static_cast<std::uint16_t>(to.n + trailing_zeros(longer));
-    }
+    // Eight places are enough for the longer ones: each has nine bytes or more of the block.
+    const std::uint64_t longer = is_long & low_bits(count);
+    const __m128i which =
+        _mm512_maskz_extracti32x4_epi32(15, _mm512_maskz_compress_epi8(longer, iota), 0);
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(to.e.longer + to.n_longer),
+        _mm_add_epi16(_mm_cvtepu8_epi16(which), _mm_set1_epi16(static_cast<short>(to.n))));
+    to.n_longer += count_bits(longer);
     to.n += count;
 }
 
@@ -104,8 +108,12 @@ inline void append_block(encode::WordEncoder& e, const std::uint8_t* at, std::ui
     const unsigned first = trailing_zeros(ends);
     to.append(unit, static_cast<std::uint64_t>(at + first - unit),
               cut_start | (cuts >> first & 1) * encode::kCutEnd, load<std::uint64_t>(unit));
+    if (cuts == 0) {
+        append_inner<false>(to, at, ends, 0);
+    } else {
+        append_inner<true>(to, at, ends, _pext_u64(cuts, ends));
+    }
     const unsigned last = top_bit(ends);
-    append_inner(to, at, ends, _pext_u64(cuts, ends));
     cut_start = (cuts >> last & 1) * encode::kCutStart;
     unit = at + last;
 }

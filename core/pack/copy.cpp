@@ -65,6 +65,28 @@ void frame(Ids ids, std::span<const std::int64_t> offsets, Ids prefix, Ids suffi
     }
 }
 
+void fill_rows(Ids ids, Lengths lengths, std::int64_t length, const std::uint8_t* pad,
+               std::size_t id_bytes, std::uint8_t* out) {
+    std::int64_t left = ids.count;
+    for (const std::int64_t row : lengths) {
+        if (row < 0 || row > length || row > left) {
+            throw Error(ErrorCode::BadArgument, "expected rows of at most " +
+                                                    std::to_string(length) + " of the ids, got " +
+                                                    std::to_string(row));
+        }
+        left -= row;
+    }
+    const std::uint8_t* from = ids.data;
+    for (const std::int64_t row : lengths) {
+        const std::size_t size_bytes = static_cast<std::size_t>(row) * id_bytes;
+        out = copy(out, from, size_bytes);
+        from += size_bytes;
+        for (std::int64_t i = row; i < length; ++i) {
+            out = copy(out, pad, id_bytes);
+        }
+    }
+}
+
 // Two passes: everything is checked before the first byte is written.
 std::int64_t gather(std::span<const Ids> sources, const SourcePlaces& places, std::size_t id_bytes,
                     std::uint8_t* out, std::int64_t out_count) {

@@ -99,4 +99,26 @@ struct SourcePlaces {
 std::int64_t gather(std::span<const Ids> sources, const SourcePlaces& places, std::size_t id_bytes,
                     std::uint8_t* out, std::int64_t out_count);
 
+// Pieces of files: piece i is the ids begin[i] .. begin[i] + length[i] of files[source[i]], a
+// descriptor, and goes to `out` from id at[i] on. Pieces that follow each other in both are read at
+// once. Throws BadArgument before anything is read if a piece has no file or no room.
+struct FilePieces {
+    std::span<const int> files;
+    SourcePlaces places;
+    std::span<const std::int64_t> at;
+};
+// The file that could not be read to the end of a piece, and the error of the system; -1 and 0 if
+// there is none.
+struct FileFault {
+    std::int64_t source = -1;
+    int error = 0;
+};
+[[nodiscard]] FileFault read_pieces(const FilePieces& pieces, std::size_t id_bytes,
+                                    std::uint8_t* out, std::int64_t out_count);
+
+// Writes rows of `lengths[i]` ids that lie back to back as rows of `length` ids, filled up with the
+// `id_bytes` bytes of `pad`. Throws BadArgument if a row is longer or the ids are not theirs.
+void fill_rows(Ids ids, Lengths lengths, std::int64_t length, const std::uint8_t* pad,
+               std::size_t id_bytes, std::uint8_t* out);
+
 }  // namespace tokenmill::pack

@@ -85,6 +85,7 @@ private:
         try {
             worker.clear();
             model_.set_spans(worker, options_);
+            worker.expect(plan_.bound());
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
                 result_.touch_ahead(worker.memory, worker.written(), i);
                 gather_task(worker, tasks_[i]);
@@ -132,6 +133,7 @@ private:
                 if (worker == nullptr) {
                     worker = model_.take_worker();
                     model_.set_spans(*worker, options_);
+                    worker->expect(plan_.bound() / options_.threads);
                 }
                 hand_in(job->number, run_task(*worker, tasks_[job->number]));
             } catch (...) {

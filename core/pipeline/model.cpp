@@ -81,7 +81,7 @@ std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab:
 
 }  // namespace
 
-Model::Model(Bytes blob, encode::TableBits bits)
+Model::Model(Bytes blob, const Tables& tables)
     : blob_(blob),
       vocab_(blob_),
       split_(blob_),
@@ -95,7 +95,7 @@ Model::Model(Bytes blob, encode::TableBits bits)
       meta_(blob_.get<std::uint8_t>(kMeta)),
       target_(simd::chosen_target()),
       kernel_(&kernel_of(target_)),
-      bits_(bits) {
+      tables_(tables) {
     if (trim_ > Trim::KeepAdded) {
         throw Error(ErrorCode::CorruptModel, "compiled model: no such way to trim spans");
     }
@@ -157,7 +157,7 @@ Worker* Model::take_worker() const {
             }
         }
     }
-    auto worker = std::make_unique<Worker>(vocab_, split_, facts_.data(), *kernel_, bits_);
+    auto worker = std::make_unique<Worker>(vocab_, split_, facts_.data(), *kernel_, tables_);
     made_.fetch_add(1);
     return worker.release();
 }
@@ -186,7 +186,8 @@ std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& o
 
 // Takes each idle worker for a moment, so that nobody uses it while its buffers are counted.
 MemoryUse Model::memory() const noexcept {
-    MemoryUse use{blob_.size_bytes(), 0, spare_bytes(), made_.load()};
+    MemoryUse use{blob_.size_bytes(), 0, spare_bytes(), made_.load(),
+                  encode::WordTables::bytes_of(vocab_, tables_.bits)};
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
             use.tables += worker->encoder.tables.size_bytes();

@@ -73,15 +73,16 @@ struct Encoded {
 
 struct MemoryUse {
     std::size_t mapped;   // the compiled model
-    std::size_t tables;   // word tables of all workers made so far
+    std::size_t tables;   // word tables of all idle workers
     std::size_t buffers;  // their output and scratch
     std::size_t workers;
+    std::size_t large_tables;  // of one worker that has seen enough text
 };
 
 class Model {
 public:
     // Borrows the buffer, which must outlive the model and be aligned to 64 bytes.
-    Model(Bytes blob, encode::TableBits bits);
+    Model(Bytes blob, const Tables& tables);
     ~Model();
     Model(const Model&) = delete;
     Model& operator=(const Model&) = delete;
@@ -164,7 +165,7 @@ private:
     TokenId max_id_ = 0;
     simd::Target target_;
     const EncodeKernel* kernel_;
-    encode::TableBits bits_;
+    Tables tables_;
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};

@@ -61,8 +61,23 @@ std::size_t Worker::buffer_bytes() const noexcept {
     return total;
 }
 
+void Worker::expect(std::size_t size) {
+    if (encoder.has_small_tables() && size > small_left_) {
+        encoder.grow_tables();
+    }
+}
+
 void Worker::add_range(const TextRange& range, const SpanRange& place) {
-    reserve(static_cast<std::size_t>(range.stop - range.begin));
+    const auto size = static_cast<std::size_t>(range.stop - range.begin);
+    if (encoder.has_small_tables()) {
+        if (size > small_left_) {
+            flush();
+            encoder.grow_tables();
+        } else {
+            small_left_ -= size;
+        }
+    }
+    reserve(size);
     if (has_spans()) {
         spans.ranges.push_back(place);
         spans.ranges.back().first_unit = encoder.count;

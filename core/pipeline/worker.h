@@ -73,6 +73,13 @@ struct ReaderScratch {
     std::vector<std::uint8_t> normalized;
 };
 
+// The tables of a worker: small ones for the first bytes of text, because they cost nothing to
+// make, then large ones.
+struct Tables {
+    encode::TableBits bits;  // of the large ones
+    std::size_t small_until = std::size_t{512} << 10;
+};
+
 // The state of one thread. A Model owns its workers; the code that holds the lease uses one alone.
 //
 // The methods are for everybody. Of the data members,
@@ -82,8 +89,12 @@ struct ReaderScratch {
 //   - `reader` belongs to DocumentReader.
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
-           const std::uint8_t* char_facts, const EncodeKernel& functions, encode::TableBits bits)
-        : split(splitter), facts(char_facts), kernel(functions), encoder(vocab, bits) {}
+           const std::uint8_t* char_facts, const EncodeKernel& functions, const Tables& tables)
+        : split(splitter),
+          facts(char_facts),
+          kernel(functions),
+          encoder(vocab, tables.bits),
+          small_left_(tables.small_until) {}
 
     // Makes room for `more` ids in addition to all that was reserved since clear().
     void reserve(std::size_t more);
@@ -91,6 +102,9 @@ struct Worker {
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
     // The last `size` of the bytes taken last were not needed.
     void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
+    // About so many bytes of text are coming: if they are many, their words need large tables.
+    // Needs: an empty batch.
+    void expect(std::size_t size);
     // Adds the words of a range; `place` matters only while spans are written.
     void add_range(const TextRange& range, const SpanRange& place);
     // Adds an id that is known already; `span` matters only while spans are written.
@@ -137,6 +151,7 @@ struct Worker {
 private:
     void clear_scratch();
 
+    std::size_t small_left_;                          // bytes of text until the tables grow
     std::size_t bound_ = 0;                           // the most ids since clear()
     std::vector<std::vector<std::uint8_t>> scratch_;  // blocks; only the last one has room
     std::size_t scratch_used_ = 0;                    // of the last one

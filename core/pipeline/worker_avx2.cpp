@@ -10,6 +10,7 @@ namespace {
 #include "simd/block_avx2.h"
 #include "simd/block_bmi2.h"
 #define TOKENMILL_CHARS3 "split/chars3_avx2-inl.h"
+#define TOKENMILL_EMIT "encode/emit_scalar-inl.h"
 #define TOKENMILL_LANES "encode/lanes_avx2-inl.h"
 #define TOKENMILL_UNITS "encode/units_scalar-inl.h"
 #define TOKENMILL_TRANSCODE "pipeline/transcode_avx2-inl.h"

@@ -10,6 +10,7 @@ namespace {
 #include "simd/block_avx512.h"
 #include "simd/block_bmi2.h"
 #define TOKENMILL_CHARS3 "split/chars3_avx512-inl.h"
+#define TOKENMILL_EMIT "encode/emit_avx512-inl.h"
 #define TOKENMILL_LANES "encode/lanes_avx512-inl.h"
 #define TOKENMILL_UNITS "encode/units_avx512-inl.h"
 #define TOKENMILL_TRANSCODE "pipeline/transcode_avx512-inl.h"

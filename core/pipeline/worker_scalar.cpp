@@ -6,6 +6,7 @@ namespace tokenmill::scalar {
 namespace {
 #include "simd/block_scalar.h"
 #define TOKENMILL_CHARS3 "split/chars3_scalar-inl.h"
+#define TOKENMILL_EMIT "encode/emit_scalar-inl.h"
 #define TOKENMILL_LANES "encode/lanes_scalar-inl.h"
 #define TOKENMILL_UNITS "encode/units_scalar-inl.h"
 #define TOKENMILL_TRANSCODE "pipeline/transcode_scalar-inl.h"

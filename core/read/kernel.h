@@ -50,6 +50,7 @@ struct ReadKernel {
     // and 64 bytes.
     Unescaped (*unescape)(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
+    std::size_t (*count_newlines)(const std::uint8_t* begin, const std::uint8_t* end);
 };
 
 extern const ReadKernel kScalarKernel;

@@ -92,7 +92,7 @@ struct Cut {
     std::size_t end;
     std::size_t count;
 };
-[[nodiscard]] Cut last_cut(Bytes buffer, Bytes separator) noexcept;
+[[nodiscard]] Cut last_cut(Bytes buffer, Bytes separator, simd::Target target) noexcept;
 
 // For each text whether it is not empty, not too long, and UTF-8; and not blank if asked for.
 [[nodiscard]] std::vector<Reason> check_texts(Bytes buffer, const Ranges& ranges,

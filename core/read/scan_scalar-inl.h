@@ -19,3 +19,11 @@ inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t
     out += size;
     return stop;
 }
+
+inline std::size_t count_newlines(const std::uint8_t* at, const std::uint8_t* end) noexcept {
+    std::size_t count = 0;
+    for (; at != end; ++at) {
+        count += *at == '\n' ? 1 : 0;
+    }
+    return count;
+}

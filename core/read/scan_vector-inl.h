@@ -42,3 +42,14 @@ inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t
     out = to;
     return at;
 }
+
+inline std::size_t count_newlines(const std::uint8_t* at, const std::uint8_t* end) noexcept {
+    std::size_t count = 0;
+    for (; end - at >= 64; at += 64) {
+        count += static_cast<std::size_t>(__builtin_popcountll(equals(load_block(at), '\n')));
+    }
+    for (; at != end; ++at) {
+        count += *at == '\n' ? 1 : 0;
+    }
+    return count;
+}

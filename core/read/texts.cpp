@@ -88,15 +88,18 @@ Ranges split_at(Bytes buffer, Bytes separator) {
     }
 }
 
-Cut last_cut(Bytes buffer, Bytes separator) noexcept {
+Cut last_cut(Bytes buffer, Bytes separator, simd::Target target) noexcept {
     if (separator.size() == 1) {
         const void* last = memrchr(buffer.data(), separator[0], buffer.size());
         if (last == nullptr) {
             return {0, 0};
         }
         const auto* end = static_cast<const std::uint8_t*>(last) + 1;
-        const auto count = std::count(buffer.data(), end, separator[0]);
-        return {static_cast<std::size_t>(end - buffer.data()), static_cast<std::size_t>(count)};
+        const std::size_t count =
+            separator[0] == '\n'
+                ? kernel_of(target).count_newlines(buffer.data(), end)
+                : static_cast<std::size_t>(std::count(buffer.data(), end, separator[0]));
+        return {static_cast<std::size_t>(end - buffer.data()), count};
     }
     Cut cut = {0, 0};
     for (;;) {

@@ -2,6 +2,9 @@
 // meaning.
 
 using simd::ByteMasks;
+using simd::EntryMasks;
+using simd::PairMasks;
+using simd::PairTables;
 using simd::Utf8Masks;
 using simd::WideMasks;
 
@@ -62,6 +65,31 @@ inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     return {continuation, below_e0 & ~continuation, below_f0 & ~below_e0};
 }
 
+// 64 entries are four look-ups of 16; bits 4 and 5 of a byte choose among them.
+inline __m256i look_up64(const std::uint8_t* table, __m256i bytes) noexcept {
+    const auto sixteen = [&](unsigned k) {
+        return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(
+                                       reinterpret_cast<const __m128i*>(table + 16 * k))),
+                                   _mm256_and_si256(bytes, all_bytes(15)));
+    };
+    const __m256i by_bit4 = _mm256_slli_epi16(bytes, 3);
+    const __m256i low = _mm256_blendv_epi8(sixteen(0), sixteen(1), by_bit4);
+    const __m256i high = _mm256_blendv_epi8(sixteen(2), sixteen(3), by_bit4);
+    return _mm256_blendv_epi8(low, high, _mm256_slli_epi16(bytes, 2));
+}
+
+TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
+                                        std::uint64_t places) noexcept {
+    const Halves v = load_block(at);
+    const __m256i low = look_up64(table, v.low);
+    const __m256i high = look_up64(table, v.high);
+    EntryMasks m;
+    for (int k = 0; k < 8; ++k) {
+        m.of[k] = to_mask(_mm256_slli_epi16(low, 7 - k), _mm256_slli_epi16(high, 7 - k)) & places;
+    }
+    return m;
+}
+
 inline bool is_ascii_block(const std::uint8_t* at) noexcept {
     const Halves v = load_block(at);
     return _mm256_movemask_epi8(_mm256_or_si256(v.low, v.high)) == 0;
@@ -104,4 +132,46 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
     }
     const __m256i zero = _mm256_setzero_si256();
     return ~to_mask(_mm256_cmpeq_epi8(bits[0], zero), _mm256_cmpeq_epi8(bits[1], zero));
+}
+
+// A table of 128 entries is eight of 16. A byte is in table k if its upper half is k: then and only
+// then (byte ^ 16 * k) + 70 is below 80, and a shuffle takes the entry instead of 0.
+inline __m256i look_up128(const std::uint8_t* table, __m256i bytes) noexcept {
+    __m256i found = _mm256_setzero_si256();
+    for (int k = 0; k < 8; ++k) {
+        const __m256i entries = _mm256_broadcastsi128_si256(
+            _mm_load_si128(reinterpret_cast<const __m128i*>(table + 16 * k)));
+        const __m256i place =
+            _mm256_adds_epu8(_mm256_xor_si256(bytes, all_bytes(16 * k)), all_bytes(0x70));
+        found = _mm256_or_si256(found, _mm256_shuffle_epi8(entries, place));
+    }
+    return found;
+}
+
+inline Halves look_up_kinds(const std::uint8_t* table, Halves kinds) noexcept {
+    const __m256i entries =
+        _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table)));
+    return {_mm256_shuffle_epi8(entries, kinds.low), _mm256_shuffle_epi8(entries, kinds.high)};
+}
+
+inline std::uint64_t common_bits_mask(Halves a, Halves b) noexcept {
+    const __m256i zero = _mm256_setzero_si256();
+    return ~to_mask(_mm256_cmpeq_epi8(_mm256_and_si256(a.low, b.low), zero),
+                    _mm256_cmpeq_epi8(_mm256_and_si256(a.high, b.high), zero));
+}
+
+inline PairMasks pair_masks(const PairTables& tables, const std::uint8_t* at,
+                            std::uint8_t before) noexcept {
+    const Halves bytes = load_block(at);
+    const __m256i wide = all_bytes(tables.wide_kind);
+    const Halves kinds = {
+        _mm256_blendv_epi8(look_up128(tables.kind, bytes.low), wide, bytes.low),
+        _mm256_blendv_epi8(look_up128(tables.kind, bytes.high), wide, bytes.high)};
+    const Halves left = look_up_kinds(tables.left, kinds);
+    const Halves lane_before = {_mm256_permute2x128_si256(all_bytes(before), left.low, 0x21),
+                                _mm256_permute2x128_si256(left.low, left.high, 0x21)};
+    const Halves previous = {_mm256_alignr_epi8(left.low, lane_before.low, 15),
+                             _mm256_alignr_epi8(left.high, lane_before.high, 15)};
+    return {common_bits_mask(previous, look_up_kinds(tables.first, kinds)),
+            common_bits_mask(previous, look_up_kinds(tables.second, kinds))};
 }

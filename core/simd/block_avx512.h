@@ -2,6 +2,9 @@
 // meaning.
 
 using simd::ByteMasks;
+using simd::EntryMasks;
+using simd::PairMasks;
+using simd::PairTables;
 using simd::Utf8Masks;
 using simd::WideMasks;
 
@@ -37,6 +40,17 @@ inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
     return {in_range(v, 0x80, 0x40), in_range(v, 0xC0, 0x20), in_range(v, 0xE0, 0x10)};
 }
 
+TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
+                                        std::uint64_t places) noexcept {
+    const __m512i entries =
+        _mm512_maskz_permutexvar_epi8(places, load_block(at), load_block(table));
+    EntryMasks m;
+    for (unsigned k = 0; k < 8; ++k) {
+        m.of[k] = _mm512_test_epi8_mask(entries, all_bytes(1 << k));
+    }
+    return m;
+}
+
 inline bool is_ascii_block(const std::uint8_t* at) noexcept {
     return sign_mask(load_block(at)) == 0;
 }
@@ -69,4 +83,27 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
         bits = _mm512_and_si512(bits, _mm512_and_si512(by_low, by_high));
     }
     return _mm512_test_epi8_mask(bits, bits);
+}
+
+inline __m512i look_up_kinds(const std::uint8_t* table, __m512i kinds) noexcept {
+    return _mm512_shuffle_epi8(_mm512_maskz_broadcast_i32x4(
+                                   0xFFFF, _mm_load_si128(reinterpret_cast<const __m128i*>(table))),
+                               kinds);
+}
+
+inline PairMasks pair_masks(const PairTables& tables, const std::uint8_t* at,
+                            std::uint8_t before) noexcept {
+    // Byte i becomes byte i - 1: the lanes of 16 bytes move by four, then each is joined with its
+    // neighbour.
+    const __m512i bytes = load_block(at);
+    const __m512i by_byte = _mm512_permutex2var_epi8(_mm512_load_si512(tables.kind), bytes,
+                                                     _mm512_load_si512(tables.kind + 64));
+    const __m512i kinds =
+        _mm512_mask_set1_epi8(by_byte, sign_mask(bytes), static_cast<char>(tables.wide_kind));
+    const __m512i left = look_up_kinds(tables.left, kinds);
+    const __m512i lane_before = _mm512_maskz_alignr_epi32(
+        0xFFFF, left, _mm512_maskz_set1_epi8(~std::uint64_t{0}, static_cast<char>(before)), 12);
+    const __m512i previous = _mm512_alignr_epi8(left, lane_before, 15);
+    return {_mm512_test_epi8_mask(previous, look_up_kinds(tables.first, kinds)),
+            _mm512_test_epi8_mask(previous, look_up_kinds(tables.second, kinds))};
 }

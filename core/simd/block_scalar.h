@@ -3,6 +3,9 @@
 // meaning.
 
 using simd::ByteMasks;
+using simd::EntryMasks;
+using simd::PairMasks;
+using simd::PairTables;
 using simd::Utf8Masks;
 using simd::WideMasks;
 
@@ -62,6 +65,20 @@ inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexc
         mask |= at[i] == byte ? std::uint64_t{1} << i : 0;
     }
     return mask;
+}
+
+// The entries of a table of 64 that the low six bits of bytes ask for, at `places`.
+inline EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
+                              std::uint64_t places) noexcept {
+    EntryMasks m{};
+    for (; places != 0; places &= places - 1) {
+        const unsigned i = trailing_zeros(places);
+        const std::uint64_t entry = table[at[i] & 63U];
+        for (unsigned k = 0; k < 8; ++k) {
+            m.of[k] |= (entry >> k & 1) << i;
+        }
+    }
+    return m;
 }
 
 inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
@@ -124,4 +141,18 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
         found |= bits != 0 ? std::uint64_t{1} << i : 0;
     }
     return found;
+}
+
+// Which bytes belong to the one before; `before` has the bits of the byte before the block.
+inline PairMasks pair_masks(const PairTables& tables, const std::uint8_t* at,
+                            std::uint8_t before) noexcept {
+    PairMasks m{};
+    unsigned left = before;
+    for (unsigned i = 0; i < 64; ++i) {
+        const unsigned kind = at[i] < 0x80 ? tables.kind[at[i]] : tables.wide_kind;
+        m.first |= std::uint64_t{(tables.first[kind] & left) != 0} << i;
+        m.second |= std::uint64_t{(tables.second[kind] & left) != 0} << i;
+        left = tables.left[kind];
+    }
+    return m;
 }

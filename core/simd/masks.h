@@ -1,6 +1,7 @@
 // simd/masks: 64 bytes as a target's block vocabulary sees them. Bit i is about byte i.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace tokenmill::simd {
@@ -22,6 +23,32 @@ struct WideMasks {
     std::uint64_t continuation;  // 80..BF
     std::uint64_t lead2;         // C0..DF
     std::uint64_t lead3;         // E0..EF
+};
+
+// Bits of table entries: bit i of of[k] is bit k of the entry that byte i asked for.
+struct EntryMasks {
+    std::uint64_t of[8];
+};
+
+// Which neighbouring bytes belong together, by the kinds of bytes: two relations at once.
+struct PairTables {
+    static constexpr std::size_t kMostKinds = 16;
+
+    alignas(64) std::uint8_t kind[128];           // of ASCII; all other bytes are of `wide_kind`
+    alignas(16) std::uint8_t left[kMostKinds];    // bits of a kind as the left neighbour
+    alignas(16) std::uint8_t first[kMostKinds];   // bits of the left neighbours it belongs to
+    alignas(16) std::uint8_t second[kMostKinds];  // the same, by the other relation
+    std::uint8_t wide_kind;
+
+    [[nodiscard]] std::uint8_t left_of(std::uint8_t byte) const noexcept {
+        return left[byte < 0x80 ? kind[byte] : wide_kind];
+    }
+};
+
+// Bit i: byte i belongs to the one before it.
+struct PairMasks {
+    std::uint64_t first;
+    std::uint64_t second;
 };
 
 struct Utf8Masks {

@@ -141,23 +141,36 @@ inline std::uint64_t cuts_that_hold(const InsideCuts& inside, const std::uint8_t
     return held;
 }
 
+// What a block tells the next one about its last byte: bits of pairs.left where there are pair
+// tables, else of its ByteClass. Both mean the same unless there are exceptions.
+struct LeftBits {
+    std::uint8_t bits = 0;
+
+    static LeftBits of(const split::SplitView& split, ByteClass own) noexcept {
+        const bool by_pairs = split.has_pairs && own == ByteClass::Wide;
+        return {static_cast<std::uint8_t>(by_pairs ? split.pairs.left[split.pairs.wide_kind]
+                                                   : 1U << static_cast<unsigned>(own))};
+    }
+    [[nodiscard]] bool joined_to(const split::SplitView& split, ByteClass own) const noexcept {
+        const bool by_pairs = split.has_pairs && own == ByteClass::Wide;
+        return ((by_pairs ? split.pairs.first[split.pairs.wide_kind]
+                          : split.adjacency.joins[static_cast<std::size_t>(own)]) &
+                bits) != 0;
+    }
+};
+
 // Takes the run of lone three-byte characters at `at`, if there is one, without any masks. Returns
 // its bytes, or 0.
 template <typename Sink>
 inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const std::uint8_t* at,
-                              NeighbourMasks& carry, Carry& wide_carry) {
+                              LeftBits& before, Carry& wide_carry) {
     const auto own = sink.has_sides() ? ByteClass::Wide : ByteClass::Other;
-    const std::uint64_t (&lefts)[kByteClasses] = split.joins.of[static_cast<std::size_t>(own)];
-    std::uint64_t joined = 0;
-    for (std::size_t k = 0; k < kByteClasses; ++k) {
-        joined |= carry.of[k] & lefts[k];
-    }
-    const bool joined_inside = (lefts[static_cast<std::size_t>(own)] & 1) != 0;
+    const auto number = static_cast<std::size_t>(own);
+    const bool joined_inside = (split.adjacency.joins[number] >> number & 1) != 0;
     const unsigned count =
-        sink.add_lone_run(at, wide_masks(at).lead3, (joined & 1) != 0, joined_inside);
+        sink.add_lone_run(at, wide_masks(at).lead3, before.joined_to(split, own), joined_inside);
     if (count != 0) {
-        carry = {};
-        mask_of(carry, own) = 1;
+        before = LeftBits::of(split, own);
         wide_carry.previous3 = sink.has_sides() ? decode3(at + std::size_t{3} * (count - 1)) : 0;
     }
     return 3 * count;
@@ -167,20 +180,21 @@ inline unsigned scan_lone_run(const split::SplitView& split, Sink& sink, const s
 struct WidePart {
     std::uint64_t cuts = 0;    // inside words, next to three-byte characters
     std::uint64_t inside = 0;  // continuation bytes
+    std::uint64_t leads = 0;   // first bytes of characters
     std::uint64_t leads3 = 0;  // first bytes of characters of three bytes
 };
 
-// Classifies the wide characters of a block and finds the cuts between them. A character that
-// reaches into the next block is left to that block.
+// Finds the wide characters of a block and the cuts between them. A character that reaches into the
+// next block is left to that block.
 template <typename Sink>
-TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block, const ByteMasks& m,
-                                   Carry& carry, NeighbourMasks& masks, Sink& sink) noexcept {
+TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block,
+                                   std::uint64_t non_ascii, Carry& carry, Sink& sink) noexcept {
     WidePart part;
-    if ((m.non_ascii & low_bits(block.size)) != 0) {
+    if ((non_ascii & low_bits(block.size)) != 0) {
         const WideMasks wide = wide_masks(block.bytes);
         part.inside = wide.continuation;
-        const std::uint64_t leads = whole_leads(block, m.non_ascii & ~wide.continuation);
-        part.leads3 = leads & wide.lead3;
+        part.leads = whole_leads(block, non_ascii & ~wide.continuation);
+        part.leads3 = part.leads & wide.lead3;
         if (sink.has_sides()) {
             part.cuts = cuts_at_chars3(block, part.leads3, carry.previous3, sink);
             carry.previous3 = ends_in_char3(block, part.leads3);
@@ -191,14 +205,36 @@ TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block, 
         } else {
             carry.previous3 = 0;
         }
-        if (split.rule.wide_classes != 0) {
-            classify_wide(split, block, leads, part.leads3, masks, sink);
-        }
     } else if (carry.previous3 != 0) {
         part.cuts = sink.has_sides() ? cuts_at_chars3(block, 0, carry.previous3, sink) : 0;
         carry.previous3 = 0;
     }
     return part;
+}
+
+// Bytes that belong to the one before, in a word (first) and inside of it without a look-up
+// (second), where the bytes alone do not tell: wide characters have classes, or there are many
+// exceptions.
+template <typename Sink>
+[[gnu::noinline]] inline PairMasks pairs_by_class(const split::SplitView& split, const Block& block,
+                                                  const WidePart& wide, bool has_before,
+                                                  LeftBits& before, Sink& sink) noexcept {
+    NeighbourMasks masks = neighbour_masks(block, byte_masks(block.bytes));
+    if (split.rule.wide_classes != 0 && wide.leads != 0) {
+        classify_wide(split, block, wide.leads, wide.leads3, masks, sink);
+    }
+    NeighbourMasks carry{};
+    unsigned last = 0;
+    for (unsigned k = 0; k < kByteClasses; ++k) {
+        carry.of[k] = before.bits >> k & 1U;
+        last |= static_cast<unsigned>(masks.of[k] >> (block.size - 1) & 1) << k;
+    }
+    before.bits = static_cast<std::uint8_t>(last);
+    std::uint64_t joined = joined_mask(split.joins, masks, carry);
+    if (split.adjacency.exception_count != 0) {
+        joined |= exceptions_mask(split.adjacency, block, has_before);
+    }
+    return {joined, split.cuts_inside ? joined_mask(split.joins_inside, masks, carry) : 0};
 }
 
 // Words of [begin, stop); a word starts at `begin` and ends at `stop`. A start is a first byte that
@@ -210,14 +246,14 @@ template <typename Sink>
 inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::uint8_t* begin,
                           const std::uint8_t* stop, const std::uint8_t* end,
                           const std::uint8_t* readable) {
-    NeighbourMasks carry{};
+    LeftBits before;
     Carry wide_carry;
     const bool knows_lone_runs = sink.knows_lone_runs(split);
     sink.open(begin);
     for (const std::uint8_t* at = begin; at < stop;) {
         if (knows_lone_runs && stop - at >= 64 && readable - at >= kReadableBlock &&
             sink.may_begin_lone_run(at)) {
-            if (const unsigned size = scan_lone_run(split, sink, at, carry, wide_carry)) {
+            if (const unsigned size = scan_lone_run(split, sink, at, before, wide_carry)) {
                 at += size;
                 continue;
             }
@@ -225,23 +261,21 @@ inline void scan_adjacent(const split::SplitView& split, Sink& sink, const std::
         std::uint8_t copy[kReadableBlock];
         Block block = block_at(at, stop, end, readable, copy);
         const ByteMasks m = byte_masks(block.bytes);
-        NeighbourMasks masks = neighbour_masks(block, m);
-        const WidePart wide = add_wide(split, block, m, wide_carry, masks, sink);
+        const WidePart wide = add_wide(split, block, m.non_ascii, wide_carry, sink);
         const std::uint64_t valid = low_bits(block.size);
-        std::uint64_t joined = joined_mask(split.joins, masks, carry);
-        if (split.adjacency.exception_count != 0) {
-            joined |= exceptions_mask(split.adjacency, block, at != begin);
+        PairMasks pairs;
+        if (split.has_pairs && (split.rule.wide_classes == 0 || (m.non_ascii & valid) == 0)) {
+            pairs = pair_masks(split.pairs, block.bytes, before.bits);
+            before.bits = split.pairs.left_of(block.bytes[block.size - 1]);
+        } else {
+            pairs = pairs_by_class(split, block, wide, at != begin, before, sink);
         }
         std::uint64_t cuts = wide.cuts;
         if (split.cuts_inside) {
-            const std::uint64_t together =
-                joined_mask(split.joins_inside, masks, carry) | wide.inside;
-            cuts |= cuts_that_hold(split.inside, block.at, ~together & joined & valid);
+            cuts |= cuts_that_hold(split.inside, block.at,
+                                   ~(pairs.second | wide.inside) & pairs.first & valid);
         }
-        for (std::size_t k = 0; k < kByteClasses; ++k) {
-            carry.of[k] = masks.of[k] >> (block.size - 1) & 1;
-        }
-        const std::uint64_t starts = ~(joined | wide.inside) & valid;
+        const std::uint64_t starts = ~(pairs.first | wide.inside) & valid;
         const bool has_nul = (m.nul & valid) != 0;
         if (wide.leads3 != 0) {
             sink.add_wide_block(block.at, starts, cuts & ~starts, wide.leads3, has_nul);

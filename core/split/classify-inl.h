@@ -13,7 +13,7 @@ struct Carry {
     std::uint64_t white = 0;
     std::uint64_t newline = 0;
     std::uint64_t space = 0;
-    std::uint64_t lower = 0;
+    std::uint64_t lower = 0;  // or caseless after it: a capital starts a word here
     std::uint64_t both = 0;
     std::uint64_t han = 0;
     std::uint64_t prefix = 0;     // the last character is punctuation that letters may follow
@@ -45,7 +45,8 @@ TOKENMILL_INLINE Block block_at(const std::uint8_t* at, const std::uint8_t* stop
 }
 
 // The classes of a block. letter, number, white, han and other share no bits; upper, lower and both
-// (no case, or both) divide the letters, for the Cased family only.
+// (no case, or both) divide the letters, for the Cased family only. place_marks sorts marks into
+// letters and others, and spread_lower adds caseless letters to lower.
 struct Classes {
     std::uint64_t letter;
     std::uint64_t number;
@@ -54,6 +55,7 @@ struct Classes {
     std::uint64_t upper;
     std::uint64_t lower;
     std::uint64_t both;
+    std::uint64_t mark;
     std::uint64_t han;
     std::uint64_t newline;
     std::uint64_t space;
@@ -75,14 +77,59 @@ inline void add_char(unsigned bits, std::uint32_t code, std::uint64_t mask, Clas
     c.number |= mask_if(bits >> 1, mask);
     c.white |= mask_if(bits >> 2, mask);
     if constexpr (F == split::Family::Cased) {
+        c.mark |= mask_if(bits >> 3, mask);
         c.upper |= mask_if(bits >> 4, mask);
         c.lower |= mask_if(bits >> 5, mask);
         c.both |= mask_if(bits >> 6, mask);
-        c.complex |= (bits & split::kMark) != 0;
         if ((bits & split::kHan) != 0) {
             c.han |= mask;
             c.complex |= split::is_odd_han(code);
         }
+    }
+}
+
+// Adds the characters of `kSize` bytes at `leads` that differ in their last byte only, so that the
+// classes of all 64 are neighbours in the table: `code` is the first of them.
+template <split::Family F, unsigned kSize>
+TOKENMILL_INLINE void add_chars(const split::SplitView& split, const Block& block,
+                                std::uint64_t leads, std::uint32_t code, Classes& c) noexcept {
+    const EntryMasks m =
+        entry_masks(split.rule_classes.basic + code, block.bytes + kSize - 1, leads);
+    const auto spread = [&](split::ClassBit bit) {
+        const std::uint64_t first_bytes = m.of[__builtin_ctz(bit)];
+        return first_bytes | first_bytes << 1 | (kSize == 3 ? first_bytes << 2 : 0);
+    };
+    c.letter |= spread(split::kLetter);
+    c.number |= spread(split::kNumber);
+    c.white |= spread(split::kWhite);
+    if constexpr (F == split::Family::Cased) {
+        c.mark |= spread(split::kMark);
+        c.upper |= spread(split::kUpper);
+        c.lower |= spread(split::kLower);
+        c.both |= spread(split::kBothCases);
+        const std::uint64_t han = spread(split::kHan);
+        c.han |= han;
+        c.complex |= han != 0 && split::is_odd_han(code);
+    }
+}
+// Characters of three bytes by all of their class bits. Scripts with marks or case have few first
+// two bytes, so that many characters are done at once; the others are rare.
+template <split::Family F>
+inline void add_unusual(const split::SplitView& split, const Block& block, std::uint64_t leads,
+                        Classes& c) noexcept {
+    while (leads != 0) {
+        const unsigned i = trailing_zeros(leads);
+        const std::uint8_t* const at = block.bytes + i;
+        const std::uint32_t code = decode3(at);
+        if (code >= 0x3000) {
+            add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{7} << i, c);
+            leads &= leads - 1;
+            continue;
+        }
+        const std::uint64_t same =
+            leads & equal_mask(block.bytes, at[0]) & equal_mask(block.bytes + 1, at[1]);
+        add_chars<F, 3>(split, block, same, code & ~63U, c);
+        leads &= ~same;
     }
 }
 
@@ -104,11 +151,7 @@ inline void add_chars3(const split::SplitView& split, const Block& block, std::u
     if constexpr (F == split::Family::Cased) {
         c.both |= spread(chars.letter & ~chars.unusual);
     }
-    for (std::uint64_t rest = chars.unusual; rest != 0; rest &= rest - 1) {
-        const unsigned i = trailing_zeros(rest);
-        const std::uint32_t code = decode3(block.bytes + i);
-        add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{7} << i, c);
-    }
+    add_unusual<F>(split, block, chars.unusual, c);
     const std::uint64_t follows = leads & (leads << 3 | std::uint64_t{carry.previous3 != 0});
     std::uint64_t cuts = follows & ~chars.paired;
     for (std::uint64_t rest = cuts & chars.in_doubt; rest != 0; rest &= rest - 1) {
@@ -121,23 +164,19 @@ inline void add_chars3(const split::SplitView& split, const Block& block, std::u
     carry.previous3 = top_bit(leads) + 3 == block.size ? chars.last : 0;
 }
 
-// Characters of two bytes. If a lead byte starts letters only, all of its characters are done at
-// once: that is most of Cyrillic and Greek.
+// Characters of two bytes, all with the same lead byte at once. Most of Cyrillic and Greek are lead
+// bytes that start letters only, and need no table where case does not matter.
 template <split::Family F>
 inline void add_chars2(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Classes& c) noexcept {
     while (leads != 0) {
         const std::uint8_t lead = block.bytes[trailing_zeros(leads)];
-        std::uint64_t same = leads & equal_mask(block.bytes, lead);
+        const std::uint64_t same = leads & equal_mask(block.bytes, lead);
         leads &= ~same;
         if (F != split::Family::Cased && (split.letter_leads >> (lead & 31U) & 1U) != 0) {
             c.letter |= same | same << 1;
-            continue;
-        }
-        for (; same != 0; same &= same - 1) {
-            const unsigned i = trailing_zeros(same);
-            const std::uint32_t code = decode2(block.bytes + i);
-            add_char<F>(split.rule_classes.basic[code], code, std::uint64_t{3} << i, c);
+        } else {
+            add_chars<F, 2>(split, block, same, (lead & 31U) << 6, c);
         }
     }
 }
@@ -175,6 +214,54 @@ inline void add_wide_chars(const split::SplitView& split, Block& block, std::uin
     }
 }
 
+// Does the character that ends before byte `i` start the punctuation of a word, without a blank
+// before it? Letters and marks may follow it.
+inline bool is_prefix_before(const Classes& c, const Carry& carry, unsigned i) noexcept {
+    if (i == 0) {
+        return carry.prefix != 0;
+    }
+    const unsigned first = top_bit(~c.continuation & low_bits(i));
+    const std::uint64_t before = c.other << 1 | c.space << 1 | carry.other | carry.space;
+    return (before >> first & 1) == 0;
+}
+
+// Marks are letters of both cases, unless the punctuation before them takes them along:
+//   text     a M M ( M ! ! M    M is a mark
+//   other    0 0 0 1 0 1 1 0    without marks
+//   first    0 1 0 0 1 0 0 1    of a run of marks
+//   result   a M M, (M and !!M: the last mark is punctuation
+inline void place_marks(Classes& c, const Carry& carry) noexcept {
+    if (c.mark == 0) {
+        return;
+    }
+    c.other &= ~c.mark;
+    std::uint64_t letters = c.mark;
+    const std::uint64_t first = c.mark & ~(c.mark << 1);
+    for (std::uint64_t rest = first & (c.other << 1 | carry.other); rest != 0; rest &= rest - 1) {
+        const unsigned i = trailing_zeros(rest);
+        if (!is_prefix_before(c, carry, i)) {
+            const std::uint64_t from = c.mark >> i;
+            const std::uint64_t run = (from & ~(from + 1)) << i;
+            c.other |= run;
+            letters &= ~run;
+        }
+    }
+    c.letter |= letters;
+    c.both |= letters;
+}
+
+// Caseless letters after lower case are lower case too: capitals start a word after both. The sum
+// carries through a run, and so clears it.
+//   text           a X X B X b    X has no case
+//   both           0 1 1 0 1 0
+//   first          0 1 0 0 0 0
+//   both + first   0 0 0 1 1 0
+//   added          0 1 1 0 0 0
+TOKENMILL_INLINE void spread_lower(Classes& c, const Carry& carry) noexcept {
+    const std::uint64_t first = c.both & (c.lower << 1 | carry.lower);
+    c.lower |= c.both & ~(c.both + first);
+}
+
 // All classes of a block. ASCII comes from the byte masks; the block may get shorter if it ends in
 // the middle of a character.
 template <split::Family F, typename Sink>
@@ -189,6 +276,7 @@ TOKENMILL_INLINE Classes classify(const split::SplitView& split, Block& block, c
     c.upper = kCased ? upper_mask(block.bytes) & valid : 0;
     c.lower = kCased ? c.letter & ~c.upper : 0;
     c.both = 0;
+    c.mark = 0;
     c.han = 0;
     c.continuation = 0;
     c.cuts = 0;
@@ -208,5 +296,9 @@ TOKENMILL_INLINE Classes classify(const split::SplitView& split, Block& block, c
     c.space = m.space & valid;
     c.apostrophe = m.apostrophe & valid;
     c.other = valid & ~(c.letter | c.number | c.white | c.han);
+    if constexpr (kCased) {
+        place_marks(c, carry);
+        spread_lower(c, carry);
+    }
     return c;
 }

@@ -2,6 +2,7 @@
 #include <map>
 #include <string>
 
+#include "split/pairs.h"
 #include "split/split.h"
 
 namespace tokenmill::split {
@@ -237,6 +238,10 @@ void SplitView::read_adjacency(const BlobReader& blob) {
         inside = blob.need<InsideCuts>(kInside, 1)[0];
         joins_inside = spread_joins(inside.joins);
     }
+    // Where wide characters have classes, a block may take the other way: it knows no exceptions
+    // of the byte before.
+    has_pairs = make_pair_tables(adjacency, inside, pairs) &&
+                (rule.wide_classes == 0 || adjacency.exception_count == 0);
 }
 
 // Adjacent: does a word start between these two?

@@ -2,7 +2,7 @@
 // inside its namespace, after simd's block vocabulary and classify-inl.h.
 //
 // A block holds whole characters and passes one bit per class to the next block (Carry). Where the
-// algebra does not reach (marks in cased words, rare tails) a block is complex: the DFA takes over
+// algebra does not reach (some Han, rare tails) a block is complex: the DFA takes over
 // at the start of the open word, because a scan from there needs no memory of what came before.
 //
 // In the pictures bit 0 is on the left, as in the text; _ is a blank, n a newline. "x << 1" is
@@ -201,19 +201,51 @@ struct Starts {
     bool is_complex;  // nothing of the block may be used: the DFA scans it
 };
 
-// What the masks cannot decide in cased words: marks, odd Han, and capitals after a caseless
-// letter, which start a word or not by what comes later.
-TOKENMILL_INLINE bool is_complex_case(const Classes& c, const Carry& carry) noexcept {
-    return c.complex || (c.upper & (c.both << 1 | carry.both)) != 0;
+// Does something other than a letter follow the capitals that continue at `at`?
+inline bool ends_in_capitals(const split::SplitView& split, const std::uint8_t* at,
+                             const std::uint8_t* end) noexcept {
+    for (; at < end; at += char_size(*at)) {
+        const unsigned bits = class_bits_at(split, at);
+        if ((bits & split::kUpper) == 0) {
+            return (bits & (split::kLetter | split::kMark)) == 0;
+        }
+    }
+    return true;
 }
 
-// Starts inside the letters of cased words: capitals after lower case, and runs of Han.
+// Capitals after caseless letters, where no lower case was before: they start a word if no letter
+// follows them.
+//   text     X A B _ X A b    X has no case
+//   after    0 1 0 0 0 1 0
+//   result   0 1 0 0 0 0 0
+inline std::uint64_t capitals_at_end(const split::SplitView& split, const Block& block,
+                                     const Classes& c, std::uint64_t after) noexcept {
+    std::uint64_t starts = 0;
+    for (; after != 0; after &= after - 1) {
+        const unsigned i = trailing_zeros(after);
+        const std::uint64_t others = ~(c.upper >> i);
+        const unsigned run_end = others == 0 ? 64 : i + trailing_zeros(others);
+        const bool is_start = run_end < block.size
+                                  ? (c.letter >> run_end & 1) == 0
+                                  : ends_in_capitals(split, block.at + block.size, block.end);
+        starts |= std::uint64_t{is_start} << i;
+    }
+    return starts;
+}
+
+// Starts inside the letters of cased words: capitals after lower case, some after caseless letters,
+// and runs of Han.
 //   text     f o o B A r
 //   upper    0 0 0 1 1 0
 //   lower    1 1 1 0 0 1
 //   result   0 0 0 1 0 0
-TOKENMILL_INLINE std::uint64_t case_starts(const Classes& c, const Carry& carry) noexcept {
-    const std::uint64_t capital = c.upper & (c.lower << 1 | carry.lower);
+TOKENMILL_INLINE std::uint64_t case_starts(const split::SplitView& split, const Block& block,
+                                           const Classes& c, const Carry& carry) noexcept {
+    std::uint64_t capital = c.upper & (c.lower << 1 | carry.lower);
+    const std::uint64_t caseless = (c.both & ~c.lower) << 1 | (carry.both & ~carry.lower);
+    if ((c.upper & caseless) != 0) {
+        capital |= capitals_at_end(split, block, c, c.upper & caseless);
+    }
     const std::uint64_t han = c.han & ~(c.han << 1 | carry.han);
     return (capital | han) & ~c.continuation;
 }
@@ -233,7 +265,7 @@ TOKENMILL_INLINE Starts any_prefix_starts(const split::SplitView& split, const B
                                           const Classes& c, Carry& carry) noexcept {
     constexpr bool kCased = F == split::Family::Cased;
     const split::Rule& rule = split.rule;
-    if (kCased && is_complex_case(c, carry)) {
+    if (kCased && c.complex) {
         return {0, true};
     }
     const std::uint64_t after_other = c.other << 1 | carry.other;
@@ -252,10 +284,13 @@ TOKENMILL_INLINE Starts any_prefix_starts(const split::SplitView& split, const B
     std::uint64_t starts = letter | other | white_starts(split, block, c, absorbed, carry) |
                            number_starts(rule, c, carry);
     if constexpr (kCased) {
-        starts |= case_starts(c, carry);
+        starts |= case_starts(split, block, c, carry);
     }
     const std::uint64_t apostrophes = c.apostrophe & other & (kCased ? after_letter : ~0ULL);
     const Contractions found = find_contractions<kCased>(rule, block, apostrophes, carry);
+    if (kCased && (found.after & c.both) != 0) {
+        return {0, true};  // the masks take the contraction's letters for a part of the next word
+    }
     carry.prefix = prefix >> (block.size - 1) & 1;
     carry.absorbed = absorbed >> (block.size - 1) & 1;
     return {found.apply(starts), false};

@@ -10,6 +10,7 @@
 #include "base/adjacency.h"
 #include "base/blob.h"
 #include "base/types.h"
+#include "simd/masks.h"
 #include "split/added.h"
 #include "split/advance.h"
 #include "split/facts.h"
@@ -88,6 +89,8 @@ public:
     bool cuts_inside = false;  // Adjacent: words may also be cut where `inside` allows it
     InsideCuts inside;
     Joins joins_inside;
+    simd::PairTables pairs{};  // Adjacent: both, exceptions too, for blocks by their bytes alone
+    bool has_pairs = false;
 
 private:
     void read_adjacency(const BlobReader& blob);

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "vocab/sure_pairs_build.h"
 #include "vocab/walk.h"
 
 namespace tokenmill::vocab {
@@ -179,6 +180,7 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
               [](const Derivation& a, const Derivation& b) { return a.rank < b.rank; });
     const Numbering numbers = number_tokens(input, deriver, walk);
     write_pairs(walk.kept, numbers, out);
+    out.add(kSurePairTable, find_sure_pairs(input, walk.kept, numbers));
     write_ties(input, walk, numbers, out);
     out.add(kExternalIds, numbers.external);
     if (input.kind == ModelKind::Characters || input.has_ends) {

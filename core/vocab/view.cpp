@@ -128,6 +128,10 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (std::size_t i = 0; i < 65536; ++i) {
         check_internal(pairs.byte_pairs[i]);
     }
+    sure_pairs = blob.need<SurePair>(kSurePairTable, kSurePairs);
+    for (const SurePair pair : sure_pairs) {
+        check_internal(made_of(pair) == kNeverMade ? kNoMerge : made_of(pair));
+    }
     view_ties(blob);
     if (kind() == ModelKind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);

@@ -12,6 +12,7 @@
 #include "base/types.h"
 #include "vocab/junction.h"
 #include "vocab/pairs.h"
+#include "vocab/sure_pair.h"
 #include "vocab/trie.h"
 #include "vocab/value.h"
 
@@ -43,6 +44,7 @@ enum VocabSection : std::uint32_t {
     kTiedPairs,
     kCharSides,
     kDoubt,
+    kSurePairTable,
 };
 
 // ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
@@ -172,6 +174,7 @@ public:
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
     PairTable pairs{};
+    std::span<const SurePair> sure_pairs;  // kinds that merge: by two bytes
     JunctionFilter junctions{};
     std::span<const std::uint32_t> external;  // internal id -> id
     std::span<const std::uint32_t> internal;  // Characters, ends: id -> internal id or kNoMerge

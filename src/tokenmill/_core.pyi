@@ -127,6 +127,32 @@ def gather(sources: Sequence[Annotated[NDArray[numpy.uint32], dict(shape=(None,)
     Copy pieces of the sources to out, back to back; return how many ids that were.
     """
 
+@overload
+def read_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], at: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')]) -> tuple: ...
+
+@overload
+def read_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], at: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> tuple:
+    """
+    Read pieces of files (descriptors) to places of out; return the number of the file that could not be read, or -1, and the error of the system, 0 if the file ended.
+    """
+
+@overload
+def fill_rows(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: int, pad: int) -> object: ...
+
+@overload
+def fill_rows(ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: int, pad: int) -> object:
+    """Rows back to back -> rows of one length, filled up with the id pad."""
+
+def read_lines(file: int, place: int, size: int, target: str | None = None) -> tuple[object, int]:
+    """
+    The whole lines among some bytes of a file (its descriptor), and how many they are.
+    """
+
+def keep_spares(count: int) -> None:
+    """Set how many freed buffers of each kind are kept for the next call."""
+
+USUAL_SPARES: int = 4
+
 def read_jsonl(buffer: object, field: str, max_document_bytes: int, max_line_bytes: int, replace_bad_utf8: bool = False, replace_lone_surrogate: bool = False, target: str | None = None) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     Take a field from each line: text, offsets, lines, begins, bad lines (five numbers each), and the counts of lines, blank lines and repaired documents.

@@ -68,7 +68,7 @@ def test_workers_change_no_byte_of_a_mix(
 SIZES = [
     Sizes(block_bytes=1, stream_bytes=5_000, part_bytes=1_000, bucket_tokens=100_000),
     Sizes(block_bytes=700, stream_bytes=701, part_bytes=100_000, batch_tokens=1),
-    Sizes(block_bytes=50_000, stream_bytes=10**9, part_bytes=1, buffer_bytes=1, mapped_bytes=0),
+    Sizes(block_bytes=50_000, stream_bytes=10**9, part_bytes=1, buffer_bytes=1, open_files=64),
     Sizes(10**8, 10**8, 10**8, 10**8, 10**8, 10**8, 10**8),
 ]
 

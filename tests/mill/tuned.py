@@ -21,7 +21,7 @@ class Sizes:
     bucket_tokens: int = 5_000
     buffer_bytes: int = 10_000
     batch_tokens: int = 3_000
-    mapped_bytes: int = 9_000
+    open_files: int = 3
     line_slack: int = 4_000  # with a document, more than the quarantine keeps of a record
 
 
@@ -37,4 +37,4 @@ def shrink(put: Any = setattr, sizes: Sizes = SMALL) -> None:
     put(buckets, "_BUCKET_TOKENS", sizes.bucket_tokens)
     put(buckets, "_BUFFER_BYTES", sizes.buffer_bytes)
     put(shards, "_BATCH_TOKENS", sizes.batch_tokens)
-    put(collect, "_MAPPED_BYTES", sizes.mapped_bytes)
+    put(collect, "_OPEN_FILES", sizes.open_files)

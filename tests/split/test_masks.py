@@ -49,7 +49,18 @@ WAYS = [*(Way(target) for target in _core.targets()), Way(_core.targets()[-1], 1
 RULES = {name: recognise(stages) for name, stages in CHAINS.items()}
 # One name for every rule: some patterns are two ways to write the same.
 IN_USE = list({rule: name for name, rule in reversed(RULES.items()) if rule}.values())[::-1]
+CASED = ["o200k", "tekken", "kimi"]
 CASED_ALPHABET = "aAL\u02b0\u01c5\u0301\u4e2d\u3007'sS\u017f l1!\n\U0001d400"
+# What a mark and a capital can meet, and the letters and marks of six scripts.
+AROUND_MARKS = "aA\u4e2d!' s1\n"
+SCRIPTS = (
+    "\u0e01\u0e44\u0e31\u0e34\u0e48",  # Thai
+    "\u0915\u0937\u093f\u094d\u0903\u200d",  # Devanagari
+    "\u0627\u0644\u064e\u0651",  # Arabic
+    "\u05d0\u05e9\u05b8\u05c1",  # Hebrew
+    "\u01b0\u1ea4\u1ea5\u0302\u0301",  # Vietnamese
+    "\u3042\u30ab\u3099\u2764\ufe0f\u302a",  # Japanese and signs
+)
 
 
 @cache
@@ -122,6 +133,23 @@ def test_long_strings_at_every_shift(name: str) -> None:
     texts = shifted(class_strings(24, 20, 150), range(131))
     texts += shifted(class_strings(25, 20, 150, CORE_ALPHABET), range(131), "\u4e2d")
     assert_masks_agree(all_pairs(), CHAINS[name], [texts])
+
+
+@pytest.mark.parametrize("name", CASED)
+def test_marks_and_capitals(name: str) -> None:
+    batches = [short_texts(AROUND_MARKS + script[0] + script[-1], 4) for script in SCRIPTS]
+    for seed, script in enumerate(SCRIPTS):
+        batches.append(class_strings(30 + seed, 100, 400, AROUND_MARKS + script))
+        batches.append(class_strings(40 + seed, 100, 400, "aA\u4e2d " + script))
+    assert_masks_agree(all_pairs(), CHAINS[name], batches)
+
+
+@pytest.mark.parametrize("name", CASED)
+def test_marks_and_capitals_at_every_place_of_a_block(name: str) -> None:
+    texts = [f"{a}{b}\u0e34{c}" for a in AROUND_MARKS for b in AROUND_MARKS for c in "aA! \u0e34"]
+    texts += [f"\u0e01{a}{b}{c}" for a in "AB\u0e34" for b in "AB\u0e01a!" for c in "AB\u0e01a!"]
+    for fill in ("x", "!", "A", "\u0e01", "\u0e34", "\u00e9"):
+        assert_masks_agree(all_pairs(), CHAINS[name], [shifted(texts, range(65), fill)])
 
 
 @pytest.mark.parametrize("name", IN_USE)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
 MAGIC = b"\x89MILL\r\n\x1a"
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 PAGE = 4096
 _COMPRESSED = 1
 _HEADER = struct.Struct("<8sIIQQ4s28s")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokenmill import _core
 from tokenmill._read.blocks import RAW_BYTES, BadRecord, Place, RawPart
-from tokenmill._read.sources import open_source
+from tokenmill._read.sources import open_source, reading
 
 if TYPE_CHECKING:
     from tokenmill._read.inputs import InputFile
@@ -31,12 +31,15 @@ class RecordReader:
 
     `position` is the first byte that was not returned yet, `line` the number of the record there.
     Bytes after the last returned record wait in `_ahead` and are read again, so that where blocks
-    end depends only on the place, not on what was read before it.
+    end depends only on the place, not on what was read before it. Lines of a plain file are read by
+    the core, without the interpreter's lock; only a line that does not fit a block goes through
+    `_buffer`.
     """
 
     def __init__(
         self, input_file: InputFile, segment: Segment, rules: ReadRules, start: Place
     ) -> None:
+        self._input = input_file
         self._segment = segment
         self._end = segment.end
         self._limit = rules.max_line_bytes
@@ -61,9 +64,12 @@ class RecordReader:
         is_fresh = start.offset <= segment.begin
         self._first = 0 if is_fresh and segment.begin == 0 else self.position
         self._first_consumed = 0 if is_fresh else self._source.consumed
+        self._descriptor = self._source.descriptor if self._separator == b"\n" else None
 
     def read(self, size: int) -> RawPart | None:
         """Return about `size` bytes of whole records, or None if it found none."""
+        if not self.is_done and (part := self._read_lines(size)) is not None:
+            return part
         searched = 0
         while not self.is_done:
             self._fill(size)
@@ -75,6 +81,23 @@ class RecordReader:
                 self._skip_record()
                 return None
         return None
+
+    def _read_lines(self, size: int) -> RawPart | None:
+        """Return the lines that end in the next `size` bytes; None if there are none."""
+        if self._descriptor is None:
+            return None
+        left = size if self._end is None else self._end - self.position
+        with reading(self._input, self.position):
+            lines, count = _core.read_lines(self._descriptor, self.position, min(size, left))
+        self._source.skip_to(self.position + len(lines))
+        self._ahead.clear()
+        if not count:
+            return None
+        part = RawPart(self._segment.file, self.line, self.position, lines, self._kind)
+        self.position += len(lines)
+        self.line += count
+        self.is_done = self.position == self._end
+        return part
 
     @property
     def place(self) -> tuple[int, int]:

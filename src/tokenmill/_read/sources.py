@@ -51,6 +51,12 @@ class PlainSource:
         buffer += piece
         return len(piece)
 
+    @property
+    def descriptor(self) -> int | None:
+        """The system's number of the file, if any place of it can be read with it."""
+        is_local = self._input.path != STDIN and not is_remote(self._input.path)
+        return self._file.fileno() if is_local else None
+
     def skip_to(self, position: int) -> None:
         """Continue at another byte."""
         if position != self.position:
@@ -80,6 +86,8 @@ class PlainSource:
 
 class CompressedSource:
     """A compressed file of one member or many; `position` counts decompressed bytes."""
+
+    descriptor = None  # only its start can be found
 
     def __init__(self, input_file: InputFile, *, look: bool = False) -> None:
         self._input = input_file

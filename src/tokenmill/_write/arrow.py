@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard
+from tokenmill._write.arrow_arrays import number_array
 from tokenmill._write.body import file_size
 from tokenmill._write.format import Extras, Format, Runs, check_signed, check_size, stem
 from tokenmill._write.stream import FileStream
@@ -272,4 +273,4 @@ def _lists(sizes: NDArray[np.int64], values: list[NDArray[Any]]) -> Any:
 
     offsets = np.concatenate((np.zeros(1, INT32), np.cumsum(sizes, dtype=INT32)))
     flat = np.concatenate(values) if values else np.empty(0, INT32)
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+    return pa.ListArray.from_arrays(number_array(offsets), number_array(flat))

@@ -77,6 +77,7 @@ class Format(ABC):
     fixed_rows: ClassVar[bool] = False  # every row is padded to context_length
     pads: ClassVar[bool] = True  # short rows are padded if the shape asks for it
     is_mapped: ClassVar[bool] = True  # rows are read by number without decoding others
+    stores_places: ClassVar[bool] = False  # it stores where each document came from
     default_pack: ClassVar[str] = "concat"
 
     @abstractmethod

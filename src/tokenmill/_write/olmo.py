@@ -28,6 +28,7 @@ class Olmo(BodyFormat):
 
     name = "olmo"
     default_pack = "none"
+    stores_places = True
     suffixes = (".npy", ".csv.gz")
 
     def writer_of(self, shape: ShardShape) -> type[ShardWriter]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill import _core
 from tokenmill._errors import DtypeError, TokenmillError
 from tokenmill._files import NewFile
 from tokenmill._write.format import CHUNK, ShardFacts
@@ -144,12 +145,9 @@ def filled(
 def _fill(
     ids: NDArray[Any], lengths: NDArray[np.int64], length: int, pad_id: int | None
 ) -> NDArray[Any]:
-    block = np.full((len(lengths), length), pad_id, ids.dtype)
-    begin = 0
-    for row, size in zip(block, lengths.tolist(), strict=True):
-        row[:size] = ids[begin : begin + size]
-        begin += size
-    return block.reshape(-1)
+    assert pad_id is not None  # noqa: S101 -- Format.check sees to it
+    rows: NDArray[Any] = _core.fill_rows(np.ascontiguousarray(ids), lengths, length, pad_id)
+    return rows
 
 
 def cast(ids: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:

@@ -142,7 +142,14 @@ class PartWriter:
         self._columns.setdefault(name, []).append(values.astype(_COLUMNS[name], copy=False))
 
     def commit(self, after: Place, segment_lines: int, *, last: bool) -> PartRecord:
-        """Write the rest, then the record."""
+        """Write the rest, then the record; leave nothing if that fails."""
+        try:
+            return self._finish(after, segment_lines, last=last)
+        except BaseException:
+            self.discard()
+            raise
+
+    def _finish(self, after: Place, segment_lines: int, *, last: bool) -> PartRecord:
         sections = {"ids": [0, self._file.size]}
         for name, arrays in self._columns.items():
             begin = self._file.size

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._files import UNFINISHED, FileRecord, NewFile, checksum, sync_folder, writing
+from tokenmill._write.arrow_arrays import number_array, text_array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -26,19 +27,27 @@ class LineBases:
     """Line numbers are counted within a segment; this adds the lines before it in its file."""
 
     def __init__(self, parts: Sequence[Part], streams: Sequence[Stream]) -> None:
-        lines: dict[int, int] = {}  # of each stream, as far as it was read
-        for part in parts:
-            lines[part.record.stream] = part.record.segment_lines
+        self._streams = streams
+        self._lines: dict[int, int] = {}  # of each stream, as far as it was read
         self._bases: list[int] = []
-        before: dict[int, int] = {}  # lines of each file so far
-        for number, stream in enumerate(streams):
-            file = stream.segments[0].file
-            base = before.get(file, 0) if stream.segments[0].begin else 0
-            self._bases.append(base)
-            before[file] = base + lines.get(number, 0)
+        self._before: dict[int, int] = {}  # lines of each file so far
+        for part in parts:
+            self.add(part)
+        if parts:
+            self.of(len(streams) - 1)  # at once: later, many threads may ask
+
+    def add(self, part: Part) -> None:
+        """Add the next part."""
+        self._lines[part.record.stream] = part.record.segment_lines
 
     def of(self, stream: int) -> int:
-        """Return how many lines of its file are before a stream."""
+        """Return how many lines of its file are before a stream; its first part must be there."""
+        for number in range(len(self._bases), stream + 1):
+            first = self._streams[number].segments[0]
+            if number:
+                earlier = self._streams[number - 1].segments[0].file
+                self._before[earlier] = self._bases[-1] + self._lines.get(number - 1, 0)
+            self._bases.append(self._before.get(first.file, 0) if first.begin else 0)
         return self._bases[stream]
 
 
@@ -82,9 +91,12 @@ def shown_path(path: str) -> str:
 
 
 def write_documents(
-    path: Path, parts: Sequence[Part], files: Sequence[InputFile], bases: LineBases
+    path: Path, parts: Iterable[Part], files: Sequence[InputFile], bases: LineBases
 ) -> FileRecord:
-    """Write the place of every document, in the order of their numbers."""
+    """Write the place of every document, in the order of their numbers.
+
+    Parts may come one by one, and `bases` need not have them yet.
+    """
     import pyarrow as pa  # heavy
     import pyarrow.parquet as pq
 
@@ -96,14 +108,15 @@ def write_documents(
             ("tokens", pa.int64()),
         ]
     )
-    names = pa.array([shown_path(file.path) for file in files], pa.string())
+    names = text_array([shown_path(file.path) for file in files])
     unfinished = path.with_name(path.name + UNFINISHED)
     try:
         with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
             for part in parts:
+                bases.add(part)
                 for columns in _document_columns(part, bases):
-                    place = pa.DictionaryArray.from_arrays(pa.array(columns[0]), names)
-                    rest = [pa.array(column) for column in columns[1:]]
+                    place = pa.DictionaryArray.from_arrays(number_array(columns[0]), names)
+                    rest = [number_array(column) for column in columns[1:]]
                     writer.write_table(pa.Table.from_arrays([place, *rest], schema=schema))
         return commit_written(unfinished, path)
     except BaseException:

@@ -59,12 +59,7 @@ def affordable_workers(
 def model_memory(tokenizer: Tokenizer) -> tuple[int, int]:
     """Return the bytes of the model, and of the tables that one worker fills with words."""
     use = tokenizer.memory()
-    if use and not use["workers"]:
-        tokenizer.encode("a")  # tables have one size from the start, and this worker stays
-        use = tokenizer.memory()
-    if not use:
-        return 0, _USUAL_TABLES
-    return use["mapped"], use["tables"] // use["workers"]
+    return (use["mapped"], use["large_tables"]) if use else (0, _USUAL_TABLES)
 
 
 def longest_document(given: int | None, memory_limit: int | str | None) -> int:

@@ -1,15 +1,14 @@
-"""The ids of pieces, copied out of the parts that hold them."""
+"""The ids of pieces, read from the parts that hold them."""
 
 from __future__ import annotations
 
 import os
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill import _core
 from tokenmill._errors import CorruptShard
-from tokenmill._pack import gather
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from tokenmill._mill.output.parts import Part
 
-_MAPPED_BYTES = 32 << 20
+_OPEN_FILES = 64  # at once: the system limits them, and every worker has its own
 
 
 def collect(
@@ -30,43 +29,34 @@ def collect(
 ) -> NDArray[Any]:
     """Return `lengths[i]` ids from `begins[i]` of part `part_of[i]`, for all i, one after another.
 
-    Pieces that are close together, such as in the order of the plan, are copied out of mapped
-    files. Others are read one by one: each batch would map many parts, which takes longer than
-    the copy itself, and would touch most of their pages, which count as memory.
+    Pieces that follow each other in a part are read at once. Nothing is mapped: the pages that a
+    copy touches would count as memory, and cost more than reading them into memory in use.
     """
     used, source = np.unique(part_of, return_inverse=True)
-    order = np.argsort(source, kind="stable")
-    borders = np.searchsorted(source[order], np.arange(len(used) + 1)).tolist()
-    groups = [order[a:b] for a, b in pairwise(borders)]
-    out = np.empty(int(lengths.sum()), dtype)
-    if sum(_span(begins[some], lengths[some]) for some in groups) * out.itemsize <= _MAPPED_BYTES:
-        gather([parts[i].ids() for i in used], source, begins, lengths, out)
-        return out
-    view, size = out.data.cast("B"), out.itemsize
-    ends = np.cumsum(lengths) * size
-    for part, some in zip(used, groups, strict=True):
-        _read_pieces(parts[part], view, ends[some], begins[some] * size, lengths[some] * size)
+    source = source.astype(np.int32)
+    ends = np.cumsum(lengths)
+    at = ends - lengths
+    out = np.empty(int(ends[-1]) if len(ends) else 0, dtype)
+    for first in range(0, len(used), _OPEN_FILES):
+        some = [parts[i] for i in used[first : first + _OPEN_FILES]]
+        if len(used) <= _OPEN_FILES:
+            _read(some, (source, begins, lengths, at), out)
+        else:
+            which = (source >= first) & (source < first + len(some))
+            _read(some, (source[which] - first, begins[which], lengths[which], at[which]), out)
     return out
 
 
-def _span(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> int:
-    return int((begins + lengths).max() - begins.min())
-
-
-def _read_pieces(
-    part: Part,
-    view: memoryview,
-    ends: NDArray[np.int64],
-    places: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-) -> None:
-    """Read pieces of one part into the view, up to `ends`; all numbers are bytes."""
-    with part.path.open("rb", buffering=0) as file:
-        handle = file.fileno()
-        for end, place, size in zip(ends.tolist(), places.tolist(), sizes.tolist(), strict=True):
-            begin = end - size
-            while begin < end:
-                got = os.preadv(handle, [view[begin:end]], place + size - (end - begin))
-                if got == 0:
-                    raise CorruptShard("became shorter while it was read", path=part.path)
-                begin += got
+def _read(parts: Sequence[Part], pieces: tuple[NDArray[Any], ...], out: NDArray[Any]) -> None:
+    """Read pieces of some parts: the part of each, its begin and length in it, its place in out."""
+    files: list[int] = []
+    try:
+        files += (os.open(part.path, os.O_RDONLY) for part in parts)
+        source, error = _core.read_pieces(files, *map(np.ascontiguousarray, pieces), out)
+    finally:
+        for file in files:
+            os.close(file)
+    if error:
+        raise OSError(error, os.strerror(error), str(parts[source].path))
+    if source >= 0:
+        raise CorruptShard("became shorter while it was read", path=parts[source].path)

@@ -2,12 +2,14 @@
 
 A worker takes the next raw block (the scheduler lets one worker read at a time), works on it alone,
 and delivers the result here. Results are written in the order in which blocks were taken, by the
-worker that delivers the missing one.
+worker that delivers the missing one. A full part is handed on to be put on the disk by somebody
+else, because workers must not wait for a disk.
 """
 
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokenmill._mill.output.parts import EncodedBlock, PartRecord, PartWriter
@@ -31,7 +33,7 @@ class Feed:
         stream: int,
         done: list[PartRecord],
         open_at: Callable[[Place | None], StreamReader],
-        committed: Callable[[PartRecord], None],
+        commit: Callable[[Callable[[], PartRecord]], None],
     ) -> None:
         self.stream = stream
         self.busy = False  # a worker is reading: guarded by the scheduler
@@ -42,7 +44,7 @@ class Feed:
         self._reader: StreamReader | None = None
         self._start = done[-1].place if done else None
         self._part = len(done)
-        self._committed = committed
+        self._commit = commit
         self._lock = threading.Lock()
         self._writing = False
         self._writer: PartWriter | None = None
@@ -88,10 +90,11 @@ class Feed:
         self._writer.add(encoded)
         block = encoded.block
         if block.ends_stream or self._writer.text_bytes >= PART_BYTES:
-            record = self._writer.commit(block.after, block.segment_lines, last=block.ends_stream)
-            self._writer = None
+            writer, self._writer = self._writer, None
             self._part += 1
-            self._committed(record)
+            self._commit(
+                partial(writer.commit, block.after, block.segment_lines, last=block.ends_stream)
+            )
 
     def close(self) -> None:
         """Close the input and leave nothing unfinished."""

@@ -8,6 +8,7 @@ document into the bucket of its key.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -119,17 +120,25 @@ class Ordered:
     """The documents of a split in their final order, found by the position of their tokens."""
 
     def __init__(self, runs: Sequence[Run], max_tokens: int | None = None) -> None:
-        self._runs = runs
-        self._token_ends = np.cumsum([run.tokens for run in runs], dtype=np.int64)
-        self.documents = sum(run.documents for run in runs)
-        self.tokens = int(self._token_ends[-1]) if len(runs) else 0
+        self._runs: list[Run] = []
+        self._token_ends: list[int] = []
+        self.documents = self.tokens = 0
+        for run in runs:
+            self.append(run)
         if max_tokens is not None and self.tokens > max_tokens:
             self._limit(max_tokens)
 
+    def append(self, run: Run) -> None:
+        """Add the documents that come next."""
+        self._runs.append(run)
+        self.documents += run.documents
+        self.tokens += run.tokens
+        self._token_ends.append(self.tokens)
+
     def _limit(self, max_tokens: int) -> None:
         """End before the first document that would exceed a number of tokens."""
-        index = int(np.searchsorted(self._token_ends, max_tokens, side="right"))
-        before = int(self._token_ends[index - 1]) if index else 0
+        index = bisect_right(self._token_ends, max_tokens)
+        before = self._token_ends[index - 1] if index else 0
         ends = before + np.cumsum(self._runs[index].load().length)
         kept = int(np.searchsorted(ends, max_tokens, side="right"))
         self.documents = sum(run.documents for run in self._runs[:index]) + kept
@@ -141,13 +150,13 @@ class Ordered:
         A document without tokens belongs to its position.
         """
         end = min(end, self.tokens)
-        first = int(np.searchsorted(self._token_ends, begin, side="right"))
-        last = int(np.searchsorted(self._token_ends, end, side="left"))
+        first = bisect_right(self._token_ends, begin)
+        last = bisect_left(self._token_ends, end)
         chosen = [run.load() for run in self._runs[first : last + 1]]
         if not chosen:
             return _NOTHING, begin
         documents = _join(chosen)
-        base = int(self._token_ends[first - 1]) if first else 0
+        base = self._token_ends[first - 1] if first else 0
         ends = base + np.cumsum(documents.length)
         low = int(np.searchsorted(ends, begin, side="right"))
         high = int(np.searchsorted(ends - documents.length, end, side="left"))

@@ -33,6 +33,7 @@ class Prefix:
         self._lock = threading.Lock()
         self._found: dict[tuple[int, int], PartRecord] = {}  # after the gap
         self._next = (0, 0)
+        self._streams = len(plan.streams)
         self.taken: list[PartRecord] = []
         self.documents = self.tokens = self.records = self.bad = self.input_bytes = 0
 
@@ -42,6 +43,17 @@ class Prefix:
             self._found[record.stream, record.part] = record
             while not self.is_enough and self._next in self._found:
                 self._take(self._found.pop(self._next))
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the run may end before its inputs do."""
+        limits = (self._limit_documents, self._limit_tokens, self._row_tokens, self._row_documents)
+        return any(limit is not None for limit in limits)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all parts of the plan are taken."""
+        return self._next == (self._streams, 0)
 
     @property
     def is_enough(self) -> bool:

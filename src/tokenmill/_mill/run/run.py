@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tokenmill import __version__
+from tokenmill import __version__, _core
 from tokenmill._errors import BadRecordFound, TooManyBadRecords
 from tokenmill._mill.output.books import Books, Budget
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
@@ -22,6 +22,7 @@ from tokenmill._mill.output.tables import LineBases, write_documents, write_quar
 from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE, Work, read_json, write_json
 from tokenmill._mill.plan.plan import refuse_another_plan
 from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
+from tokenmill._mill.run.early import Early, EarlyShards, EarlyTable
 from tokenmill._mill.run.encode import BlockEncoder
 from tokenmill._mill.run.no_documents import refuse_no_documents
 from tokenmill._mill.run.order import Ordered, plan_order
@@ -29,10 +30,10 @@ from tokenmill._mill.run.prefix import Prefix
 from tokenmill._mill.run.shards import Sharding
 from tokenmill._mill.run.tokenize import Tokenizing, finished_parts
 from tokenmill._read import open_stream
-from tokenmill._write import Extras
+from tokenmill._write import Extras, find_format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tokenmill._files import FileRecord
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from tokenmill._mill.run.read_ahead import ReadAhead
     from tokenmill._read import Place, StreamReader
     from tokenmill._tokenizer import Tokenizer
+
+# Freed buffers of each kind that are kept for every worker: of a block, its text and its ids.
+_SPARES = 3
 
 
 @dataclass
@@ -63,6 +67,7 @@ class Run:
         self._work = Work(self.output)
         self._settings = self.plan.settings
         self._prefix = Prefix(self.plan)
+        self._early = self._make_early()
 
     def finished(self) -> Manifest | None:
         """Return the manifest if an earlier run has finished this plan; refuse another plan."""
@@ -86,6 +91,15 @@ class Run:
 
     def execute(self) -> Manifest:
         """Do everything that is missing, and return the manifest."""
+        _core.keep_spares(_core.USUAL_SPARES + _SPARES * self.workers)
+        self._early.table.start()
+        try:
+            return self._execute()
+        finally:
+            self._early.table.give_up()
+            _core.keep_spares(_core.USUAL_SPARES)
+
+    def _execute(self) -> Manifest:
         try:
             parts = self._tokenize()
             self._check_budget(final=True)
@@ -104,9 +118,7 @@ class Run:
 
     def _show_quarantine(self) -> None:
         """Write the quarantine so far: it shows why the run was stopped."""
-        records = self._prefix.taken
-        parts = [Part(self._work.parts, record, self._settings.dtype) for record in records]
-        self._tables(parts)[0]()
+        self._write_quarantine([self._part(record) for record in self._prefix.taken])
 
     def _tokenize(self) -> list[Part]:
         done = finished_parts(self._work.parts, self._settings.dtype)
@@ -131,11 +143,33 @@ class Run:
                 open_stream=self._open_stream,
                 encode=lambda raw, n: encoder(raw, plan.streams[n]),
                 committed=self._committed,
+                other_work=self._early.follow,
                 meter=self.meter,
+                in_order=self._prefix.has_limits,
             )
             tokenizing.run(self.workers)
-        records = self._prefix.taken
-        return [Part(self._work.parts, record, self._settings.dtype) for record in records]
+        self._early.follow()
+        return [self._part(record) for record in self._prefix.taken]
+
+    def _part(self, record: PartRecord) -> Part:
+        return Part(self._work.parts, record, self._settings.dtype)
+
+    def _make_early(self) -> Early:
+        plan, s = self.plan, self._settings
+        bases = LineBases((), plan.streams)
+        table = EarlyTable(
+            lambda parts: write_documents(self.output / DOCUMENTS, parts, plan.files, bases)
+        )
+        # Limits are applied to the whole, and some formats store places, which are known last.
+        is_simple = self._deal_rules().keeps_the_plan and not self._prefix.has_limits
+        shards = None
+        if (
+            is_simple
+            and s.max_sequences is None
+            and not any(find_format(name).stores_places for name in s.formats)
+        ):
+            shards = EarlyShards(self._sharding(TRAIN, Ordered([]), [], None), self.meter)
+        return Early(self._prefix, self._part, table, shards)
 
     def _open_stream(self, number: int, place: Place | None) -> StreamReader:
         plan = self.plan
@@ -175,7 +209,7 @@ class Run:
         self.meter.total_shards = sum(sharding.count for sharding in shardings)
         self.meter.total_tokens = sum(sharding.tokens for sharding in shardings)
         with ThreadPoolExecutor(self.workers) as pool:
-            tables = [pool.submit(task) for task in self._tables(parts)]
+            quarantine = pool.submit(self._write_quarantine, parts)
             shards = [
                 pool.submit(self._shard, sharding, number)
                 for sharding in shardings
@@ -183,7 +217,7 @@ class Run:
             ]
             try:
                 records = [task.result() for task in shards]
-                files = [task.result() for task in tables]
+                files = [quarantine.result(), self._early.table.finish()]
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
@@ -197,7 +231,8 @@ class Run:
         return records, files
 
     def _shard(self, sharding: Sharding, number: int) -> ShardRecord:
-        record = sharding.record_of(number) or sharding.make(number, self.meter)
+        record = self._early.records.get(number) if sharding.split == TRAIN else None
+        record = record or sharding.record_of(number) or sharding.make(number, self.meter)
         self.meter.add(shards=1)
         return record
 
@@ -217,23 +252,23 @@ class Run:
             ordered = Ordered(runs[split], limit)
             gone = whole.documents - ordered.documents
             self.books.leave_out({"max_tokens": gone}, whole.tokens - ordered.tokens)
-            shardings.append(
-                Sharding(
-                    settings,
-                    split,
-                    ordered,
-                    parts,
-                    output=self.output,
-                    records=self._work.shards,
-                    extras=Extras(
-                        tokenizer=self.tokenizer.name,
-                        places=self._places(parts),
-                        single_rows=settings.pack == "concat"
-                        and has_room_for_one(settings.shard_tokens, settings.context_length),
-                    ),
-                )
-            )
+            shardings.append(self._sharding(split, ordered, parts, self._places(parts)))
         return shardings
+
+    def _sharding(self, split: str, ordered: Ordered, parts: list[Part], places: Any) -> Sharding:
+        settings = self._settings
+        single_rows = settings.pack == "concat" and has_room_for_one(
+            settings.shard_tokens, settings.context_length
+        )
+        return Sharding(
+            settings,
+            split,
+            ordered,
+            parts,
+            output=self.output,
+            records=self._work.shards,
+            extras=Extras(self.tokenizer.name, places, single_rows),
+        )
 
     def _deal_rules(self) -> DealRules:
         settings, sources = self._settings, self.plan.sources
@@ -246,14 +281,10 @@ class Run:
             limit_documents=settings.limit_documents,
         )
 
-    def _tables(self, parts: list[Part]) -> list[Callable[[], FileRecord]]:
-        files = self.plan.files
+    def _write_quarantine(self, parts: list[Part]) -> FileRecord:
         bases = LineBases(parts, self.plan.streams)
         aside = frozenset(r for r, policy in self._settings.policies if policy == "quarantine")
-        return [
-            lambda: write_quarantine(self.output / QUARANTINE, parts, files, bases, aside),
-            lambda: write_documents(self.output / DOCUMENTS, parts, files, bases),
-        ]
+        return write_quarantine(self.output / QUARANTINE, parts, self.plan.files, bases, aside)
 
     def _places(self, parts: Sequence[Part]) -> Any:
         from tokenmill._mill.output.places import Places  # only one format needs it

@@ -21,6 +21,7 @@ from tokenmill._mill.output.shard_records import (
 )
 from tokenmill._mill.output.work import INDEX, write_json
 from tokenmill._mill.run.collect import collect
+from tokenmill._mill.run.order import PartRun
 from tokenmill._pack import concat_rows, concat_shape
 from tokenmill._pack.rows import Pieces, Rows, ShardShape
 from tokenmill._write import Extras, find_format, index_name, write_index
@@ -48,7 +49,7 @@ class Sharding:
         settings: Settings,
         split: str,
         ordered: Ordered,
-        parts: Sequence[Part],
+        parts: list[Part],
         *,
         output: Path,
         records: Path,
@@ -82,6 +83,23 @@ class Sharding:
             left -= rows
         return shards
 
+    def append(self, part: Part) -> None:
+        """Add the documents of a part after all others."""
+        self._ordered.append(PartRun(part, len(self._parts), self._ordered.documents))
+        self._parts.append(part)
+        self.tokens = self._ordered.tokens
+        self.count = self._count()
+
+    @property
+    def complete_count(self) -> int:
+        """How many shards stay as they are, whatever documents come later."""
+        s = self._settings
+        if s.pack != "concat":
+            return self._ordered.tokens // s.shard_tokens
+        assert s.context_length is not None  # noqa: S101
+        full_rows = (self._ordered.tokens - s.overlap) // (s.context_length - s.overlap)
+        return max(full_rows, 0) // self._rows_per_shard
+
     @property
     def concat_rows(self) -> int:
         """How many rows the whole stream has."""
@@ -103,7 +121,7 @@ class Sharding:
         begin = number * s.shard_tokens
         documents = self._ordered.starting_between(begin, begin + s.shard_tokens)
         pieces = s.packer().pack(documents.length)
-        return documents, pieces, len(np.unique(pieces.documents))
+        return documents, pieces, _count_different(pieces.documents, len(documents))
 
     def _plan_concat(self, number: int) -> tuple[Documents, Pieces, int]:
         s = self._settings
@@ -262,3 +280,10 @@ class Sharding:
 
     def _record_path(self, number: int) -> Path:
         return self._records / f"{self.split}-{number:08d}.json"
+
+
+def _count_different(numbers: NDArray[np.int64], below: int) -> int:
+    """Count numbers from 0 to `below`, each once; sorting them would take longer."""
+    is_there = np.zeros(below, bool)
+    is_there[numbers] = True
+    return int(np.count_nonzero(is_there))

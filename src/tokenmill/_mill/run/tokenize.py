@@ -1,14 +1,15 @@
 """Phase 1: the streams of a plan -> parts of tokens, by several workers, each block once.
 
 Workers are threads: reading, extraction, encoding, hashing and writing release the interpreter's
-lock. Each takes the next block of the first stream that no other worker is reading. So one
-compressed file feeds all workers, streams are finished in order, and memory is a few blocks per
-worker.
+lock. Each reads a stream of its own, and takes blocks of others when no stream is left, so that one
+compressed file feeds all workers. Memory is a few blocks per worker.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from tokenmill._mill.output.work import records
 from tokenmill._mill.run.feed import Feed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tokenmill._mill.meter import Meter
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tokenmill._read.blocks import Place
 
 _AHEAD = 3  # blocks of one stream that may wait for an earlier one, per worker
+_MOST_COMMITS = 4  # at once: the disk works on all of them
 
 
 def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
@@ -40,7 +42,12 @@ def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
 
 
 class Tokenizing:
-    """The workers of phase 1. `committed` gets each new part and returns whether that is enough."""
+    """The workers of phase 1.
+
+    `committed` gets each new part and returns whether that is enough. Then `other_work` returns
+    what else can be done now: workers prefer it to the next block, but may leave some of it at the
+    end.
+    """
 
     def __init__(
         self,
@@ -51,7 +58,9 @@ class Tokenizing:
         open_stream: Callable[[int, Place | None], StreamReader],
         encode: Callable[[RawBlock, int], EncodedBlock],
         committed: Callable[[PartRecord], bool],
+        other_work: Callable[[], Sequence[Callable[[], None]]],
         meter: Meter,
+        in_order: bool = False,
     ) -> None:
         self._folder = folder
         self._streams = streams
@@ -59,14 +68,19 @@ class Tokenizing:
         self._open_stream = open_stream
         self._encode = encode
         self._report = committed
+        self._other_work = other_work
         self._meter = meter
+        self._in_order = in_order  # all workers share the first streams
         self._changed = threading.Condition()
         self._next_stream = 0
         self._open: list[Feed] = []
+        self._ready = deque(other_work())
+        self._committing = 0  # parts
         self._started = self._ended = 0  # workers
         self._stopped = False
         self._error: BaseException | None = None
         self._ahead = _AHEAD
+        self._commits: ThreadPoolExecutor
 
     def run(self, workers: int) -> None:
         """Tokenize everything that is missing; raise the first error of any worker."""
@@ -74,18 +88,19 @@ class Tokenizing:
         # Not daemons: if a second Ctrl-C interrupts the wait, Python must still join them at exit,
         # because a thread that returns from the engine later would end the process with SIGABRT.
         threads = [threading.Thread(target=self._work) for _ in range(workers)]
-        try:
-            for thread in threads:
-                thread.start()
-            self._wait_until(lambda: self._ended == workers)
-        except BaseException:
-            self.stop()
-            # A worker that had not started when Ctrl-C came finds nothing to do.
-            self._wait_until(lambda: self._ended == self._started)
-            raise
-        finally:
-            for feed in self._open:
-                feed.close()
+        with ThreadPoolExecutor(min(workers, _MOST_COMMITS)) as self._commits:
+            try:
+                for thread in threads:
+                    thread.start()
+                self._wait_until(lambda: self._ended == workers)
+            except BaseException:
+                self.stop()
+                # A worker that had not started when Ctrl-C came finds nothing to do.
+                self._wait_until(lambda: self._ended == self._started)
+                raise
+            finally:
+                for feed in self._open:
+                    feed.close()
         if self._error is not None:
             raise self._error
 
@@ -104,16 +119,24 @@ class Tokenizing:
     def _work(self) -> None:
         with self._changed:
             self._started += 1
+        feed: Feed | None = None
         try:
-            while (feed := self._pick()) is not None:
-                self._step(feed)
+            while (step := self._pick(feed)) is not None:
+                if isinstance(step, Feed):
+                    feed = step
+                    self._step(feed)
+                else:
+                    step()
         except BaseException as error:
-            self._error = self._error or error
-            self.stop()
+            self._fail(error)
         finally:
             with self._changed:
                 self._ended += 1
                 self._changed.notify_all()
+
+    def _fail(self, error: BaseException) -> None:
+        self._error = self._error or error
+        self.stop()
 
     def _step(self, feed: Feed) -> None:
         with self._meter.stage("read"):
@@ -135,21 +158,36 @@ class Tokenizing:
             self._retire(feed)
             self._changed.notify_all()
 
-    def _pick(self) -> Feed | None:
-        """Return a stream whose next block this worker may read; None if there are none left."""
+    def _pick(self, last: Feed | None) -> Feed | Callable[[], None] | None:
+        """Return work, or a stream whose next block this worker may read; None if all is done.
+
+        A worker stays with its stream, so that none waits for the block of another, and joins those
+        of others when no stream is left.
+        """
         with self._changed:
             while not self._stopped:
-                for feed in self._open:
-                    if not feed.busy and not feed.exhausted and feed.outstanding < self._ahead:
-                        feed.busy = True
-                        return feed
-                if (opened := self._open_next()) is not None:
-                    opened.busy = True
-                    return opened
-                if not self._open:
+                if self._ready:
+                    return self._ready.popleft()
+                feed = self._pick_feed(last)
+                if feed is not None:
+                    feed.busy = True
+                    return feed
+                if not self._open and not self._committing:
                     return None
                 self._changed.wait()
             return None
+
+    def _pick_feed(self, last: Feed | None) -> Feed | None:
+        if not self._in_order:
+            if last is not None and self._is_free(last):
+                return last
+            if (opened := self._open_next()) is not None:
+                return opened
+        free = next(filter(self._is_free, self._open), None)
+        return free or self._open_next()
+
+    def _is_free(self, feed: Feed) -> bool:
+        return not feed.busy and not feed.exhausted and feed.outstanding < self._ahead
 
     def _open_next(self) -> Feed | None:
         while self._next_stream < self._streams:
@@ -163,16 +201,31 @@ class Tokenizing:
                 number,
                 done,
                 partial(self._open_stream, number),
-                self._committed,
+                self._hand_over,
             )
             self._open.append(feed)
             return feed
         return None
 
-    def _committed(self, record: PartRecord) -> None:
-        self._done.setdefault(record.stream, []).append(record)
-        if self._report(record):
-            self.stop()
+    def _hand_over(self, commit: Callable[[], PartRecord]) -> None:
+        """Let a part be put on the disk while this worker continues."""
+        with self._changed:
+            self._committing += 1
+        self._commits.submit(self._commit, commit)
+
+    def _commit(self, commit: Callable[[], PartRecord]) -> None:
+        work: Sequence[Callable[[], None]] = ()
+        try:
+            if self._report(commit()):
+                self.stop()
+            work = self._other_work()
+        except BaseException as error:
+            self._fail(error)
+        finally:
+            with self._changed:
+                self._ready += work
+                self._committing -= 1
+                self._changed.notify_all()
 
     def _retire(self, feed: Feed) -> None:
         if feed.exhausted and feed.outstanding == 0 and feed in self._open:
