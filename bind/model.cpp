@@ -80,6 +80,12 @@ nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
 }
 
+// As many as calls use that are given no number.
+unsigned available_threads() {
+    const nb::object available = nb::module_::import_("tokenmill._calls.threads").attr("available");
+    return nb::cast<unsigned>(available());
+}
+
 nb::object offsets_of(pipeline::Encoded& encoded) {
     return array_of(std::move(encoded.offsets), encoded.documents + 1);
 }
@@ -113,10 +119,13 @@ public:
 
     // The hot call: for a short text no more than a lease, the encoding, and one copy into numpy.
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
-        const Options options = options_of(add_special_tokens, special_mode, errors);
+        Options options = options_of(add_special_tokens, special_mode, errors);
         const OneText held(text);
         const pipeline::Text& one = held.view();
         if (one.size > kReleaseGil) {
+            if (one.size >= pipeline::kBigDocument) {
+                options.threads = available_threads();
+            }
             pipeline::Encoded encoded;
             {
                 const nb::gil_scoped_release unlocked;

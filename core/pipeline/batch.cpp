@@ -4,13 +4,12 @@
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <system_error>
-#include <thread>
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"
 #include "pipeline/results.h"
+#include "pipeline/threads.h"
 #include "pipeline/transcode.h"
 
 namespace tokenmill::pipeline {
@@ -103,39 +102,27 @@ private:
     void run_threads(unsigned threads) {
         result_.allocate();
         finished_.resize(tasks_.size());
-        std::vector<std::thread> others;
-        others.reserve(threads);
-        try {
-            for (unsigned i = 1; i < threads; ++i) {
-                others.emplace_back([this] { work(); });
-            }
-        } catch (const std::system_error&) {  // the system has no more threads: fewer will do
-        }
-        work();
-        for (std::thread& other : others) {
-            other.join();
-        }
+        run_on_threads(threads, [this] { work(); });
         if (failure_) {
             std::rethrow_exception(failure_);
         }
     }
 
-    // What each thread does until nothing is left. The worker is leased at the first task: a batch
-    // may have fewer tasks than threads.
+    // What each thread does until nothing is left.
     void work() {
         Worker* worker = nullptr;
+        try {
+            worker = lease_worker();
+        } catch (...) {
+            fail(0);
+        }
         while (const std::optional<Job> job = next_job()) {
             try {
-                if (job->step != Step::Encode) {
+                if (job->step == Step::Encode) {
+                    hand_in(job->number, run_task(*worker, tasks_[job->number]));
+                } else {
                     place_result(*job);
-                    continue;
                 }
-                if (worker == nullptr) {
-                    worker = model_.take_worker();
-                    model_.set_spans(*worker, options_);
-                    worker->expect(plan_.bound() / options_.threads);
-                }
-                hand_in(job->number, run_task(*worker, tasks_[job->number]));
             } catch (...) {
                 fail(job->number);
                 break;
@@ -149,11 +136,31 @@ private:
         }
     }
 
+    // Before the first task, because a new worker may take a while, and the tasks after one that
+    // waits for it pile up. Null if no task is left: it is not needed then.
+    Worker* lease_worker() {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (next_task_ >= tasks_.size()) {
+                return nullptr;
+            }
+        }
+        Worker* worker = model_.take_worker();
+        try {
+            model_.set_spans(*worker, options_);
+            worker->expect(plan_.bound() / options_.threads);
+        } catch (...) {
+            model_.give_back(worker);
+            throw;
+        }
+        return worker;
+    }
+
     // Pages and copies come first: copies free memory that the next task can use. One slow task
     // must not pile up the results of all the others, so threads wait while too many have no place.
     std::optional<Job> next_job() {
         std::unique_lock lock(mutex_);
-        const std::size_t ahead = 4 * std::size_t{options_.threads};
+        const std::size_t ahead = 16 * std::size_t{options_.threads};
         const auto can_copy = [&] { return next_copy_ < placed_; };
         const auto can_encode = [&] {
             return next_task_ < tasks_.size() && next_task_ < placed_ + ahead;

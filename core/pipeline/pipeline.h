@@ -42,6 +42,9 @@ struct Text {
     Encoding encoding = Encoding::Utf8;
 };
 
+// Units of a text that is worth being shared between threads.
+constexpr std::size_t kBigDocument = std::size_t{1} << 20;
+
 // Which ranges of text get a blank in front unless they start with one.
 enum class PrefixSpace : std::uint32_t { Never = 0, Always = 1, First = 2 };
 

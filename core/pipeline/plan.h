@@ -11,6 +11,7 @@ namespace tokenmill::pipeline {
 
 // A document prepared for several workers. The Plan owns it.
 struct BigDocument {
+    std::size_t document = 0;
     ItemList list;
     std::exception_ptr failure;  // of reading it; thrown when its turn comes
 };
@@ -37,9 +38,11 @@ public:
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
 
 private:
+    [[nodiscard]] bool is_big(std::size_t document) const noexcept;
     void close(Task& task, std::size_t last);
-    void plan_big(std::size_t document);
-    void read_big(std::size_t document, BigDocument& big);
+    void read_all_big();
+    void read_big(BigDocument& big) const;
+    void plan_big(const BigDocument& big);
 
     const Model& model_;
     std::span<const Text> texts_;
