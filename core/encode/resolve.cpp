@@ -93,11 +93,11 @@ bool WordEncoder::answer_from_tables(Bytes word, std::uint64_t& answer) {
     if (size > 16) {
         std::uint64_t key32[4];
         make_key32(word.data(), size, key32);
-        const Line32* const line = tables.find32(key32, size);
-        if (line == nullptr) {
+        const Line32* const found = tables.find32(key32, size);
+        if (found == nullptr) {
             return false;
         }
-        answer = side_value(line->ids, line->header & 255);
+        answer = side_value(found->ids, found->header & 255);
         return true;
     }
     if (word[size - 1] == 0) {

@@ -37,8 +37,11 @@ void VocabView::view_words(const BlobReader& blob) {
 // tokens.
 void VocabView::copy_trie(std::uint32_t* cells) {
     std::uint32_t* const tokens = cells + trie.size;
+    constexpr std::uint32_t kAhead = 32;  // nodes: parents are all over the table
     for (std::uint32_t i = 0; i < trie.size; ++i) {
         const TrieNode& node = trie.nodes[i];
+        const TrieNode& later = trie.nodes[std::min(i + kAhead, trie.size - 1)];
+        __builtin_prefetch(trie.nodes + std::min(later.parent, trie.size - 1));
         const bool is_child = node.parent < trie.size;
         // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
         const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;

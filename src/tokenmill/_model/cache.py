@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +14,9 @@ from tokenmill._errors import CorruptModel
 from tokenmill._model.file import FORMAT_VERSION, ModelFile, open_model, write_model
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Mapping, Sequence
 
-_LOG = logging.getLogger("tokenmill")
 _VARIABLE = "TOKENMILL_CACHE"
 _OFF = {"off", "0", "none", "no", "false"}
 _MAX_BYTES = 2 << 30
@@ -39,6 +38,13 @@ def folder() -> Path | None:
         return None
 
 
+def log() -> logging.Logger:
+    """Return the logger of the package; logging takes milliseconds to import."""
+    import logging
+
+    return logging.getLogger("tokenmill")
+
+
 def key_of(sources: Sequence[bytes | memoryview], arguments: Mapping[str, object]) -> str:
     """Hash what a model is made from, and by which compiler."""
     digest = xxhash.xxh3_128()
@@ -58,7 +64,7 @@ def fetch(key: str) -> ModelFile | None:
     try:
         model = open_model(path)
     except CorruptModel as error:
-        _LOG.warning("a file of the cache is broken and is built again: %s", error)
+        log().warning("a file of the cache is broken and is built again: %s", error)
         return None
     except OSError:
         return None
@@ -77,7 +83,7 @@ def store(key: str, payload: bytes) -> None:
         write_model(payload, path)
         _trim(home, path)
     except OSError as error:
-        _LOG.info("the cache cannot be written: %s", error)
+        log().info("the cache cannot be written: %s", error)
 
 
 def drop(key: str) -> None:
@@ -126,4 +132,4 @@ def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        _LOG.info("the cache cannot be trimmed: %s", error)
+        log().info("the cache cannot be trimmed: %s", error)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import lzma
 import mmap
 import os
 from dataclasses import dataclass
@@ -25,17 +23,16 @@ from tokenmill._model.file import (
     write_compressed,
     write_model,
 )
-from tokenmill._post import may_stop, templates_of, tokens_needed
-from tokenmill._reference.model import ReferenceModel, warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokenmill._post import Templates, Wanted
+    from tokenmill._reference.model import ReferenceModel
     from tokenmill._spec import TokenizerSpec
 
-
-_LOG = logging.getLogger("tokenmill")
+# A process that loads a cached model and encodes imports nothing but this: what else a method
+# needs, it imports itself.
 BUILTIN = Path(__file__).parents[1] / "data" / "builtin.json.xz"
 
 
@@ -62,7 +59,8 @@ class Ready:
                 reasons=reasons,
                 hint="load it from its tokenizer.json: the library 'tokenizers' then has them",
             )
-        from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for ids alone
+        from tokenmill._load.tokenizer_json import read_tokenizer_json
+        from tokenmill._reference.model import ReferenceModel, warn
 
         spec = read_tokenizer_json(json.loads(source), source, name)
         model = ReferenceModel(spec)
@@ -72,12 +70,16 @@ class Ready:
     @cached_property
     def templates(self) -> Templates:
         """What the tokenizer puts around texts."""
+        from tokenmill._post import templates_of
+
         return templates_of(self.meta)
 
     def tokens_needed(self, wanted: Wanted, *, add_special_tokens: bool) -> int | None:
         """Return how many tokens of each text decide about the rows; None if all of them do."""
         if not self._may_stop:
             return None
+        from tokenmill._post import tokens_needed
+
         is_pair = wanted.pairs is not None
         return tokens_needed(
             wanted, self.templates, is_pair=is_pair, add_special_tokens=add_special_tokens
@@ -85,6 +87,8 @@ class Ready:
 
     @cached_property
     def _may_stop(self) -> bool:
+        from tokenmill._post import may_stop
+
         is_native = isinstance(self.model, _core.Model)
         return is_native and may_stop(self.meta.get("added_tokens", {}))
 
@@ -105,7 +109,7 @@ class Request:
 
     def spec(self, written: bytes | None = None) -> TokenizerSpec:
         """Read and describe the source; `written` is what a loaded one writes, if that is known."""
-        from tokenmill._load.source import load_source  # not for a cached model
+        from tokenmill._load.source import load_source
 
         return load_source(self.source, self.pattern, self.special_tokens, written)
 
@@ -142,7 +146,7 @@ def compile_file(
         spec = _builtin_spec(BUILTIN.read_bytes())
     else:
         spec = Request(source, pattern, None).spec()
-    from tokenmill._compile import compile_spec  # not for a cached model
+    from tokenmill._compile import compile_spec
 
     if compressed:
         compile_spec(spec)  # refuse now what could not be loaded later
@@ -159,7 +163,8 @@ def from_payload(payload: bytes | memoryview) -> Ready:
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
     """Use the reference library."""
-    from tokenmill._compile import describe_reference  # not for a cached model
+    from tokenmill._compile import describe_reference
+    from tokenmill._reference.model import ReferenceModel
 
     meta = describe_reference(spec, reasons)
     return Ready(ReferenceModel(spec), meta, None, spec)
@@ -174,9 +179,11 @@ def _resolve_builtin(request: Request) -> Ready:
 
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
-    text = lzma.decompress(packed)
-    from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for a cached model
+    import lzma
 
+    from tokenmill._load.tokenizer_json import read_tokenizer_json
+
+    text = lzma.decompress(packed)
     return read_tokenizer_json(json.loads(text), text, "builtin")
 
 
@@ -189,7 +196,8 @@ def _resolve_model_file(path: Path) -> Ready:
 
 
 def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
-    from tokenmill._compile import compile_spec  # not for a cached model
+    from tokenmill._compile import compile_spec
+    from tokenmill._reference.model import warn
 
     key = key or cache.key_of([spec.content_hash.encode()], {"name": spec.name})
     try:
@@ -210,7 +218,7 @@ def _cached(key: str) -> Ready | None:
     try:
         return from_payload(model.payload)
     except CorruptModel as error:
-        _LOG.warning("a file of the cache is broken and is built again: %s", error)
+        cache.log().warning("a file of the cache is broken and is built again: %s", error)
         cache.drop(key)
         return None
 
