@@ -19,8 +19,9 @@ constexpr std::size_t kLongest = ShortWay::kLongest;
 
 // All pieces of a word, by place.
 struct PieceGrid {
-    std::uint32_t node[kRow * kLongest];      // only where `begins` has the bit
-    std::uint32_t begins[kLongest + 1] = {};  // [end]: bit b is set if a piece is b..end
+    std::uint32_t node[kRow * kLongest];  // only where `begins` has the bit
+    // [end]: bit b is set if a piece is b..end. A way may try one byte after the word.
+    std::uint32_t begins[kLongest + 2] = {};
 
     void add(std::uint32_t place, std::uint32_t at, std::uint32_t is_there) noexcept {
         node[place] = at;
@@ -42,12 +43,16 @@ struct Walkers {
         count += is_there;
     }
 
-    // All go a byte further, as far as they can.
-    void step(const std::uint8_t* text, const std::uint32_t* cells, PieceGrid& grid) noexcept {
+    // All go a byte further, as far as they can. The scores are asked for before it is known which
+    // of them are needed: they are read only after the last step.
+    void step(const VocabView& vocab, const std::uint8_t* text, PieceGrid& grid) noexcept {
+        const std::uint32_t* const cells = vocab.small_trie.cells;
+        const double* const scores = vocab.node_scores;
         std::uint32_t kept = 0;
         for (std::uint32_t k = 0; k < count; ++k) {
             const std::uint8_t byte = text[place[k] % kRow];
             const std::uint32_t node = SmallTrie::child(cell[k], byte);
+            __builtin_prefetch(&scores[node]);
             const std::uint32_t there = cells[node];
             const auto goes_on = static_cast<std::uint32_t>(SmallTrie::leads_to(there, byte));
             const std::uint32_t next = place[k] + 1;
@@ -76,7 +81,7 @@ void find_pieces(const VocabView& vocab, Bytes word, PieceGrid& grid) noexcept {
         at += size;
     }
     while (walkers.count != 0) {
-        walkers.step(text, cells, grid);
+        walkers.step(vocab, text, grid);
     }
 }
 
