@@ -82,17 +82,24 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept {
 #endif
 }
 
-PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
+PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes) {
     for (std::atomic<Spare*>& place : places_of(kind)) {
         if (place.load(std::memory_order_relaxed) == nullptr) {
             continue;  // an exchange would take the line from the other threads
         }
         const std::unique_ptr<Spare> spare(place.exchange(nullptr));
         if (spare != nullptr && spare->buffer.size_bytes() >= size_bytes) {
+            touched_bytes = spare->touched_bytes;
             return std::move(spare->buffer);
         }
     }
+    touched_bytes = 0;
     return PageBuffer(generous(size_bytes));
+}
+
+PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
+    std::size_t touched_bytes = 0;
+    return take_spare(size_bytes, kind, touched_bytes);
 }
 
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept {

@@ -66,6 +66,9 @@ class Model:
     def meta(self) -> bytes: ...
 
     @property
+    def packed_source(self) -> bytes: ...
+
+    @property
     def vocab_size(self) -> int: ...
 
     @property
