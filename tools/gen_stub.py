@@ -16,6 +16,7 @@ RESULTS = {
     "encode_into": "NDArray[numpy.int64]",
     "count_batch": "NDArray[numpy.int64]",
     "read_jsonl": f"tuple[NDArray[numpy.uint8]{5 * ', NDArray[numpy.int64]'}]",
+    "read_lines": "tuple[NDArray[numpy.uint8], int]",
     "check_texts": "NDArray[numpy.int64]",
     "join_texts": "tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]",
     "split_text": "tuple[NDArray[numpy.int64], NDArray[numpy.int64]]",

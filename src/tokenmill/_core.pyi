@@ -151,7 +151,7 @@ def find_newline(file: int, place: int, most: int) -> int:
     The bytes of a file (its descriptor) from a place to the next newline; -1 if there are more than most, or there is none.
     """
 
-def read_lines(file: int, place: int, size: int, target: str | None = None) -> tuple[object, int]:
+def read_lines(file: int, place: int, size: int, target: str | None = None) -> tuple[NDArray[numpy.uint8], int]:
     """
     The whole lines among some bytes of a file (its descriptor), and how many they are.
     """

@@ -11,7 +11,9 @@ from tests.mill.outputs import digests, unfinished_names
 
 from tokenmill import pack
 from tokenmill._mill.run import encode, run, shards
+from tokenmill._mill.run.prefix import Prefix
 from tokenmill._mill.run.tokenize import Tokenizing
+from tokenmill._read import parse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +41,7 @@ def mill(dirty: Corpus, tokenizer: Tokenizer) -> Any:
 
 def as_if_nothing_were_early(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards.Sharding, "complete_count", 0)
-    monkeypatch.setattr(run.Prefix, "is_complete", False)
+    monkeypatch.setattr(Prefix, "is_complete", False)
 
 
 @pytest.mark.parametrize("way", WAYS, ids=str)
@@ -110,7 +112,7 @@ def test_a_raw_block_is_free_before_its_text_is_encoded(
 ) -> None:
     """A line of gigabytes is not in memory twice while it is encoded."""
     blocks: list[weakref.ref[Any]] = []
-    parse, ids = encode.parse, encode.BlockEncoder._ids
+    ids = encode.BlockEncoder._ids
 
     def parsing(raw: Any, *rest: Any) -> Any:
         blocks.append(weakref.ref(raw))

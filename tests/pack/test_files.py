@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +17,8 @@ from tokenmill import OptionError, _core
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 DTYPES = pytest.mark.parametrize("dtype", ["uint16", "uint32"])
 COUNT = 50
@@ -45,10 +47,12 @@ def files(folder: Path) -> Iterator[dict[str, list[int]]]:
         yield opened
 
 
-def arrays(places: list[tuple[int, int, int]]) -> list[np.ndarray]:
-    source, begin, length = np.array(places, np.int64).reshape(-1, 3).T
+def read(
+    files: list[int], places: list[tuple[int, int, int]], out: NDArray[Any]
+) -> tuple[Any, ...]:
+    source, begin, length = map(np.ascontiguousarray, np.array(places, np.int64).reshape(-1, 3).T)
     at = np.cumsum(length) - length
-    return [source.astype(np.int32), *map(np.ascontiguousarray, (begin, length, at))]
+    return _core.read_pieces(files, source.astype(np.int32), begin, length, at, out)
 
 
 PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 40), st.integers(0, 10)), max_size=12)
@@ -62,7 +66,7 @@ def test_pieces_come_out_in_their_order(dtype: str, files: dict[str, list[int]])
             places = [(s, b, n) for s, b, n in places] + [(1, 3, 4), (1, 7, 5), (1, 12, 1)]
         wanted = [100 * s + b + i for s, b, n in places for i in range(n)]
         out = np.full(len(wanted) + 1, 7, dtype)
-        assert _core.read_pieces(files[dtype], *arrays(places), out) == (-1, 0)
+        assert read(files[dtype], places, out) == (-1, 0)
         assert out.tolist() == [*wanted, 7]
 
     check()
@@ -72,13 +76,13 @@ def test_pieces_come_out_in_their_order(dtype: str, files: dict[str, list[int]])
 def test_a_file_that_is_too_short_is_named(dtype: str, files: dict[str, list[int]]) -> None:
     out = np.zeros(20, dtype)
     places = [(0, 0, 5), (2, COUNT - 3, 4)]
-    assert _core.read_pieces(files[dtype], *arrays(places), out) == (2, 0)
+    assert read(files[dtype], places, out) == (2, 0)
 
 
 def test_an_error_of_the_system_is_returned(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)  # a folder cannot be read
     try:
-        source, error = _core.read_pieces([handle], *arrays([(0, 0, 5)]), np.zeros(5, np.uint16))
+        source, error = read([handle], [(0, 0, 5)], np.zeros(5, np.uint16))
     finally:
         os.close(handle)
     assert source == 0
@@ -93,10 +97,10 @@ def test_pieces_without_a_file_or_room_are_refused(
 ) -> None:
     out = np.zeros(8, np.uint16)
     with pytest.raises(OptionError, match="piece 0: expected ids of a file and room"):
-        _core.read_pieces(files["uint16"], *arrays([place]), out)
-    source, begin, length, at = arrays([(0, 0, 1)])
+        read(files["uint16"], [place], out)
+    one = np.zeros(1, np.int64)
     with pytest.raises(OptionError, match="one source, begin, length and place"):
-        _core.read_pieces(files["uint16"], source, begin, length, at[:0], out)
+        _core.read_pieces(files["uint16"], one.astype(np.int32), one, one, one[:0], out)
     assert not out.any()
 
 
@@ -106,7 +110,7 @@ def test_rows_are_filled_up(dtype: str, lengths: list[int], length: int) -> None
     ids = np.arange(1, sum(lengths) + 1).astype(dtype)
     ends = np.cumsum([0, *lengths]).tolist()
     rows = [ids[a:b].tolist() for a, b in itertools.pairwise(ends)]
-    filled = _core.fill_rows(ids, np.array(lengths, np.int64), length, 9)
+    filled = np.asarray(_core.fill_rows(ids, np.array(lengths, np.int64), length, 9))
     assert filled.dtype == dtype
     assert filled.tolist() == [i for row in rows for i in [*row, *[9] * (length - len(row))]]
 

@@ -95,9 +95,9 @@ class RecordReader:
             lines, count = _core.read_lines(*place, min(size, left))
             if not count and (length := _core.find_newline(*place, self._limit)) >= 0:
                 lines, count = _core.read_lines(*place, length + 1)
-        self._source.skip_to(self.position + len(lines))
         self._ahead.clear()
         if not count:
+            self._source.skip_to(self.position)
             return None
         part = RawPart(self._segment.file, self.line, self.position, lines, self._kind)
         self.position += len(lines)

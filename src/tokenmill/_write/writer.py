@@ -146,8 +146,7 @@ def _fill(
     ids: NDArray[Any], lengths: NDArray[np.int64], length: int, pad_id: int | None
 ) -> NDArray[Any]:
     assert pad_id is not None  # noqa: S101 -- Format.check sees to it
-    rows: NDArray[Any] = _core.fill_rows(np.ascontiguousarray(ids), lengths, length, pad_id)
-    return rows
+    return np.asarray(_core.fill_rows(np.ascontiguousarray(ids), lengths, length, pad_id))
 
 
 def cast(ids: NDArray[Any], dtype: np.dtype[Any]) -> Iterator[NDArray[Any]]:

@@ -20,43 +20,60 @@ if TYPE_CHECKING:
 _OPEN_FILES = 64  # at once: the system limits them, and every worker has its own
 
 
-def collect(
-    parts: Sequence[Part],
-    part_of: NDArray[np.int64],
-    begins: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    dtype: str,
-) -> NDArray[Any]:
-    """Return `lengths[i]` ids from `begins[i]` of part `part_of[i]`, for all i, one after another.
+class Collector:
+    """Reads ids of parts, and keeps the files open that it needed last; for one thread."""
 
-    Pieces that follow each other in a part are read at once. Nothing is mapped: the pages that a
-    copy touches would count as memory, and cost more than reading them into memory in use.
-    """
-    used, source = np.unique(part_of, return_inverse=True)
-    source = source.astype(np.int32)
-    ends = np.cumsum(lengths)
-    at = ends - lengths
-    out = np.empty(int(ends[-1]) if len(ends) else 0, dtype)
-    for first in range(0, len(used), _OPEN_FILES):
-        some = [parts[i] for i in used[first : first + _OPEN_FILES]]
-        if len(used) <= _OPEN_FILES:
-            _read(some, (source, begins, lengths, at), out)
-        else:
-            which = (source >= first) & (source < first + len(some))
-            _read(some, (source[which] - first, begins[which], lengths[which], at[which]), out)
-    return out
+    def __init__(self, parts: Sequence[Part], dtype: str) -> None:
+        self._parts = parts
+        self._dtype = dtype
+        self._open: dict[int, int] = {}  # number of a part -> its descriptor
 
+    def collect(
+        self,
+        part_of: NDArray[np.int64],
+        begins: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+    ) -> NDArray[Any]:
+        """Return `lengths[i]` ids from `begins[i]` of part `part_of[i]`, one after another.
 
-def _read(parts: Sequence[Part], pieces: tuple[NDArray[Any], ...], out: NDArray[Any]) -> None:
-    """Read pieces of some parts: the part of each, its begin and length in it, its place in out."""
-    files: list[int] = []
-    try:
-        files += (os.open(part.path, os.O_RDONLY) for part in parts)
-        source, error = _core.read_pieces(files, *map(np.ascontiguousarray, pieces), out)
-    finally:
-        for file in files:
+        Pieces that follow each other in a part are read at once. Nothing is mapped: the pages that
+        a copy touches would count as memory, and cost more than reading them into memory in use.
+        """
+        used, source = np.unique(part_of, return_inverse=True)
+        source = source.astype(np.int32)
+        ends = np.cumsum(lengths)
+        at = ends - lengths
+        out = np.empty(int(ends[-1]) if len(ends) else 0, self._dtype)
+        for first in range(0, len(used), _OPEN_FILES):
+            some = used[first : first + _OPEN_FILES].tolist()
+            if len(used) <= _OPEN_FILES:
+                self._read(some, (source, begins, lengths, at), out)
+            else:
+                which = (source >= first) & (source < first + len(some))
+                pieces = (source[which] - first, begins[which], lengths[which], at[which])
+                self._read(some, pieces, out)
+        return out
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._open.values():
             os.close(file)
-    if error:
-        raise OSError(error, os.strerror(error), str(parts[source].path))
-    if source >= 0:
-        raise CorruptShard("became shorter while it was read", path=parts[source].path)
+        self._open.clear()
+
+    def _read(
+        self, numbers: Sequence[int], pieces: tuple[NDArray[Any], ...], out: NDArray[Any]
+    ) -> None:
+        """Read pieces of some parts: the part of each, its begin and length, its place in out."""
+        if len({*self._open, *numbers}) > _OPEN_FILES:
+            self.close()
+        for number in numbers:
+            if number not in self._open:
+                self._open[number] = os.open(self._parts[number].path, os.O_RDONLY)
+        files = [self._open[number] for number in numbers]
+        source_of, begins, lengths, at = map(np.ascontiguousarray, pieces)
+        source, error = _core.read_pieces(files, source_of, begins, lengths, at, out)
+        if source >= 0:
+            path = self._parts[numbers[source]].path
+            if error:
+                raise OSError(error, os.strerror(error), str(path))
+            raise CorruptShard("became shorter while it was read", path=path)

@@ -7,8 +7,9 @@ the documents that start in the range of the shard.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from tokenmill._mill.output.shard_records import (
     shard_record,
 )
 from tokenmill._mill.output.work import INDEX, write_json
-from tokenmill._mill.run.collect import collect
+from tokenmill._mill.run.collect import Collector
 from tokenmill._mill.run.order import PartRun
 from tokenmill._pack import concat_rows, concat_shape
 from tokenmill._pack.rows import Pieces, Rows, ShardShape
@@ -229,6 +230,13 @@ class Sharding:
 
     def _batches(self, documents: Documents, pieces: Pieces, meter: Meter) -> Iterator[Rows]:
         """Yield the shard's rows with their ids, about a million tokens at a time."""
+        collector = Collector(self._parts, self._settings.dtype)
+        with closing(collector):
+            yield from self._read_batches(documents, pieces, collector, meter)
+
+    def _read_batches(
+        self, documents: Documents, pieces: Pieces, collector: Collector, meter: Meter
+    ) -> Iterator[Rows]:
         ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(pieces.lengths)))
         row_ends = ends[pieces.row_pieces]
         row = 0
@@ -237,17 +245,13 @@ class Sharding:
             stop = min(max(stop, row + 1), pieces.rows)
             some = pieces.some_rows(row, stop)
             with meter.stage("gather"):
-                ids = self._gather(documents, some)
+                begins = documents.begin[some.documents] + some.begins
+                ids = collector.collect(documents.part[some.documents], begins, some.lengths)
             numbered = Pieces(
                 documents.number[some.documents], some.begins, some.lengths, some.row_pieces
             )
             yield Rows(ids, numbered)
             row = stop
-
-    def _gather(self, documents: Documents, pieces: Pieces) -> NDArray[Any]:
-        begins = documents.begin[pieces.documents] + pieces.begins
-        part_of = documents.part[pieces.documents]
-        return collect(self._parts, part_of, begins, pieces.lengths, self._settings.dtype)
 
     def _commit(
         self,

@@ -151,7 +151,7 @@ class Tokenizing:
             return
         number, raw = taken
         box = [raw]
-        del taken, raw  # whoever takes it out of the box can free it
+        del taken, raw  # only the box holds it now, until it is taken out
         encoded = self._encode(box, feed.stream)
         with self._meter.stage("write"):
             written = feed.deliver(number, encoded)
