@@ -16,8 +16,6 @@ namespace tokenmill::bind {
 
 namespace {
 
-constexpr std::size_t kReadSlack = 64;  // parsers read whole blocks
-
 using Positions = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // Tests name a target; everybody else gets the best one.
@@ -184,7 +182,7 @@ std::tuple<nb::object, std::size_t> read_lines(int file, std::int64_t place, std
     std::ptrdiff_t got = 0;
     {
         const nb::gil_scoped_release release;
-        memory = take_spare(size + kReadSlack, Spares::Texts);
+        memory = take_spare(size, Spares::Texts);
         while (read < size) {
             const std::size_t wanted = std::min(kStep, size - read);
             got = read_at(file, place + static_cast<std::int64_t>(read), memory.data() + read,

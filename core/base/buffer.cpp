@@ -26,7 +26,7 @@ struct Spare {
 // Lock-free, so that a fork at any moment leaves them usable. Small buffers go to any place, larger
 // ones to the first.
 using Places = std::array<std::atomic<Spare*>, kMostSpares>;
-std::array<Places, 4> g_spares{};
+std::array<Places, 5> g_spares{};
 std::atomic<std::size_t> g_kept{kUsualSpares};  // places in use
 
 std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
@@ -82,17 +82,24 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept {
 #endif
 }
 
-PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
+PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes) {
     for (std::atomic<Spare*>& place : places_of(kind)) {
         if (place.load(std::memory_order_relaxed) == nullptr) {
             continue;  // an exchange would take the line from the other threads
         }
         const std::unique_ptr<Spare> spare(place.exchange(nullptr));
         if (spare != nullptr && spare->buffer.size_bytes() >= size_bytes) {
+            touched_bytes = spare->touched_bytes;
             return std::move(spare->buffer);
         }
     }
+    touched_bytes = 0;
     return PageBuffer(generous(size_bytes));
+}
+
+PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
+    std::size_t touched_bytes = 0;
+    return take_spare(size_bytes, kind, touched_bytes);
 }
 
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept {
@@ -101,7 +108,9 @@ void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexc
     }
     auto* spare = new (std::nothrow) Spare{std::move(buffer), touched_bytes};
     const auto places = places_of(kind);
-    for (std::size_t i = touched_bytes <= kMaxSmallSpare ? places.size() - 1 : 0; i > 0; --i) {
+    // The first places, where take_spare() looks first: what was used last is still in the cache.
+    const std::size_t open = touched_bytes <= kMaxSmallSpare ? places.size() : 0;
+    for (std::size_t i = 1; i < open; ++i) {
         Spare* expected = nullptr;
         if (places[i].compare_exchange_strong(expected, spare)) {
             return;

@@ -11,8 +11,32 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"
 #include "pipeline/results.h"
+#include "pipeline/transcode.h"
 
 namespace tokenmill::pipeline {
+
+namespace {
+
+// The next text, if it has to be transcoded: it is larger than its UTF-8 and read only once. The
+// processor fetches ahead by itself, but only within a page. (Other texts do not gain by it.)
+void prefetch_units(const Text& text) noexcept {
+    if (text.encoding == Text::Encoding::Utf8 || text.encoding == Text::Encoding::Trusted) {
+        return;
+    }
+    constexpr std::size_t kPage = 4096;
+    constexpr std::size_t kLine = 64;
+    constexpr std::size_t kLines = 4;
+    const auto* begin = static_cast<const char*>(text.data);
+    const std::size_t size = std::min(4 * kPage, units_of(text).width * text.size);
+    const std::size_t into_page = reinterpret_cast<std::uintptr_t>(begin) % kPage;
+    for (std::size_t page = 0; page < size; page += kPage - (page == 0 ? into_page : 0)) {
+        for (std::size_t line = 0; line < kLines; ++line) {
+            __builtin_prefetch(begin + page + line * kLine);
+        }
+    }
+}
+
+}  // namespace
 
 // One call of encode_batch. Tasks are handed out in order and finished in any order. As soon as all
 // tasks before one are finished, its place in the result is known, and any thread may copy it:
@@ -46,11 +70,11 @@ public:
     }
 
 private:
-    // What a thread does next with a task.
-    enum class Step : std::uint8_t { Encode, Copy };
+    // What a thread does next: with a task, or with a chunk of the result.
+    enum class Step : std::uint8_t { Encode, Copy, Touch };
     struct Job {
         Step step;
-        std::size_t task;
+        std::size_t number;
     };
 
     // One thread: the worker writes where the result stays, so that nothing is copied.
@@ -62,8 +86,9 @@ private:
             worker.clear();
             model_.set_spans(worker, options_);
             worker.expect(plan_.bound());
-            for (const Task& task : tasks_) {
-                gather_task(worker, task);
+            for (std::size_t i = 0; i < tasks_.size(); ++i) {
+                result_.touch_ahead(worker.memory, worker.written(), i);
+                gather_task(worker, tasks_[i]);
             }
             worker.flush();
         } catch (...) {
@@ -101,8 +126,8 @@ private:
         Worker* worker = nullptr;
         while (const std::optional<Job> job = next_job()) {
             try {
-                if (job->step == Step::Copy) {
-                    copy(job->task);
+                if (job->step != Step::Encode) {
+                    place_result(*job);
                     continue;
                 }
                 if (worker == nullptr) {
@@ -110,9 +135,9 @@ private:
                     model_.set_spans(*worker, options_);
                     worker->expect(plan_.bound() / options_.threads);
                 }
-                hand_in(job->task, run_task(*worker, tasks_[job->task]));
+                hand_in(job->number, run_task(*worker, tasks_[job->number]));
             } catch (...) {
-                fail(job->task);
+                fail(job->number);
                 break;
             }
         }
@@ -124,8 +149,8 @@ private:
         }
     }
 
-    // Copies come first: they free memory that the next task can use. One slow task must not pile
-    // up the results of all the others, so threads wait while too many have no place.
+    // Pages and copies come first: copies free memory that the next task can use. One slow task
+    // must not pile up the results of all the others, so threads wait while too many have no place.
     std::optional<Job> next_job() {
         std::unique_lock lock(mutex_);
         const std::size_t ahead = 4 * std::size_t{options_.threads};
@@ -139,8 +164,12 @@ private:
         if (failure_) {
             return std::nullopt;
         }
+        if (result_.wants_chunk(next_chunk_, placed_, tasks_.size())) {
+            ++writers_;
+            return Job{Step::Touch, next_chunk_++};
+        }
         if (can_copy()) {
-            ++copies_;
+            ++writers_;
             return Job{Step::Copy, next_copy_++};
         }
         return can_encode() ? std::optional(Job{Step::Encode, next_task_++}) : std::nullopt;
@@ -157,8 +186,9 @@ private:
     }
 
     Finished run_task(Worker& worker, const Task& task) {
-        worker.reserve(0);
         worker.clear();
+        worker.reserve(task.bound);
+        worker.clear();  // the room stays, and each text asks for its part of it
         gather_task(worker, task);
         worker.flush();
         Finished finished;
@@ -180,6 +210,9 @@ private:
         BatchSink sink(worker);
         DocumentReader reader(model_, worker, options_, sink);
         for (std::size_t i = task.first; i < task.last; ++i) {
+            if (i + 1 < task.last) {
+                prefetch_units(texts_[i + 1]);
+            }
             reader.read(texts_[i], i);
             worker.end_document();
         }
@@ -225,8 +258,8 @@ private:
                 break;
             }
             if (!result_.has_room(next->count)) {
-                if (copies_ != 0) {  // the result will move: nobody may be writing to it
-                    wake_.wait(lock, [&] { return copies_ == 0; });
+                if (writers_ != 0) {  // the result will move: nobody may be writing to it
+                    wake_.wait(lock, [&] { return writers_ == 0; });
                     continue;
                 }
                 result_.grow(next->count);
@@ -237,15 +270,20 @@ private:
         wake_.notify_all();
     }
 
-    void copy(std::size_t number) {
-        Finished& finished = *finished_[number];
-        result_.copy(finished, tasks_[number].document);
-        const std::scoped_lock lock(mutex_);
-        if (finished.memory.ids.data() != nullptr) {
-            spare_.push_back(std::move(finished.memory));
+    // Writes to the result, while it does not move.
+    void place_result(const Job& job) {
+        Finished done;
+        if (job.step == Step::Touch) {
+            result_.touch_chunk(job.number);
+        } else {
+            done = std::move(*finished_[job.number]);
+            result_.copy(done, tasks_[job.number].document);
         }
-        finished.doc_ends = {};
-        if (--copies_ == 0) {
+        const std::scoped_lock lock(mutex_);
+        if (done.memory.ids.data() != nullptr) {
+            spare_.push_back(std::move(done.memory));
+        }
+        if (--writers_ == 0) {
             wake_.notify_all();
         }
     }
@@ -263,7 +301,8 @@ private:
     std::size_t next_task_ = 0;
     std::size_t placed_ = 0;
     std::size_t next_copy_ = 0;
-    std::size_t copies_ = 0;  // that are being made
+    std::size_t next_chunk_ = 0;
+    std::size_t writers_ = 0;  // threads that write to the result at this moment
     std::vector<std::optional<Finished>> finished_;
     std::vector<ResultMemory> spare_;  // of workers, to be used again
     std::exception_ptr failure_;

@@ -7,10 +7,11 @@
 
 namespace tokenmill::pipeline {
 
-// A sink takes what a document consists of. Both kinds have the same four operations; the reader is
+// A sink takes what a document consists of. Both kinds have the same five operations; the reader is
 // compiled for each, so that a call costs nothing:
 //
 //   std::uint8_t* take_memory(size)   bytes for rewritten text, valid as long as the ranges are
+//   void give_back(size)              that many of the last bytes were not needed
 //   SpanSource& open_source()         where to describe the document, if spans are wanted
 //   void range(text, place)           text to encode
 //   void id(id, span)                 a token that is known already
@@ -21,6 +22,7 @@ public:
     explicit BatchSink(Worker& worker) noexcept : worker_(worker) {}
 
     [[nodiscard]] std::uint8_t* take_memory(std::size_t size) { return worker_.take_scratch(size); }
+    void give_back(std::size_t size) noexcept { worker_.give_back_scratch(size); }
     [[nodiscard]] SpanSource& open_source() { return worker_.spans.open_source(); }
     void range(const TextRange& text, const SpanRange& place) { worker_.add_range(text, place); }
     void id(TokenId id, const FixedSpan& span) { worker_.add_id(id, span); }
@@ -66,6 +68,7 @@ private:
     const Options& options_;
     Sink& sink_;
     std::size_t document_ = 0;
+    bool may_have_added_ = true;    // an added token may be in the raw text
     bool at_start_ = false;         // nothing of the text has been read yet
     bool keeps_parts_ = false;      // the normalizer leaves every part of the document as it is
     SpanSource* source_ = nullptr;  // the sink's, of the open document

@@ -1,6 +1,7 @@
 // items: one document as a list of ranges and known ids, for several workers. Internal to pipeline.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "pipeline/worker.h"
@@ -30,8 +31,9 @@ public:
     ItemList& operator=(const ItemList&) = delete;
 
     [[nodiscard]] std::uint8_t* take_memory(std::size_t size) {
-        return memory_.emplace_back(size).data();
+        return memory_.emplace_back(std::make_unique_for_overwrite<std::uint8_t[]>(size)).get();
     }
+    void give_back(std::size_t /*size*/) const noexcept {}  // each piece is an allocation
     [[nodiscard]] SpanSource& open_source() noexcept { return source_; }
     void range(const TextRange& text, const SpanRange& place) {
         items_.push_back({text, place, 0, {}, false});
@@ -45,7 +47,7 @@ public:
     [[nodiscard]] const std::vector<Item>& items() const noexcept { return items_; }
 
 private:
-    std::vector<std::vector<std::uint8_t>> memory_;
+    std::vector<std::unique_ptr<std::uint8_t[]>> memory_;
     SpanSource source_;
     std::vector<Item> items_;
 };

@@ -14,7 +14,8 @@ Plan::Plan(const Model& model, std::span<const Text> texts, const Options& optio
     Task task;
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
-        bound_ += model_.most_ids(texts_[i]);
+        const std::size_t most = model_.most_ids(texts_[i]);
+        bound_ += most;
         // Words are numbered over a whole document.
         if (options_.threads > 1 && texts_[i].size >= kBigDocument && !options_.words) {
             close(task, i);
@@ -23,6 +24,7 @@ Plan::Plan(const Model& model, std::span<const Text> texts, const Options& optio
             bytes = 0;
             continue;
         }
+        task.bound += most;
         bytes += texts_[i].size;
         if (bytes >= kTaskBytes) {
             close(task, i + 1);
@@ -39,6 +41,7 @@ void Plan::close(Task& task, std::size_t last) {
         tasks_.push_back(task);
     }
     task.first = last;
+    task.bound = 0;
 }
 
 // Reading is done by one thread, encoding by many. A failure is kept, because an earlier document
@@ -67,11 +70,13 @@ void Plan::plan_big(std::size_t document) {
     std::size_t bytes = 0;
     for (std::size_t i = 0; i < items.size(); ++i) {
         bytes += items[i].size() + 16;
+        task.bound += items[i].size() + 1;
         if (bytes >= kTaskBytes) {
             task.last = i + 1;
             task.ends_document = false;
             tasks_.push_back(task);
             task.first = i + 1;
+            task.bound = 0;
             bytes = 0;
         }
     }

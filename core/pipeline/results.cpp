@@ -2,6 +2,7 @@
 #include "pipeline/results.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <new>
 
@@ -9,14 +10,22 @@ namespace tokenmill::pipeline {
 
 namespace {
 
-// Copies to memory whose pages may be new. Asking for many pages at a time takes half as long as a
-// fault for each, and a piece is still in the cache when it is written.
-void copy_fresh(std::uint8_t* out, const void* from, std::size_t size) noexcept {
-    constexpr std::size_t kPiece = std::size_t{1} << 17;
-    for (std::size_t at = 0; at < size; at += kPiece) {
-        const std::size_t piece = std::min(kPiece, size - at);
-        touch_pages(out + at, piece);
-        std::memcpy(out + at, static_cast<const std::uint8_t*>(from) + at, piece);
+// As many ids of 32 bits as one table of pages maps: threads that touch pages of one table wait for
+// each other.
+constexpr std::size_t kChunk = std::size_t{1} << 19;
+constexpr std::size_t kChunksAhead = 4;
+
+// The part of a chunk in one column of the result, rounded to such tables.
+void touch_part(const PageBuffer& memory, std::size_t chunk, std::size_t item_size) noexcept {
+    constexpr std::uintptr_t kTable = std::uintptr_t{2} << 20;
+    const auto base = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::uintptr_t last = base + memory.size_bytes();
+    const auto border = [&](std::size_t number) {
+        const std::uintptr_t at = (base + number * kChunk * item_size) / kTable * kTable;
+        return number == 0 ? base : std::min(at, last);
+    };
+    if (border(chunk) < border(chunk + 1)) {
+        touch_pages(memory.data() + (border(chunk) - base), border(chunk + 1) - border(chunk));
     }
 }
 
@@ -33,11 +42,14 @@ BatchResult::BatchResult(const Options& options, const Output& output, std::size
 
 // Room for every id there can be: pages cost memory only when they are touched. The bound is
 // generous, so half of it will do where address space is scarce; writers grow it if they must.
-PageBuffer BatchResult::room(std::size_t item_size, Spares kind) const {
+PageBuffer BatchResult::room(std::size_t item_size, Spares kind) {
     std::size_t wanted = bound_ + 64;
     for (;;) {
         try {
-            return take_spare(wanted * item_size, kind);
+            std::size_t touched_bytes = 0;
+            PageBuffer memory = take_spare(wanted * item_size, kind, touched_bytes);
+            touched_ = std::min(touched_, touched_bytes / item_size);
+            return memory;
         } catch (const std::bad_alloc&) {
             if (wanted < 1024) {
                 throw;
@@ -47,8 +59,9 @@ PageBuffer BatchResult::room(std::size_t item_size, Spares kind) const {
     }
 }
 
-ResultMemory BatchResult::make_memory() const {
+ResultMemory BatchResult::make_memory() {
     ResultMemory memory;
+    touched_ = bound_;  // and less for every column that is new
     if (has_own_memory()) {
         memory.ids = room(bytes_per_id(), Spares::Ids);
     }
@@ -104,35 +117,74 @@ void BatchResult::add_ends(const std::vector<std::size_t>& doc_ends, std::size_t
     }
 }
 
+// Only what will surely be used, as far as the tasks so far can tell.
+bool BatchResult::wants_chunk(std::size_t chunk, std::size_t placed,
+                              std::size_t tasks) const noexcept {
+    const std::size_t end = (chunk + 1) * kChunk;
+    return has_own_memory() && placed != 0 && end <= result_.count + kChunksAhead * kChunk &&
+           end <= result_.count / placed * tasks;
+}
+
+void BatchResult::touch_chunk(std::size_t chunk) const noexcept {
+    if ((chunk + 1) * kChunk <= touched_) {
+        return;
+    }
+    touch_part(result_.memory.ids, chunk, bytes_per_id());
+    if (has_spans()) {
+        touch_part(result_.memory.spans, chunk, sizeof(Place));
+    }
+    if (options_.words) {
+        touch_part(result_.memory.words, chunk, sizeof(std::uint32_t));
+    }
+}
+
+void BatchResult::touch_ahead(const ResultMemory& memory, std::size_t written,
+                              std::size_t tasks_done) const noexcept {
+    const std::size_t more = tasks_done == 0 ? 0 : written / tasks_done;
+    if (written + more <= touched_ || more == 0) {
+        return;
+    }
+    const auto touch = [&](const PageBuffer& column, std::size_t item_size) {
+        if ((written + more) * item_size <= column.size_bytes()) {
+            touch_pages(column.data() + written * item_size, more * item_size);
+        }
+    };
+    touch(memory.ids, sizeof(std::uint32_t));
+    if (has_spans()) {
+        touch(memory.spans, sizeof(Place));
+    }
+    if (options_.words) {
+        touch(memory.words, sizeof(std::uint32_t));
+    }
+}
+
 // Ids that do not fit the caller's memory are only counted, so that the error can name the size.
 void BatchResult::copy(const Finished& finished, std::size_t document) noexcept {
     add_ends(finished.doc_ends, finished.begin, document);
     const std::size_t end = finished.begin + finished.count;
-    const ResultMemory& from = finished.memory;
     if (has_own_memory()) {
-        copy_ids(finished, result_.memory.ids.data(), true);
+        copy_ids(finished, result_.memory.ids.data());
     } else if (!output_.count_only && end <= output_.capacity) {
-        copy_ids(finished, output_.data, false);
+        copy_ids(finished, output_.data);
     }
     if (has_spans()) {
-        copy_fresh(result_.memory.spans.data() + finished.begin * sizeof(Place), from.spans.data(),
-                   finished.count * sizeof(Place));
+        std::memcpy(result_.memory.spans.as<Place>() + finished.begin, finished.memory.spans.data(),
+                    finished.count * sizeof(Place));
     }
     if (options_.words) {
-        copy_fresh(result_.memory.words.data() + finished.begin * sizeof(std::uint32_t),
-                   from.words.data(), finished.count * sizeof(std::uint32_t));
+        std::memcpy(result_.memory.words.as<std::uint32_t>() + finished.begin,
+                    finished.memory.words.data(), finished.count * sizeof(std::uint32_t));
     }
 }
 
-void BatchResult::copy_ids(const Finished& finished, void* base, bool is_fresh) const noexcept {
+void BatchResult::copy_ids(const Finished& finished, void* base) const noexcept {
     const auto* ids = finished.memory.ids.as<std::uint32_t>();
-    std::uint8_t* at = static_cast<std::uint8_t*>(base) + finished.begin * bytes_per_id();
     if (output_.bits == 32) {
-        const std::size_t size = finished.count * sizeof(std::uint32_t);
-        is_fresh ? copy_fresh(at, ids, size) : static_cast<void>(std::memcpy(at, ids, size));
+        std::memcpy(static_cast<std::uint32_t*>(base) + finished.begin, ids,
+                    finished.count * sizeof(std::uint32_t));
         return;
     }
-    auto* out = reinterpret_cast<std::uint16_t*>(at);
+    auto* out = static_cast<std::uint16_t*>(base) + finished.begin;
     for (std::size_t i = 0; i < finished.count; ++i) {
         out[i] = static_cast<std::uint16_t>(ids[i]);
     }

@@ -31,7 +31,17 @@ public:
     // Makes the memory that copy() writes to.
     void allocate();
     // Memory for the whole result that a single worker may write by itself.
-    [[nodiscard]] ResultMemory make_memory() const;
+    [[nodiscard]] ResultMemory make_memory();
+
+    // The pages of memory that is new are got in chunks, each by one thread and before it is
+    // copied to. Is it time for this one, with the first `placed` of so many tasks placed?
+    [[nodiscard]] bool wants_chunk(std::size_t chunk, std::size_t placed,
+                                   std::size_t tasks) const noexcept;
+    void touch_chunk(std::size_t chunk) const noexcept;
+    // The same for a single worker that writes into make_memory(), before each task: as much as a
+    // task has needed so far.
+    void touch_ahead(const ResultMemory& memory, std::size_t written,
+                     std::size_t tasks_done) const noexcept;
 
     // Is there memory for so many more ids?
     [[nodiscard]] bool has_room(std::size_t more) const noexcept;
@@ -51,15 +61,17 @@ public:
 private:
     [[nodiscard]] std::size_t bytes_per_id() const noexcept { return output_.bits / 8; }
     [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
-    [[nodiscard]] PageBuffer room(std::size_t item_size, Spares kind) const;
+    [[nodiscard]] PageBuffer room(std::size_t item_size, Spares kind);
     void enlarge(PageBuffer& memory, std::size_t wanted, std::size_t item_size) const;
     void add_ends(const std::vector<std::size_t>& doc_ends, std::size_t begin,
                   std::size_t document) noexcept;
-    void copy_ids(const Finished& finished, void* base, bool is_fresh) const noexcept;
+    void copy_ids(const Finished& finished, void* base) const noexcept;
 
     const Options& options_;
     const Output& output_;
     const std::size_t bound_;
+    // Ids whose memory was used before. Set by make_memory().
+    std::size_t touched_ = 0;
     Encoded result_;
 };
 

@@ -10,18 +10,19 @@ inline pipeline::Transcoded write_units(const Unit* from, std::size_t size,
     const Unit* at = from;
     const Unit* const end = from + size;
     std::uint8_t* to = out;
-    while (end - at >= kAsciiUnits) {
+    bool is_well_formed = true;
+    while (is_well_formed && end - at >= kAsciiUnits) {
         if (write_ascii(at, to)) {
             at += kAsciiUnits;
             to += kAsciiUnits;
             continue;
         }
-        const std::size_t written = write_group(at, to);
-        if (written == 0) {  // a surrogate: the loop below finds out which
-            break;
+        for (std::ptrdiff_t i = 0; is_well_formed && i < kAsciiUnits; i += kGroupUnits) {
+            const std::size_t written = write_group(at, to);
+            is_well_formed = written != 0;  // else the loop below finds the surrogate
+            at += is_well_formed ? kGroupUnits : 0;
+            to += written;
         }
-        at += kGroupUnits;
-        to += written;
     }
     while (at < end && !is_surrogate(*at)) {
         to += encode_char(*at, to);

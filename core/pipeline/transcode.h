@@ -15,14 +15,20 @@ namespace tokenmill::pipeline {
 std::size_t write_utf8(const CodeUnits& units, const EncodeKernel& kernel, bool replace,
                        std::size_t document, std::uint8_t* out);
 
-// Writes code points of a fixed width (Latin1, Ucs2, Ucs4) as UTF-8 to memory that `take(size)`
-// returns. A lone surrogate becomes U+FFFD if `replace`, else Error(InvalidUtf8) names `document`.
-template <typename Take>
+// Writes code points of a fixed width (Latin1, Ucs2, Ucs4) as UTF-8 to memory of a sink. A lone
+// surrogate becomes U+FFFD if `replace`, else Error(InvalidUtf8) names `document`. For a short text
+// more memory is taken than needed and given back: counting would take half as long again.
+template <typename Sink>
 [[nodiscard]] Bytes transcode(const Text& text, const EncodeKernel& kernel, bool replace,
-                              std::size_t document, const Take& take) {
+                              std::size_t document, Sink& sink) {
+    constexpr std::size_t kShort = std::size_t{1} << 16;
     const CodeUnits units = units_of(text);
-    std::uint8_t* out = take(kernel.utf8_size(units) + kTranscodeSlack);
-    return {out, write_utf8(units, kernel, replace, document, out)};
+    const std::size_t bound = utf8_bound(text);
+    const std::size_t room = bound <= kShort ? bound : kernel.utf8_size(units);
+    std::uint8_t* out = sink.take_memory(room + kTranscodeSlack);
+    const std::size_t size = write_utf8(units, kernel, replace, document, out);
+    sink.give_back(room - size);
+    return {out, size};
 }
 
 // Throws Error(InvalidUtf8) for the first bad byte of `bytes`, which are not UTF-8.
