@@ -46,19 +46,6 @@ SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables
     for (const float score : scores) {
         largest_score_ = std::max(largest_score_, std::abs(score));
     }
-    build_joints();
-}
-
-// A filter of 65536 bits: between two bytes that no piece joins, a text falls into words.
-void SentenceLookUp::build_joints() {
-    joints_.assign(1024, 0);
-    for (TokenId id = 0; id < vocab_->token_count(); ++id) {
-        const Bytes piece = vocab_->token_bytes(id);
-        for (std::size_t i = 1; i < piece.size(); ++i) {
-            const unsigned pair = piece[i - 1] << 8U | piece[i];
-            joints_[pair >> 6] |= std::uint64_t{1} << (pair & 63);
-        }
-    }
 }
 
 // The first place after `begin` that no piece reaches over.
@@ -66,7 +53,7 @@ std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexce
     for (std::size_t at = begin + 1; at < text.size(); ++at) {
         const unsigned pair = text[at - 1] << 8U | text[at];
         const bool is_inside = is_continuation(text[at]);
-        if (!is_inside && (joints_[pair >> 6] >> (pair & 63) & 1) == 0) {
+        if (!is_inside && (vocab_->text_joints[pair >> 6] >> (pair & 63) & 1) == 0) {
             return at;
         }
     }

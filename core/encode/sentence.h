@@ -53,7 +53,6 @@ private:
         TokenId id;
     };
 
-    void build_joints();
     [[nodiscard]] std::size_t word_end(Bytes text, std::size_t begin) const noexcept;
     [[nodiscard]] std::size_t look_ahead(Bytes text, std::size_t& at);
     [[nodiscard]] float append_word(const WordAhead& ahead, float sum,
@@ -75,8 +74,7 @@ private:
 
     const vocab::VocabView* vocab_;
     float unknown_score_ = 0.0F;
-    float largest_score_ = 0.0F;         // without its sign
-    std::vector<std::uint64_t> joints_;  // a bit for each two bytes that some piece joins
+    float largest_score_ = 0.0F;  // without its sign
     WordTables* tables_;
     WordAhead ahead_[kAhead];
     std::uint32_t record_[1 + kMostIds];  // a limit and ids, as the tables keep them

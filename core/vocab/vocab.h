@@ -193,7 +193,10 @@ public:
     // its bytes may swap their order when the word has more text before it. 0: scores add up
     // exactly, so that their order never changes.
     double doubt = 0;
-    std::vector<float> text_scores;             // Unigram: by id, for sums over a whole text
+    std::vector<float> text_scores;  // Unigram: by id, for sums over a whole text
+    // The same: a bit for each two bytes that some token joins. Between others a text falls into
+    // words.
+    std::vector<std::uint64_t> text_joints;
     std::span<const std::uint32_t> tied_ranks;  // by internal id; none where all ranks differ
     std::span<const Seed8> seeds8;              // sorted by hash, so that filling walks forward
     std::span<const Seed16> seeds16;
@@ -209,6 +212,7 @@ private:
     void list_words_of_one();
     void copy_trie(std::uint32_t* cells);
     void view_scores(const BlobReader& blob);
+    void list_joints();
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
