@@ -168,15 +168,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON; anything after it is ignored."""
-    end = data.find(b"\0")
-    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
+    """Read the JSON."""
+    meta: dict[str, Any] = json.loads(data)
     return meta
 
 
-def unpack_source(data: bytes) -> bytes | None:
+def unpack_source(packed: bytes) -> bytes | None:
     """Read the text of the tokenizer.json, if there is one."""
     import zlib  # not to encode
 
-    end = data.find(b"\0")
-    return None if end < 0 else zlib.decompress(data[end + 1 :])
+    return zlib.decompress(packed) if packed else None

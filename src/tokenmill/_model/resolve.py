@@ -23,6 +23,7 @@ from tokenmill._model.file import (
     write_compressed,
     write_model,
 )
+from tokenmill._model.seen import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,7 +96,7 @@ class Ready:
     def source(self) -> bytes | None:
         """Return the text of the tokenizer.json that it came from, if it came from one."""
         if isinstance(self.model, _core.Model):
-            return unpack_source(self.model.meta)
+            return unpack_source(self.model.packed_source)
         return None if self.spec is None else self.spec.source
 
 
@@ -122,10 +123,27 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
         return _resolve_model_file(path)
-    written = _written(request.source) if path is None else None
-    key = _object_key(request.source, written) if path is None else _file_key(request, path)
+    if path is not None:
+        return _resolve_files(request, path, stacklevel + 1)
+    written = _written(request.source)
+    key = _object_key(request.source, written)
     ready = None if key is None else _cached(key)
     return ready or _build(request.spec(written), key, stacklevel + 1)
+
+
+def _resolve_files(request: Request, path: Path, stacklevel: int) -> Ready:
+    """Find the model of a file or folder: by the state of its files, else by their bytes."""
+    arguments = _arguments(request, path)
+    state = state_of(path, arguments)
+    known = None if state is None else cache.recall(state.name)
+    ready = None if known is None else _cached(known)
+    if ready is not None:
+        return ready
+    key = _file_key(path, arguments)
+    ready = None if key is None else _cached(key)
+    if key is not None and state is not None and state.is_settled:
+        cache.note(state.name, key)
+    return ready or _build(request.spec(), key, stacklevel + 1)
 
 
 def compile_file(
@@ -233,17 +251,21 @@ def _as_path(source: object) -> Path | None:
     return path if path.exists() else None
 
 
-def _file_key(request: Request, path: Path) -> str | None:
-    """Hash the bytes of all files that the loader may read, so that a hit needs no parsing."""
-    sources = {file.name: _bytes_of(file) for file in files_of(path) if file.is_file()}
-    arguments = {
-        "files": list(sources),
+def _arguments(request: Request, path: Path) -> dict[str, Any]:
+    """Return what decides about a model besides the bytes of files."""
+    return {
         # The name of a tokenizer comes from these.
         "folders": path.resolve().parts[-2:],
         "hub": str(request.source) if not Path(str(request.source)).exists() else None,
         "pattern": request.pattern,
         "special_tokens": sorted((request.special_tokens or {}).items()),
     }
+
+
+def _file_key(path: Path, arguments: dict[str, Any]) -> str | None:
+    """Hash the bytes of all files that the loader may read, so that a hit needs no parsing."""
+    sources = {file.name: _bytes_of(file) for file in files_of(path) if file.is_file()}
+    arguments = {**arguments, "files": list(sources)}
     return cache.key_of(list(sources.values()), arguments) if sources else None
 
 
