@@ -10,6 +10,8 @@
 #include "split/chars3-inl.h"
 #include TOKENMILL_CHARS3
 #include "split/classify-inl.h"
+#include "split/white-inl.h"
+#include "split/cased-inl.h"
 #include "split/split-inl.h"
 #include "split/adjacent-inl.h"
 

@@ -154,7 +154,7 @@ template <typename Junctions>
 //   << 3      0 0 0 0 1 0 0     a three-byte character ends right before
 //   cuts      0 0 0 0 1 0 0     unless the junction filter has the pair X Y
 //
-// A junction in doubt is no cut: to find out takes longer than the cut saves (Korean), except in
+// A junction in doubt is not cut: to find out takes longer than the cut saves (Korean), except in
 // long words that are hardly cut otherwise, which tables know badly (Thai).
 constexpr unsigned kFewCuts = 3;
 constexpr unsigned kLongRun = 18;
