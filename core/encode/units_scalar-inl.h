@@ -16,7 +16,7 @@ constexpr KeyMasks kKeyMasks;
 
 // The units of a block that start at one of its ends, in order.
 template <bool kCuts>
-struct InnerUnits {
+struct UnitScan {
     const std::uint8_t* at;  // the block
     std::uint64_t rest;      // ends that come after `start`
     std::uint64_t cuts;
@@ -75,7 +75,7 @@ TOKENMILL_INLINE void append_inner(UnitWriter& to, const std::uint8_t* at, std::
                                    std::uint64_t cuts) noexcept {
     const unsigned count = count_bits(ends) - 1;
     const unsigned last = top_bit(ends);
-    InnerUnits<kCuts> units = {at, ends & (ends - 1), cuts, trailing_zeros(ends), to.shift};
+    UnitScan<kCuts> units = {at, ends & (ends - 1), cuts, trailing_zeros(ends), to.shift};
     std::uint32_t n = to.n;
     do {
         units.append(to.e.key + n, to.e.line + n, to.e.unit + n);

@@ -1,4 +1,4 @@
-"""Words that no table knows are merged as `tokenizers` merges them, in whatever order merges come."""
+"""Words that no table knows are merged as `tokenizers` merges them, in any order of merges."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def words(rng: random.Random, letters: str, count: int) -> list[str]:
 @pytest.mark.parametrize("letters", LETTERS)
 @pytest.mark.parametrize("seed", range(4))
 def test_words_by_random_merges(letters: str, seed: int, tmp_path: Path) -> None:
-    rng = random.Random(f"{letters}{seed}")
+    rng = random.Random(f"{letters}{seed}")  # noqa: S311
     merges = chain_merges(rng, letters, rng.choice([4, 20, 200]), 24)
     check(merges, words(rng, letters, 400), tmp_path)
 
@@ -56,7 +56,7 @@ def test_words_by_random_merges(letters: str, seed: int, tmp_path: Path) -> None
 @pytest.mark.parametrize("letters", LETTERS)
 def test_merges_that_come_before_their_parts(letters: str, tmp_path: Path) -> None:
     """A token may have a lower rank than one of its parts: then the part must not come early."""
-    rng = random.Random(letters)
+    rng = random.Random(letters)  # noqa: S311
     for count in (6, 30, 100):
         merges = chain_merges(rng, letters, count, 16)
         check(rng.sample(merges, len(merges)), words(rng, letters, 300), tmp_path)
