@@ -3,6 +3,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -289,9 +290,15 @@ public:
 
     nb::dict tables() const { return device_tables(model_); }
 
+    // What is known about the tokenizer, as JSON; the file it came from follows after a NUL.
     nb::bytes meta() const {
         const Bytes bytes = model_.meta();
-        return bytes_of(bytes);
+        return bytes_of(bytes.first(json_size(bytes)));
+    }
+    // That file, compressed; empty if it was not kept.
+    nb::bytes packed_source() const {
+        const Bytes bytes = model_.meta();
+        return bytes_of(bytes.subspan(std::min(json_size(bytes) + 1, bytes.size())));
     }
     std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
     std::int64_t max_id() const { return model_.max_id(); }
@@ -299,6 +306,10 @@ public:
 
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
+
+    static std::size_t json_size(Bytes meta) noexcept {
+        return static_cast<std::size_t>(std::find(meta.begin(), meta.end(), 0) - meta.begin());
+    }
 
     // The texts are held for as long as the GIL is released.
     pipeline::Encoded run(nb::handle texts, const Options& options,
@@ -345,6 +356,7 @@ void register_model(nb::module_& m) {
         .def("memory", &BoundModel::memory)
         .def("device_tables", &BoundModel::tables)
         .def_prop_ro("meta", &BoundModel::meta)
+        .def_prop_ro("packed_source", &BoundModel::packed_source)
         .def_prop_ro("vocab_size", &BoundModel::vocab_size)
         .def_prop_ro("max_id", &BoundModel::max_id)
         .def_prop_ro("target", &BoundModel::target);

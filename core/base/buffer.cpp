@@ -26,7 +26,7 @@ struct Spare {
 // Lock-free, so that a fork at any moment leaves them usable. Small buffers go to any place, larger
 // ones to the first.
 using Places = std::array<std::atomic<Spare*>, kMostSpares>;
-std::array<Places, 4> g_spares{};
+std::array<Places, 5> g_spares{};
 std::atomic<std::size_t> g_kept{kUsualSpares};  // places in use
 
 std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
@@ -108,7 +108,9 @@ void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexc
     }
     auto* spare = new (std::nothrow) Spare{std::move(buffer), touched_bytes};
     const auto places = places_of(kind);
-    for (std::size_t i = touched_bytes <= kMaxSmallSpare ? places.size() - 1 : 0; i > 0; --i) {
+    // The first places, where take_spare() looks first: what was used last is still in the cache.
+    const std::size_t open = touched_bytes <= kMaxSmallSpare ? places.size() : 0;
+    for (std::size_t i = 1; i < open; ++i) {
         Spare* expected = nullptr;
         if (places[i].compare_exchange_strong(expected, spare)) {
             return;

@@ -51,7 +51,7 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept;
 // few small ones for other threads. Their bytes are not zeroed.
 constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;
-enum class Spares : std::uint8_t { Ids, Spans, Words, Texts };
+enum class Spares : std::uint8_t { Ids, Spans, Words, Texts, Framed };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);
 // The first `touched_bytes` of what take_spare() returns have pages already.
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind,

@@ -16,51 +16,6 @@ using vocab::VocabView;
 
 constexpr std::uint32_t kUnknown = Trie::kRoot;  // a character that is not a token
 constexpr std::uint32_t kClose = 0x80000000U;
-constexpr std::size_t kShort = 32;  // bytes of a word all of whose pieces are found first
-
-// The pieces of a short word, in any order.
-struct PieceList {
-    std::uint8_t begin[kShort * (kShort + 1) / 2 + 1];
-    std::uint8_t end[kShort * (kShort + 1) / 2 + 1];
-    std::uint32_t node[kShort * (kShort + 1) / 2 + 1];
-    std::uint8_t count_of[kShort] = {};  // pieces that begin there
-    std::uint32_t count = 0;
-
-    void add(std::uint8_t from, std::size_t to, std::uint32_t at, std::uint32_t is_there) {
-        begin[count] = from;
-        end[count] = static_cast<std::uint8_t>(to);
-        node[count] = at;
-        count_of[from] = static_cast<std::uint8_t>(count_of[from] + is_there);
-        count += is_there;
-    }
-};
-
-// Ways through the trie, one for each character that a piece may start with.
-struct Walkers {
-    std::uint8_t begin[kShort];
-    std::uint8_t end[kShort];
-    std::uint32_t cell[kShort];
-    std::uint32_t count = 0;
-
-    // All go a byte further, as far as they can: their loads do not wait for each other.
-    void step(const std::uint8_t* text, const std::uint32_t* cells, PieceList& found) {
-        std::uint32_t kept = 0;
-        for (std::uint32_t k = 0; k < count; ++k) {
-            const std::uint8_t from = begin[k];
-            const std::uint8_t at = end[k];
-            const std::uint32_t node = SmallTrie::child(cell[k], text[at]);
-            const std::uint32_t there = cells[node];
-            const auto goes_on = static_cast<std::uint32_t>(SmallTrie::leads_to(there, text[at]));
-            const std::uint32_t ends_token = (there & SmallTrie::kToken) / SmallTrie::kToken;
-            found.add(from, at + 1U, node, goes_on & ends_token);
-            begin[kept] = from;
-            end[kept] = static_cast<std::uint8_t>(at + 1);
-            cell[kept] = there;
-            kept += goes_on;
-        }
-        count = kept;
-    }
-};
 
 WordPart whole(Bytes word) noexcept {
     return {0, static_cast<std::uint32_t>(word.size())};
@@ -77,6 +32,10 @@ WordLookUp::WordLookUp(const VocabView& vocab)
     : vocab_(&vocab),
       fuses_unknown_(vocab.kind() == vocab::ModelKind::Unigram &&
                      vocab.scalars().first_byte_id == 0 && vocab.unk_id() < vocab.token_count()) {
+    if (vocab.kind() == vocab::ModelKind::WordPiece) {
+        const std::uint32_t node = vocab.trie.step(Trie::kRoot, Trie::kContinues);
+        continues_ = node == Trie::kNoNode ? 0 : vocab.small_trie.cells[node];
+    }
     if (fuses_unknown_) {
         const TokenId unknown = vocab.unk_id();
         unknown_value_ = vocab::pack_ids(&unknown, 1);
@@ -90,11 +49,9 @@ void WordLookUp::look_up(Bytes word, std::vector<std::uint32_t>& ids) {
     is_sure_ = true;
     if (vocab_->kind() == vocab::ModelKind::Unigram) {
         doubt_ = vocab_->doubt * static_cast<double>(word.size());
-        steps_.assign(word.size() + 1,
-                      WordStep{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
-        steps_[0].score = 0;
-        word.size() <= kShort ? best_pieces_short(word) : best_pieces(word);
-        collect_pieces(word, ids);
+        pieces_.clear();
+        word.size() <= ShortWay::kLongest ? find_short(word) : find_long(word);
+        append_pieces(word, ids);
     } else if (vocab_->scalars().drop_white != 0 && is_blank(word)) {
         return;
     } else if (vocab_->kind() == vocab::ModelKind::WordPiece) {
@@ -112,21 +69,26 @@ void WordLookUp::append(TokenId id, WordPart part, std::vector<std::uint32_t>& i
 
 // The longest token, then the longest that continues it, and so on; all or nothing.
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    const Trie& trie = vocab_->trie;
+    const std::uint32_t* const cells = vocab_->small_trie.cells;
     bool is_covered = count_chars(word.data(), word.size()) <= vocab_->scalars().max_characters;
     for (std::size_t at = 0; is_covered && at < word.size();) {
-        std::uint32_t node = at == 0 ? Trie::kRoot : trie.step(Trie::kRoot, Trie::kContinues);
-        std::uint32_t found = 0;
+        std::uint32_t cell = at == 0 ? cells[Trie::kRoot] : continues_;
+        std::uint32_t found = Trie::kRoot;
         std::size_t end = at;
-        for (std::size_t i = at; node != Trie::kNoNode && i < word.size(); ++i) {
-            node = trie.step(node, word[i]);
-            if (node != Trie::kNoNode && trie.nodes[node].token != 0) {
-                found = trie.nodes[node].token;
+        for (std::size_t i = at; i < word.size(); ++i) {
+            const std::uint32_t node = SmallTrie::child(cell, word[i]);
+            cell = cells[node];
+            if (!SmallTrie::leads_to(cell, word[i])) {
+                break;
+            }
+            if ((cell & SmallTrie::kToken) != 0) {
+                found = node;
                 end = i + 1;
             }
         }
-        is_covered = found != 0;
-        append(found - 1, {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)}, ids);
+        is_covered = found != Trie::kRoot;
+        append(vocab_->node_tokens[found] - 1,
+               {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)}, ids);
         at = end;
     }
     if (!is_covered) {
@@ -134,25 +96,6 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
         parts_.clear();
         append(vocab_->unk_id(), whole(word), ids);
     }
-}
-
-// The node of the character at `at`, or kNoNode.
-std::uint32_t WordLookUp::first_node(Bytes word, std::size_t at, std::size_t size) const {
-    const std::uint8_t* const c = word.data() + at;
-    if (size == 1) {
-        return vocab_->char_nodes[c[0]];
-    }
-    if (size == 3) {
-        return vocab_->char_nodes[decode3(c)];
-    }
-    if (size == 2) {
-        return vocab_->char_nodes[(c[0] & 31U) << 6 | (c[1] & 63U)];
-    }
-    std::uint32_t node = Trie::kRoot;
-    for (std::size_t i = 0; i < size && node != Trie::kNoNode; ++i) {
-        node = vocab_->trie.step(node, c[i]);
-    }
-    return node;
 }
 
 // Offers a way to `end`. A score that is not better by more than rounding could change marks the
@@ -175,53 +118,31 @@ inline void WordLookUp::offer(std::size_t begin, std::size_t end, double score,
     }
 }
 
-// As best_pieces, for short words. The trie is larger than the near caches, so all pieces are found
-// first, by walkers whose loads do not wait for each other; then they are sorted by where they
-// start (a counting sort) and offered in that order.
-void WordLookUp::best_pieces_short(Bytes word) {
-    const std::uint32_t* const cells = vocab_->small_trie.cells;
-    std::uint8_t text[kShort + 1];
-    std::copy(word.begin(), word.end(), text);
-    text[word.size()] = Trie::kContinues;  // leads nowhere
-    PieceList found;
-    Walkers walkers;
-    for (std::size_t at = 0; at < word.size();) {
-        const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
-        const std::uint32_t node = first_node(word, at, size);
-        const std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
-        const auto begin = static_cast<std::uint8_t>(at);
-        at += size;
-        found.add(begin, at, (cell & SmallTrie::kToken) != 0 ? node : kUnknown, 1);
-        walkers.begin[walkers.count] = begin;
-        walkers.end[walkers.count] = static_cast<std::uint8_t>(at);
-        walkers.cell[walkers.count] = cell;
-        walkers.count += static_cast<std::uint32_t>(node != Trie::kNoNode);
+void WordLookUp::find_short(Bytes word) {
+    short_way_.find(*vocab_, word, doubt_);
+    for (std::uint32_t i = 0; i < short_way_.count; ++i) {
+        const ShortWay::Piece& piece = short_way_.pieces[i];
+        add_piece(piece.begin, piece.end, piece.node);
     }
-    while (walkers.count != 0) {
-        walkers.step(text, cells, found);
-    }
-    double score[std::size(found.node)];
-    for (std::uint32_t i = 0; i < found.count; ++i) {
-        score[i] = vocab_->node_scores[found.node[i]];
-    }
-    std::uint16_t place[kShort];  // of the next piece that begins there
-    std::uint16_t sum = 0;
-    for (std::size_t at = 0; at < word.size(); ++at) {
-        place[at] = sum;
-        sum = static_cast<std::uint16_t>(sum + found.count_of[at]);
-    }
-    std::uint16_t order[std::size(found.node)];
-    for (std::uint32_t i = 0; i < found.count; ++i) {
-        order[place[found.begin[i]]++] = static_cast<std::uint16_t>(i);
-    }
-    for (std::uint32_t j = 0; j < found.count; ++j) {
-        const std::uint16_t i = order[j];
-        offer(found.begin[i], found.end[i], score[i] + steps_[found.begin[i]].score, found.node[i]);
-    }
+    is_sure_ = !short_way_.is_close;
 }
 
 // The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
-void WordLookUp::best_pieces(Bytes word) {
+// Words may be of any length here.
+void WordLookUp::find_long(Bytes word) {
+    steps_.assign(word.size() + 1, WordStep{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
+    steps_[0].score = 0;
+    offer_pieces(word);
+    std::uint32_t close = 0;
+    for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
+        const WordStep& step = steps_[end];
+        close |= step.node;
+        add_piece(step.begin, static_cast<std::uint32_t>(end), step.node & ~kClose);
+    }
+    is_sure_ = (close & kClose) == 0;
+}
+
+void WordLookUp::offer_pieces(Bytes word) {
     const std::uint32_t* const cells = vocab_->small_trie.cells;
     const double* const scores = vocab_->node_scores;
     const double unknown_score = vocab_->scalars().unknown_score;
@@ -229,7 +150,7 @@ void WordLookUp::best_pieces(Bytes word) {
         const double here = steps_[at].score;
         const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
         std::size_t end = at + size;
-        std::uint32_t node = first_node(word, at, size);
+        std::uint32_t node = first_node(*vocab_, word.subspan(at, size));
         std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
         if ((cell & SmallTrie::kToken) == 0) {
             offer(at, end, unknown_score + here, kUnknown);
@@ -267,30 +188,24 @@ void WordLookUp::prefetch(Bytes word) const noexcept {
     }
 }
 
-// Walks the best way back; neighbouring unknowns are one, and may even be a token together.
-void WordLookUp::collect_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    const std::uint32_t* const tokens = vocab_->node_tokens;
+// Adds the piece before all others: the best way is walked back. Neighbouring unknowns are one.
+void WordLookUp::add_piece(std::uint32_t begin, std::uint32_t end, std::uint32_t node) {
     const TokenId unknown = vocab_->unk_id();
-    pieces_.clear();
-    std::uint32_t close = 0;
-    for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
-        const WordStep& step = steps_[end];
-        close |= step.node;
-        const std::uint32_t node = step.node & ~kClose;
-        const TokenId id = node == kUnknown ? unknown : tokens[node] - 1;
-        if (id == unknown && !pieces_.empty() && pieces_.back().id == id) {
-            pieces_.back().begin = step.begin;
-            pieces_.back().node = node == kUnknown ? pieces_.back().node : node;
-        } else {
-            pieces_.push_back({step.begin, static_cast<std::uint32_t>(end), node, id});
-        }
+    const TokenId id = node == kUnknown ? unknown : vocab_->node_tokens[node] - 1;
+    if (id == unknown && !pieces_.empty() && pieces_.back().id == id) {
+        pieces_.back().begin = begin;
+        pieces_.back().node = node == kUnknown ? pieces_.back().node : node;
+    } else {
+        pieces_.push_back({begin, end, node, id});
     }
-    is_sure_ = (close & kClose) == 0;
+}
+
+void WordLookUp::append_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     // Characters that are all unknown would be a token already: it has the greater score.
     const bool can_win = vocab_->scalars().unknown_score >= 0;
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
         const WordPart part{piece->begin, piece->end};
-        if (piece->id == unknown) {
+        if (piece->id == vocab_->unk_id()) {
             append_unknown(word.subspan(part.begin, part.end - part.begin), part,
                            can_win || piece->node != kUnknown, ids);
         } else {

@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 #include "base/utf8.h"
+#include "encode/short_way.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::encode {
@@ -37,11 +38,12 @@ public:
 
 private:
     void longest_pieces(Bytes word, std::vector<std::uint32_t>& ids);
-    void best_pieces(Bytes word);
-    void best_pieces_short(Bytes word);
-    [[nodiscard]] std::uint32_t first_node(Bytes word, std::size_t at, std::size_t size) const;
+    void find_short(Bytes word);
+    void find_long(Bytes word);
+    void offer_pieces(Bytes word);
     void offer(std::size_t begin, std::size_t end, double score, std::uint32_t node);
-    void collect_pieces(Bytes word, std::vector<std::uint32_t>& ids);
+    void add_piece(std::uint32_t begin, std::uint32_t end, std::uint32_t node);
+    void append_pieces(Bytes word, std::vector<std::uint32_t>& ids);
     void append_unknown(Bytes text, WordPart part, bool may_be_token,
                         std::vector<std::uint32_t>& ids);
     void append(TokenId id, WordPart part, std::vector<std::uint32_t>& ids);
@@ -59,12 +61,14 @@ private:
         TokenId id;
     };
     const vocab::VocabView* vocab_;
-    const bool fuses_unknown_;  // Unigram without tokens for bytes
+    const bool fuses_unknown_;     // Unigram without tokens for bytes
+    std::uint32_t continues_ = 0;  // WordPiece: the cell under which tokens continue a word
     std::uint64_t unknown_value_ = 0;
     double doubt_ = 0;  // ways whose scores differ by less are close
     bool is_sure_ = true;
+    ShortWay short_way_;
     std::vector<WordStep> steps_;
-    std::vector<FoundPiece> pieces_;
+    std::vector<FoundPiece> pieces_;  // from the last to the first
     std::vector<WordPart> parts_;
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "encode/encode.h"
+#include "encode/repeats.h"
 #include "encode/symbols.h"
 
 namespace tokenmill::encode {
@@ -92,11 +93,11 @@ bool WordEncoder::answer_from_tables(Bytes word, std::uint64_t& answer) {
     if (size > 16) {
         std::uint64_t key32[4];
         make_key32(word.data(), size, key32);
-        const Line32* const line = tables.find32(key32, size);
-        if (line == nullptr) {
+        const Line32* const found = tables.find32(key32, size);
+        if (found == nullptr) {
             return false;
         }
-        answer = side_value(line->ids, line->header & 255);
+        answer = side_value(found->ids, found->header & 255);
         return true;
     }
     if (word[size - 1] == 0) {
@@ -191,7 +192,11 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
 // Where scores are close, a piece may come out differently alone than inside its word. Such a piece
 // is not remembered, and if there is text before it, its whole word is looked up (answer_unsure).
 void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
+    if (missing.empty()) {
+        return;
+    }
     unsure.clear();
+    Repeats repeats(unit);
     for (std::size_t j = 0; j < missing.size(); ++j) {
         const std::uint16_t index = missing[j];
         if (j + 1 < missing.size()) {
@@ -199,11 +204,16 @@ void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
             words.prefetch({unit_begin(next), unit_size(next)});
         }
         const Bytes word(unit_begin(unit[index]), unit_size(unit[index]));
+        if (const std::uint32_t earlier = repeats.find(index); earlier != Repeats::kNone) {
+            value[index] = value[earlier];
+            continue;
+        }
         if (answer_unmerged(unit[index], value[index])) {
             continue;
         }
         words.look_up(word, long_ids);
         if (words.is_sure()) {
+            repeats.add(index);
             remember(word, long_ids.data(), static_cast<std::uint32_t>(long_ids.size()));
         } else if ((unit[index] & kCutStart) != 0) {
             unsure.push_back(index);

@@ -65,10 +65,10 @@ public:
 
 private:
     // Blocks of printable ASCII at once, other characters one by one. Returns the place of a slow
-    // character, or a place with less than two blocks left to `stop`.
+    // character, one less than a block after `stop`, or one with less than two blocks of text left.
     const std::uint8_t* write_blocks(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
         simd::AsciiBlock block(memo_.shape());
-        while (stop - at >= 2 * simd::kBlock16) {
+        while (at < stop && end_ - at >= 2 * simd::kBlock16) {
             block.load(at);
             unsigned exceptions = block.exceptions();
             if (exceptions == 0) {

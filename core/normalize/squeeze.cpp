@@ -37,8 +37,8 @@ public:
     void run() {
         at_ = skip_white(at_, end_);
         while (at_ != end_) {
-            // At most a blank for every character, and one more.
-            Tip tip = output_.tip(2 * Output::kPart + kSlack);
+            // At most a blank for every character, and one more; the last block may reach over.
+            Tip tip = output_.tip(2 * (Output::kPart + simd::kBlock16) + kSlack);
             const std::uint8_t* const stop =
                 end_ - at_ > Output::kPart ? at_ + Output::kPart : end_;
             const std::uint8_t* at = write_blocks(at_, stop, tip);
@@ -58,10 +58,10 @@ private:
     }
 
     // Blocks in which every blank is between two words at once; other white space one by one.
-    // Returns a place with at most one block left to `stop`.
+    // Returns a place less than a block after `stop`, or with at most one block of text left.
     const std::uint8_t* write_blocks(const std::uint8_t* at, const std::uint8_t* stop, Tip& tip) {
         simd::AsciiBlock block{simd::AsciiShape{}};
-        while (stop - at > simd::kBlock16) {
+        while (at < stop && end_ - at > simd::kBlock16) {
             const auto [blanks, suspects] = simd::white_masks(at);
             const unsigned pairs = blanks & blanks >> 1;
             const bool ends_blank = blanks >> (simd::kBlock16 - 1) != 0;

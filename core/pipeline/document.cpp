@@ -18,6 +18,7 @@ template <typename Sink>
 void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
     document_ = document;
     at_start_ = true;
+    may_have_added_ = true;
     const Bytes bytes = utf8_of(text);
     keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
@@ -35,8 +36,13 @@ Bytes DocumentReader<Sink>::utf8_of(const Text& text) {
         return transcode(text, worker_.kernel, options_.replace_invalid, document_, sink_);
     }
     const Bytes bytes(static_cast<const std::uint8_t*>(text.data), text.size);
-    if (text.encoding == Text::Encoding::Trusted || bytes.empty() ||
-        worker_.kernel.is_utf8(bytes.data(), bytes.data() + bytes.size())) {
+    if (text.encoding == Text::Encoding::Trusted || bytes.empty()) {
+        return bytes;
+    }
+    bool may_start = false;
+    if (worker_.kernel.check_text(model_.added_.raw.filter(), bytes.data(),
+                                  bytes.data() + bytes.size(), may_start)) {
+        may_have_added_ = may_start;
         return bytes;
     }
     if (!options_.replace_invalid) {
@@ -56,7 +62,7 @@ template <typename Sink>
 void DocumentReader<Sink>::read_text(Bytes text) {
     const std::uint8_t* readable = text.data() + text.size();
     const split::AddedView& added = model_.added_;
-    if (added.raw.empty()) {
+    if (added.raw.empty() || !may_have_added_) {
         read_raw_segment(text, readable);
         return;
     }

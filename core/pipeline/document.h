@@ -68,6 +68,7 @@ private:
     const Options& options_;
     Sink& sink_;
     std::size_t document_ = 0;
+    bool may_have_added_ = true;    // an added token may be in the raw text
     bool at_start_ = false;         // nothing of the text has been read yet
     bool keeps_parts_ = false;      // the normalizer leaves every part of the document as it is
     SpanSource* source_ = nullptr;  // the sink's, of the open document

@@ -6,6 +6,7 @@
 // clang-format off: the order matters, each file uses the ones before it.
 #include "simd/utf8-inl.h"
 
+#include "split/added-inl.h"
 #include "split/chars3-inl.h"
 #include TOKENMILL_CHARS3
 #include "split/classify-inl.h"
@@ -29,5 +30,5 @@
 #include "pipeline/worker-inl.h"
 // clang-format on
 
-constexpr pipeline::EncodeKernel kKernel = {encode_range,   flush_batch, is_utf8,
+constexpr pipeline::EncodeKernel kKernel = {encode_range,   flush_batch, is_utf8,  check_text,
                                             find_candidate, utf8_size,   transcode};

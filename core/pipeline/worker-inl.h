@@ -301,28 +301,3 @@ inline void encode_range(pipeline::Worker& worker, const pipeline::TextRange& ra
             break;
     }
 }
-
-// Where the next added token may start, or `end`: a filter over the first bytes, 64 places at a
-// time. The last block is copied, because the filter reads two bytes past it.
-inline const std::uint8_t* find_candidate(const split::PrefixFilter& filter,
-                                          const std::uint8_t* from, const std::uint8_t* end) {
-    const std::uint8_t* at = from;
-    for (; end - at >= 64 + 2; at += 64) {
-        const std::uint64_t found = prefix_candidates(filter.low, filter.high, at);
-        if (found != 0) {
-            return at + trailing_zeros(found);
-        }
-    }
-    std::uint8_t rest[64 + 2] = {};
-    for (; at < end; at += 64) {
-        const auto size = static_cast<std::size_t>(end - at < 66 ? end - at : 66);
-        std::memset(rest, 0, sizeof(rest));
-        std::memcpy(rest, at, size);
-        const std::uint64_t found = prefix_candidates(filter.low, filter.high, rest) &
-                                    low_bits(static_cast<unsigned>(size < 64 ? size : 64));
-        if (found != 0) {
-            return at + trailing_zeros(found);
-        }
-    }
-    return end;
-}

@@ -48,6 +48,9 @@ struct EncodeKernel {
     // Writes the ids of the batch to the worker's memory.
     void (*flush)(Worker& worker);
     bool (*is_utf8)(const std::uint8_t* begin, const std::uint8_t* end);
+    // The same, and whether a text of the filter may start anywhere.
+    bool (*check_text)(const split::PrefixFilter& filter, const std::uint8_t* begin,
+                       const std::uint8_t* end, bool& may_start);
     split::AddedView::FindCandidate find_candidate;
     // The bytes of UTF-8 that units become, if each surrogate takes three.
     std::size_t (*utf8_size)(const CodeUnits& units);
@@ -100,11 +103,11 @@ struct Worker {
     void reserve(std::size_t more);
     // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
-    // The last `size` of the bytes taken last were not needed.
-    void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
     // About so many bytes of text are coming: if they are many, their words need large tables.
     // Needs: an empty batch.
     void expect(std::size_t size);
+    // The last `size` of the bytes taken last were not needed.
+    void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
     // Adds the words of a range; `place` matters only while spans are written.
     void add_range(const TextRange& range, const SpanRange& place);
     // Adds an id that is known already; `span` matters only while spans are written.

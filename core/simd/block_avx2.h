@@ -5,7 +5,6 @@ using simd::ByteMasks;
 using simd::EntryMasks;
 using simd::PairMasks;
 using simd::PairTables;
-using simd::Utf8Masks;
 using simd::WideMasks;
 
 struct Halves {
@@ -90,11 +89,6 @@ TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::ui
     return m;
 }
 
-inline bool is_ascii_block(const std::uint8_t* at) noexcept {
-    const Halves v = load_block(at);
-    return _mm256_movemask_epi8(_mm256_or_si256(v.low, v.high)) == 0;
-}
-
 inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
     const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
     const __m256i same = _mm256_cmpeq_epi64(line, _mm256_set1_epi64x(static_cast<long long>(key)));
@@ -108,13 +102,55 @@ inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept
     return _mm256_testz_si256(d, d) != 0;
 }
 
-inline __m256i look_up_nibbles(__m128i low, __m128i high, __m256i bytes) noexcept {
-    const __m256i nibble = all_bytes(15);
-    const __m256i l =
-        _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(low), _mm256_and_si256(bytes, nibble));
-    const __m256i h = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(high),
-                                          _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble));
-    return _mm256_and_si256(l, h);
+inline __m256i load32(const std::uint8_t* at) noexcept {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+}
+inline __m256i low_nibbles(__m256i bytes) noexcept {
+    return _mm256_and_si256(bytes, all_bytes(15));
+}
+inline __m256i high_nibbles(__m256i bytes) noexcept {
+    return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), all_bytes(15));
+}
+inline __m256i look_up16(const std::uint8_t* table, __m256i nibbles) noexcept {
+    const __m128i entries = _mm_loadu_si128(reinterpret_cast<const __m128i*>(table));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(entries), nibbles);
+}
+
+inline bool is_ascii_block(const std::uint8_t* at) noexcept {
+    const __m256i any =
+        _mm256_or_si256(_mm256_or_si256(load32(at - 3), load32(at)), load32(at + 32));
+    return _mm256_movemask_epi8(any) == 0;
+}
+
+// The faults of 32 bytes: zero where all is well.
+inline __m256i utf8_faults(const std::uint8_t* at) noexcept {
+    const simd::Utf8Faults& faults = simd::kUtf8Faults;
+    const __m256i first = load32(at - 1);
+    const __m256i pair =
+        _mm256_and_si256(_mm256_and_si256(look_up16(faults.first_high, high_nibbles(first)),
+                                          look_up16(faults.first_low, low_nibbles(first))),
+                         look_up16(faults.second_high, high_nibbles(load32(at))));
+    // Bit 7 where the byte two before is at least E0, or the one three before at least F0.
+    const __m256i third = _mm256_subs_epu8(load32(at - 2), all_bytes(0xE0 - 0x80));
+    const __m256i fourth = _mm256_subs_epu8(load32(at - 3), all_bytes(0xF0 - 0x80));
+    const __m256i follows = _mm256_and_si256(_mm256_or_si256(third, fourth), all_bytes(0x80));
+    return _mm256_xor_si256(pair, follows);
+}
+
+inline bool is_bad_utf8(const std::uint8_t* at) noexcept {
+    const __m256i faults = _mm256_or_si256(utf8_faults(at), utf8_faults(at + 32));
+    return _mm256_testz_si256(faults, faults) == 0;
+}
+
+inline bool has_first_byte(const std::uint8_t* low, const std::uint8_t* high,
+                           const std::uint8_t* at) noexcept {
+    __m256i found = _mm256_setzero_si256();
+    for (unsigned half = 0; half < 64; half += 32) {
+        const __m256i bytes = load32(at + half);
+        found = _mm256_or_si256(found, _mm256_and_si256(look_up16(low, low_nibbles(bytes)),
+                                                        look_up16(high, high_nibbles(bytes))));
+    }
+    return _mm256_testz_si256(found, found) == 0;
 }
 
 inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
@@ -122,12 +158,11 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
                                        const std::uint8_t* at) noexcept {
     __m256i bits[2] = {all_bytes(255), all_bytes(255)};
     for (unsigned k = 0; k < 3; ++k) {
-        const __m128i l = _mm_loadu_si128(reinterpret_cast<const __m128i*>(low[k]));
-        const __m128i h = _mm_loadu_si128(reinterpret_cast<const __m128i*>(high[k]));
-        for (std::size_t half = 0; half < 2; ++half) {
-            const __m256i bytes =
-                _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + k + 32 * half));
-            bits[half] = _mm256_and_si256(bits[half], look_up_nibbles(l, h, bytes));
+        for (unsigned half = 0; half < 2; ++half) {
+            const __m256i bytes = load32(at + k + 32 * half);
+            const __m256i found = _mm256_and_si256(look_up16(low[k], low_nibbles(bytes)),
+                                                   look_up16(high[k], high_nibbles(bytes)));
+            bits[half] = _mm256_and_si256(bits[half], found);
         }
     }
     const __m256i zero = _mm256_setzero_si256();

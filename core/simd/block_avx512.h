@@ -5,7 +5,6 @@ using simd::ByteMasks;
 using simd::EntryMasks;
 using simd::PairMasks;
 using simd::PairTables;
-using simd::Utf8Masks;
 using simd::WideMasks;
 
 inline __m512i load_block(const std::uint8_t* at) noexcept {
@@ -51,10 +50,6 @@ TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::ui
     return m;
 }
 
-inline bool is_ascii_block(const std::uint8_t* at) noexcept {
-    return sign_mask(load_block(at)) == 0;
-}
-
 inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
     const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
     return _mm256_cmpeq_epi64_mask(line, _mm256_set1_epi64x(static_cast<long long>(key)));
@@ -66,21 +61,51 @@ inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept
     return _mm256_cmpneq_epi64_mask(x, y) == 0;
 }
 
+inline __m512i low_nibbles(__m512i bytes) noexcept {
+    return _mm512_and_si512(bytes, all_bytes(15));
+}
+inline __m512i high_nibbles(__m512i bytes) noexcept {
+    return _mm512_and_si512(_mm512_srli_epi16(bytes, 4), all_bytes(15));
+}
+inline __m512i look_up16(const std::uint8_t* table, __m512i nibbles) noexcept {
+    const __m512i entries = _mm512_maskz_broadcast_i32x4(
+        0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+    return _mm512_shuffle_epi8(entries, nibbles);
+}
+
+inline bool is_ascii_block(const std::uint8_t* at) noexcept {
+    return _mm512_movepi8_mask(_mm512_or_si512(load_block(at - 3), load_block(at))) == 0;
+}
+
+inline bool is_bad_utf8(const std::uint8_t* at) noexcept {
+    const simd::Utf8Faults& faults = simd::kUtf8Faults;
+    const __m512i first = load_block(at - 1);
+    const __m512i pair =
+        _mm512_and_si512(_mm512_and_si512(look_up16(faults.first_high, high_nibbles(first)),
+                                          look_up16(faults.first_low, low_nibbles(first))),
+                         look_up16(faults.second_high, high_nibbles(load_block(at))));
+    // Bit 7 where the byte two before is at least E0, or the one three before at least F0.
+    const __m512i third = _mm512_subs_epu8(load_block(at - 2), all_bytes(0xE0 - 0x80));
+    const __m512i fourth = _mm512_subs_epu8(load_block(at - 3), all_bytes(0xF0 - 0x80));
+    const __m512i follows = _mm512_and_si512(_mm512_or_si512(third, fourth), all_bytes(0x80));
+    return _mm512_cmpneq_epi8_mask(pair, follows) != 0;
+}
+
+inline bool has_first_byte(const std::uint8_t* low, const std::uint8_t* high,
+                           const std::uint8_t* at) noexcept {
+    const __m512i bytes = load_block(at);
+    return _mm512_test_epi8_mask(look_up16(low, low_nibbles(bytes)),
+                                 look_up16(high, high_nibbles(bytes))) != 0;
+}
+
 inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
                                        const std::uint8_t (*high)[16],
                                        const std::uint8_t* at) noexcept {
-    const __m512i nibble = all_bytes(15);
     __m512i bits = all_bytes(255);
     for (unsigned k = 0; k < 3; ++k) {
         const __m512i bytes = load_block(at + k);
-        const __m512i l = _mm512_maskz_broadcast_i32x4(
-            0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(low[k])));
-        const __m512i h = _mm512_maskz_broadcast_i32x4(
-            0xFFFF, _mm_loadu_si128(reinterpret_cast<const __m128i*>(high[k])));
-        const __m512i by_low = _mm512_shuffle_epi8(l, _mm512_and_si512(bytes, nibble));
-        const __m512i by_high =
-            _mm512_shuffle_epi8(h, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), nibble));
-        bits = _mm512_and_si512(bits, _mm512_and_si512(by_low, by_high));
+        bits = _mm512_and_si512(bits, _mm512_and_si512(look_up16(low[k], low_nibbles(bytes)),
+                                                       look_up16(high[k], high_nibbles(bytes))));
     }
     return _mm512_test_epi8_mask(bits, bits);
 }

@@ -37,24 +37,6 @@ inline std::uint64_t equal_mask(const std::uint8_t* at, std::uint8_t byte) noexc
     return equals(load_block(at), byte);
 }
 
-inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
-    const auto v = load_block(at);
-    Utf8Masks m;
-    m.non_ascii = sign_mask(v);
-    m.continuation = in_range(v, 0x80, 0x40);
-    m.from_c2 = at_least(v, 0xC2);
-    m.from_e0 = at_least(v, 0xE0);
-    m.from_f0 = at_least(v, 0xF0);
-    m.from_f5 = at_least(v, 0xF5);
-    m.below_a0 = in_range(v, 0x80, 0x20);
-    m.below_90 = in_range(v, 0x80, 0x10);
-    m.is_e0 = equals(v, 0xE0);
-    m.is_ed = equals(v, 0xED);
-    m.is_f0 = equals(v, 0xF0);
-    m.is_f4 = equals(v, 0xF4);
-    return m;
-}
-
 inline void store_inline_ids(std::uint32_t* out, std::uint64_t value) noexcept {
     const std::uint64_t two = _pdep_u64(value, 0x000FFFFF000FFFFFULL);
     std::memcpy(out, &two, 8);

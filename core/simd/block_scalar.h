@@ -6,7 +6,6 @@ using simd::ByteMasks;
 using simd::EntryMasks;
 using simd::PairMasks;
 using simd::PairTables;
-using simd::Utf8Masks;
 using simd::WideMasks;
 
 inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
@@ -81,33 +80,36 @@ inline EntryMasks entry_masks(const std::uint8_t* table, const std::uint8_t* at,
     return m;
 }
 
-inline Utf8Masks utf8_masks(const std::uint8_t* at) noexcept {
-    Utf8Masks m{};
-    for (unsigned i = 0; i < 64; ++i) {
-        const std::uint64_t bit = std::uint64_t{1} << i;
-        const unsigned c = at[i];
-        m.non_ascii |= c >= 0x80 ? bit : 0;
-        m.continuation |= (c & 0xC0) == 0x80 ? bit : 0;
-        m.from_c2 |= c >= 0xC2 ? bit : 0;
-        m.from_e0 |= c >= 0xE0 ? bit : 0;
-        m.from_f0 |= c >= 0xF0 ? bit : 0;
-        m.from_f5 |= c >= 0xF5 ? bit : 0;
-        m.below_a0 |= c >= 0x80 && c < 0xA0 ? bit : 0;
-        m.below_90 |= c >= 0x80 && c < 0x90 ? bit : 0;
-        m.is_e0 |= c == 0xE0 ? bit : 0;
-        m.is_ed |= c == 0xED ? bit : 0;
-        m.is_f0 |= c == 0xF0 ? bit : 0;
-        m.is_f4 |= c == 0xF4 ? bit : 0;
+// Is a character wrong that ends in these 64 bytes, or should have? Reads the three bytes before.
+inline bool is_bad_utf8(const std::uint8_t* at) noexcept {
+    const simd::Utf8Faults& faults = simd::kUtf8Faults;
+    unsigned bad = 0;
+    for (const std::uint8_t* const end = at + 64; at < end; ++at) {
+        const unsigned pair = faults.first_high[at[-1] >> 4] & faults.first_low[at[-1] & 15] &
+                              faults.second_high[at[0] >> 4];
+        const bool follows = at[-2] >= 0xE0 || at[-3] >= 0xF0;
+        bad |= pair ^ (follows ? unsigned{simd::kTwoFollowers} : 0U);
     }
-    return m;
+    return bad != 0;
 }
 
+// Are all 64 bytes ASCII, and the three before them? Then they are UTF-8.
 inline bool is_ascii_block(const std::uint8_t* at) noexcept {
-    std::uint64_t any = 0;
+    std::uint64_t any = load<std::uint32_t>(at - 3);
     for (unsigned i = 0; i < 64; i += 8) {
         any |= load<std::uint64_t>(at + i);
     }
     return (any & 0x8080808080808080ULL) == 0;
+}
+
+// Bytes that a text of the filter may start with: the first of the look-ups of prefix_candidates.
+inline bool has_first_byte(const std::uint8_t* low, const std::uint8_t* high,
+                           const std::uint8_t* at) noexcept {
+    unsigned found = 0;
+    for (unsigned i = 0; i < 64; ++i) {
+        found |= low[at[i] & 15U] & static_cast<unsigned>(high[at[i] >> 4]);
+    }
+    return found != 0;
 }
 
 // Bit i: keys[i] == key, for four keys.

@@ -51,19 +51,41 @@ struct PairMasks {
     std::uint64_t second;
 };
 
-struct Utf8Masks {
-    std::uint64_t non_ascii;
-    std::uint64_t continuation;
-    std::uint64_t from_c2;  // bytes of C2 and above; likewise the others
-    std::uint64_t from_e0;
-    std::uint64_t from_f0;
-    std::uint64_t from_f5;
-    std::uint64_t below_a0;  // 80..9F
-    std::uint64_t below_90;  // 80..8F
-    std::uint64_t is_e0;
-    std::uint64_t is_ed;
-    std::uint64_t is_f0;
-    std::uint64_t is_f4;
+// What two neighbouring bytes of UTF-8 must not be, by the halves of the first and the high half of
+// the second: a pair has each fault whose bit is set in all three look-ups. (Lemire and Keiser,
+// "Validating UTF-8 in less than one instruction per byte".)
+enum Utf8Fault : std::uint8_t {
+    kTooShort = 1,        // 11______ 0_______   11______ 11______
+    kTooLong = 2,         // 0_______ 10______
+    kOverlong3 = 4,       // 11100000 100_____
+    kTooLarge = 8,        // 11110100 1001____   11110100 101_____   and above 11110100
+    kSurrogate = 16,      // 11101101 101_____
+    kOverlong2 = 32,      // 1100000_ 10______
+    kTooLarge1000 = 64,   // 11110101 1000____   and above; 11110000 1000____ is overlong
+    kTwoFollowers = 128,  // 10______ 10______   right where a character has three bytes or more
 };
+struct Utf8Faults {
+    std::uint8_t first_high[16];
+    std::uint8_t first_low[16];
+    std::uint8_t second_high[16];
+};
+constexpr std::uint8_t kAnyLow = kTooShort | kTooLong | kTwoFollowers;
+constexpr std::uint8_t kHighLow = kAnyLow | kTooLarge | kTooLarge1000;
+constexpr std::uint8_t kAnyFollower = kTooLong | kOverlong2 | kTwoFollowers;
+constexpr Utf8Faults kUtf8Faults = {
+    {kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong, kTooLong,  // 0_______
+     kTwoFollowers, kTwoFollowers, kTwoFollowers, kTwoFollowers,                      // 10______
+     kTooShort | kOverlong2, kTooShort,                                               // 110_____
+     kTooShort | kOverlong3 | kSurrogate,                                             // 1110____
+     kTooShort | kTooLarge | kTooLarge1000},                                          // 1111____
+    {kAnyLow | kOverlong3 | kOverlong2 | kTooLarge1000, kAnyLow | kOverlong2, kAnyLow, kAnyLow,
+     kAnyLow | kTooLarge, kHighLow, kHighLow, kHighLow,     // ____01__
+     kHighLow, kHighLow, kHighLow, kHighLow,                // ____10__
+     kHighLow, kHighLow | kSurrogate, kHighLow, kHighLow},  // ____11__
+    {kTooShort, kTooShort, kTooShort, kTooShort, kTooShort, kTooShort, kTooShort, kTooShort,
+     kAnyFollower | kOverlong3 | kTooLarge1000,                                     // 1000____
+     kAnyFollower | kOverlong3 | kTooLarge,                                         // 1001____
+     kAnyFollower | kSurrogate | kTooLarge, kAnyFollower | kSurrogate | kTooLarge,  // 101_____
+     kTooShort, kTooShort, kTooShort, kTooShort}};                                  // 11______
 
 }  // namespace tokenmill::simd

@@ -133,12 +133,31 @@ inline void add_unusual(const split::SplitView& split, const Block& block, std::
     }
 }
 
+// The junctions in doubt at which a word may be cut after all.
+template <typename Junctions>
+[[gnu::noinline]] inline std::uint64_t cuts_among(std::uint64_t doubts, const Block& block,
+                                                  std::uint32_t previous3,
+                                                  const Junctions& junctions) noexcept {
+    std::uint64_t cuts = 0;
+    for (; doubts != 0; doubts &= doubts - 1) {
+        const unsigned i = trailing_zeros(doubts);
+        const std::uint32_t left = i < 3 ? previous3 : decode3(block.bytes + i - 3);
+        cuts |= std::uint64_t{!junctions.joined(left, decode3(block.bytes + i))} << i;
+    }
+    return cuts;
+}
+
 // Characters of three bytes: their classes, and the cuts between them. Only rare characters cause a
 // branch: most are letters, and whether two are joined is a coin toss.
 //   text      a X . . Y . .     X and Y have three bytes, . continues them
 //   leads     0 1 0 0 1 0 0
 //   << 3      0 0 0 0 1 0 0     a three-byte character ends right before
 //   cuts      0 0 0 0 1 0 0     unless the junction filter has the pair X Y
+//
+// A junction in doubt is no cut: to find out takes longer than the cut saves (Korean), except in
+// long words that are hardly cut otherwise, which tables know badly (Thai).
+constexpr unsigned kFewCuts = 3;
+constexpr unsigned kLongRun = 18;
 template <split::Family F, typename Sink>
 inline void add_chars3(const split::SplitView& split, const Block& block, std::uint64_t leads,
                        Carry& carry, Classes& c, Sink& sink) noexcept {
@@ -153,14 +172,11 @@ inline void add_chars3(const split::SplitView& split, const Block& block, std::u
     }
     add_unusual<F>(split, block, chars.unusual, c);
     const std::uint64_t follows = leads & (leads << 3 | std::uint64_t{carry.previous3 != 0});
-    std::uint64_t cuts = follows & ~chars.paired;
-    for (std::uint64_t rest = cuts & chars.in_doubt; rest != 0; rest &= rest - 1) {
-        const unsigned i = trailing_zeros(rest);
-        const std::uint32_t left = i < 3 ? carry.previous3 : decode3(block.bytes + i - 3);
-        const bool joined = sink.junctions().joined(left, decode3(block.bytes + i));
-        cuts &= ~(std::uint64_t{joined} << i);
+    c.cuts = follows & ~(chars.paired | chars.in_doubt);
+    if (count_bits(c.cuts) < kFewCuts && count_bits(follows) >= kLongRun) {
+        const std::uint64_t doubts = follows & ~chars.paired & chars.in_doubt;
+        c.cuts |= cuts_among(doubts, block, carry.previous3, sink.junctions());
     }
-    c.cuts = cuts;
     carry.previous3 = top_bit(leads) + 3 == block.size ? chars.last : 0;
 }
 

@@ -18,12 +18,39 @@ void VocabView::view_words(const BlobReader& blob) {
     if (nodes.size() < 257) {
         corrupt("the trie is empty");
     }
+    if (nodes.size() > SmallTrie::kMostNodes) {
+        corrupt("the trie has too many nodes");
+    }
     if (kind() == ModelKind::Unigram) {
         view_scores(blob);
-    } else if (kind() == ModelKind::WordPiece && scalars_.max_characters != 0 &&
-               unk_id() < token_count()) {
-        list_words_of_one();
+    } else if (kind() == ModelKind::WordPiece) {
+        const std::size_t wanted = std::size_t{trie.size} * 2 * sizeof(std::uint32_t);
+        walk_memory_ = PageBuffer(wanted);
+        copy_trie(walk_memory_.as<std::uint32_t>());
+        if (scalars_.max_characters != 0 && unk_id() < token_count()) {
+            list_words_of_one();
+        }
     }
+}
+
+// Look-ups touch the trie all over, so the columns that a walk needs are copied: cells, then
+// tokens.
+void VocabView::copy_trie(std::uint32_t* cells) {
+    std::uint32_t* const tokens = cells + trie.size;
+    constexpr std::uint32_t kAhead = 32;  // nodes: parents are all over the table
+    for (std::uint32_t i = 0; i < trie.size; ++i) {
+        const TrieNode& node = trie.nodes[i];
+        const TrieNode& later = trie.nodes[std::min(i + kAhead, trie.size - 1)];
+        __builtin_prefetch(trie.nodes + std::min(later.parent, trie.size - 1));
+        const bool is_child = node.parent < trie.size;
+        // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
+        const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;
+        const bool has_token = is_child && node.token != 0;
+        cells[i] = SmallTrie::make_cell(node.base, has_token, static_cast<std::uint8_t>(byte));
+        tokens[i] = node.token;
+    }
+    small_trie = {cells};
+    node_tokens = tokens;
 }
 
 // Words that are one character of three bytes: a token or the unknown one.
@@ -44,16 +71,12 @@ void VocabView::list_words_of_one() {
     }
 }
 
-// Look-ups touch the trie all over, and a mapped file has small pages: the columns that a walk
-// needs are copied to large ones.
+// A mapped file has small pages: what a walk needs is copied to large ones.
 //
 //   memory   scores (double) | cells | tokens | char_nodes     all by node but the last, by code
 //   point
 void VocabView::view_scores(const BlobReader& blob) {
     const auto scores = blob.need<double>(kScores, scalars_.token_count);
-    if (trie.size > SmallTrie::kMostNodes) {
-        corrupt("the trie has too many nodes");
-    }
     constexpr std::size_t kLargePage = std::size_t{2} << 20;
     constexpr std::size_t kCharacters = 0x10000;
     const std::size_t node_bytes = sizeof(double) + 2 * sizeof(std::uint32_t);
@@ -61,24 +84,15 @@ void VocabView::view_scores(const BlobReader& blob) {
     walk_memory_ = PageBuffer(std::max(wanted, kLargePage), Pages::Large);
     auto* const values = walk_memory_.as<double>();
     auto* const cells = reinterpret_cast<std::uint32_t*>(values + trie.size);
-    auto* const tokens = cells + trie.size;
+    copy_trie(cells);
     for (std::uint32_t i = 0; i < trie.size; ++i) {
-        const TrieNode& node = trie.nodes[i];
-        const bool is_child = node.parent < trie.size;
-        // Free places have a byte that cannot have led there from the base of a leaf, which is 0.
-        const std::uint32_t byte = is_child ? i - trie.nodes[node.parent].base : i + 1;
-        const bool has_token = is_child && node.token != 0;
-        cells[i] = SmallTrie::make_cell(node.base, has_token, static_cast<std::uint8_t>(byte));
-        tokens[i] = node.token;
-        if (has_token) {
-            values[i] = scores[node.token - 1];
+        if ((cells[i] & SmallTrie::kToken) != 0) {
+            values[i] = scores[trie.nodes[i].token - 1];
         }
     }
     values[Trie::kRoot] = scalars_.unknown_score;
-    small_trie = {cells};
     node_scores = values;
-    node_tokens = tokens;
-    char_nodes = {tokens + trie.size, kCharacters};
+    char_nodes = {cells + 2 * std::size_t{trie.size}, kCharacters};
     std::fill(char_nodes.begin(), char_nodes.end(), Trie::kNoNode);
     walk_characters(Trie::kRoot, 0, 0);
     const auto doubts = blob.get<double>(kDoubt);

@@ -186,9 +186,9 @@ public:
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
     Trie trie{};                               // kinds that look words up
     std::span<std::uint32_t> char_nodes;       // Unigram: node of every basic character, or kNoNode
-    SmallTrie small_trie{};                    // Unigram: the same
+    SmallTrie small_trie{};                    // Unigram, WordPiece: the same
     const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
-    const std::uint32_t* node_tokens = nullptr;  // Unigram: by node, as in the trie
+    const std::uint32_t* node_tokens = nullptr;  // by node of small_trie, as in the trie
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may swap their order when the word has more text before it. 0: scores add up
     // exactly, so that their order never changes.
@@ -207,6 +207,7 @@ private:
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
     void list_characters();
     void list_words_of_one();
+    void copy_trie(std::uint32_t* cells);
     void view_scores(const BlobReader& blob);
     void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 

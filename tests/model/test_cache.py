@@ -12,6 +12,7 @@ import pytest
 from tokenmill import Tokenizer
 from tokenmill._load import source
 from tokenmill._model import cache as model_cache
+from tokenmill._model import resolve, seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,4 +111,78 @@ def test_processes_may_race(cache: Path, small_json: Path) -> None:
     with context.Pool(4) as pool:
         results = pool.starmap(_load, [(str(small_json), str(cache))] * 8)
     assert results == [[259, 264]] * 8
-    assert [path.suffix for path in cache.iterdir()] == [".mill"]
+    assert {path.suffix for path in cache.iterdir()} <= {".mill", ".seen"}
+    assert len(list(cache.glob("*.mill"))) == 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path, small_json: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a tokenizer.json, as if it were old."""
+    monkeypatch.setattr(seen, "_SETTLED_NS", -1)
+    made = tmp_path / "tokenizer"
+    made.mkdir()
+    (made / "tokenizer.json").write_bytes(small_json.read_bytes())
+    return made
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("name", ["", "tokenizer.json"])
+def test_files_that_did_not_change_are_not_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    first = Tokenizer.load(folder / name)
+    monkeypatch.setattr(resolve, "_bytes_of", None)
+    second = Tokenizer.load(folder / name)
+    assert second.encode("hello").tolist() == first.encode("hello").tolist()
+    assert second.name == first.name
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_change_that_keeps_size_and_time_is_noticed(folder: Path) -> None:
+    file = folder / "tokenizer.json"
+    stat = file.stat()
+    Tokenizer.load(folder)
+    file.write_text(file.read_text().replace('"</s>"', '"<es>"'))
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (stat.st_size, stat.st_mtime_ns)
+    assert "<es>" in Tokenizer.load(folder).special_tokens
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_new_file_is_noticed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Tokenizer.load(folder)
+    (folder / "tokenizer_config.json").write_text("{}")
+    monkeypatch.setattr(resolve, "_bytes_of", None)
+    with pytest.raises(TypeError):  # it is read again
+        Tokenizer.load(folder)
+
+
+def test_a_file_that_just_changed_is_not_remembered(
+    cache: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may change again within the same tick of the clock."""
+    monkeypatch.setattr(seen, "_SETTLED_NS", 10**18)
+    Tokenizer.load(folder)
+    assert list(cache.glob("*.seen")) == []
+    monkeypatch.setattr(seen, "_SETTLED_NS", -1)
+    Tokenizer.load(folder)
+    assert len(list(cache.glob("*.seen"))) == 1
+
+
+@pytest.mark.parametrize("text", ["", "../../etc/passwd", "\u00e9" * 32, "0" * 32])
+def test_a_note_that_is_broken_or_names_no_model_is_no_error(
+    cache: Path, folder: Path, text: str
+) -> None:
+    expected = Tokenizer.load(folder).encode("hello").tolist()
+    (note,) = cache.glob("*.seen")
+    note.write_text(text)
+    assert Tokenizer.load(folder).encode("hello").tolist() == expected
+
+
+def test_old_notes_are_removed(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_cache, "_MAX_NOTES", 2)
+    for number in range(4):
+        model_cache.note(f"n{number}", "k")
+        os.utime(cache / f"n{number}.seen", (number, number))
+    model_cache.store("k", bytes(900))
+    assert sorted(path.name for path in cache.iterdir()) == ["k.mill", "n2.seen", "n3.seen"]

@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tokenmill._decode.chain import plan_of
 from tokenmill._decode.clean import TEXT_CLEAN_UP, replace_all
 from tokenmill._decode.data import BytesDecoder
-from tokenmill._decode.library import LibraryDecoder
-from tokenmill._decode.pieces import PieceDecoder
 from tokenmill._decode.stream import DecodeStream, DecodeStreams, Stream
-from tokenmill._decode.text import TextDecoder
-from tokenmill._reference.model import ReferenceModel
-from tokenmill._spec import DecoderStep, OpaqueModel, SentencePieceDecoder, TokenizerSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._model.resolve import Ready
+    from tokenmill._reference.model import ReferenceModel
 
 __all__ = [
     "BytesDecoder",
@@ -59,12 +54,21 @@ def make_decoder(ready: Ready) -> Decoder:
     decoding = ready.meta["decoding"]
     size = int(ready.model.vocab_size)
     if decoding["reasons"]:
+        from tokenmill._decode.library import LibraryDecoder  # each kind when it is needed
+
         return LibraryDecoder(size, lambda: _reference_of(ready))
     if not decoding["on_texts"]:
         return BytesDecoder(ready.model, ready.meta["special_tokens"].values())
+    from tokenmill._spec import DecoderStep, SentencePieceDecoder
+
     if decoding["pieces"] is not None:
+        from tokenmill._decode.pieces import PieceDecoder
+
         rules = SentencePieceDecoder(**decoding["pieces"])
         return PieceDecoder(rules, size, lambda: _texts_of(ready, size))
+    from tokenmill._decode.chain import plan_of
+    from tokenmill._decode.text import TextDecoder
+
     steps = decoding["steps"]
     return TextDecoder(
         plan_of(None if steps is None else [DecoderStep(**step) for step in steps]),
@@ -91,6 +95,9 @@ def _texts_of(ready: Ready, size: int) -> Sequence[str | None]:
 
 
 def _reference_of(ready: Ready) -> ReferenceModel:
+    from tokenmill._reference.model import ReferenceModel
+    from tokenmill._spec import OpaqueModel, TokenizerSpec
+
     if isinstance(ready.model, ReferenceModel):
         return ready.model
     meta = ready.meta

@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._core import Model
 from tokenmill._errors import UnknownId
 from tokenmill._load.byte_level import ALPHABET, bytes_of_tokens
-from tokenmill._reference.model import ReferenceModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokenmill._core import Model
     from tokenmill._decode import Decoder
+    from tokenmill._reference.model import ReferenceModel
 
 
 class Spelling:
@@ -36,7 +36,7 @@ class Spelling:
         """Find a token by its string, or by its bytes; None if there is no such token."""
         if isinstance(token, str) and token in self._added:
             return self._added[token]
-        if isinstance(self._model, ReferenceModel):
+        if not isinstance(self._model, Model):
             text = token if isinstance(token, str) else token.decode(errors="replace")
             return self._model.library.token_to_id(text)
         if isinstance(token, bytes):
@@ -49,7 +49,7 @@ class Spelling:
         """Write a token as its vocabulary does."""
         if token_id in self._content:
             return self._content[token_id]
-        if isinstance(self._model, ReferenceModel):
+        if not isinstance(self._model, Model):
             token = self._model.library.id_to_token(token_id)
             if token is None:
                 raise _unknown(token_id)
@@ -86,7 +86,7 @@ class Spelling:
         return text
 
     def _find(self, data: bytes) -> int | None:
-        assert not isinstance(self._model, ReferenceModel)  # noqa: S101 -- for the type checker
+        assert isinstance(self._model, Model)  # noqa: S101 -- for the type checker
         token_id = self._model.token_id(data)
         return token_id if token_id >= 0 else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,15 +11,22 @@ import xxhash
 
 from tokenmill import __version__, _core
 from tokenmill._errors import CorruptModel
-from tokenmill._model.file import FORMAT_VERSION, ModelFile, open_model, write_model
+from tokenmill._model.file import (
+    FORMAT_VERSION,
+    ModelFile,
+    open_model,
+    write_atomically,
+    write_model,
+)
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Mapping, Sequence
 
-_LOG = logging.getLogger("tokenmill")
 _VARIABLE = "TOKENMILL_CACHE"
 _OFF = {"off", "0", "none", "no", "false"}
 _MAX_BYTES = 2 << 30
+_MAX_NOTES = 1000
 
 
 def folder() -> Path | None:
@@ -39,6 +45,13 @@ def folder() -> Path | None:
         return None
 
 
+def log() -> logging.Logger:
+    """Return the logger of the package; logging takes milliseconds to import."""
+    import logging
+
+    return logging.getLogger("tokenmill")
+
+
 def key_of(sources: Sequence[bytes | memoryview], arguments: Mapping[str, object]) -> str:
     """Hash what a model is made from, and by which compiler."""
     digest = xxhash.xxh3_128()
@@ -47,6 +60,30 @@ def key_of(sources: Sequence[bytes | memoryview], arguments: Mapping[str, object
         digest.update(len(source).to_bytes(8, "little"))
         digest.update(source)
     return str(digest.hexdigest())
+
+
+def recall(state: str) -> str | None:
+    """Return the key that files had in this state (see seen.py); None if nobody noted it."""
+    home = folder()
+    if home is None:
+        return None
+    try:
+        key = _note_path(home, state).read_text(encoding="ascii")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return key if len(key) == len(state) and key.isalnum() else None
+
+
+def note(state: str, key: str) -> None:
+    """Remember the key of files in this state; if that cannot be written, continue."""
+    home = folder()
+    if home is None:
+        return
+    try:
+        _make(home)
+        write_atomically(_note_path(home, state), [key.encode()])
+    except OSError as error:
+        log().info("the cache cannot be written: %s", error)
 
 
 def fetch(key: str) -> ModelFile | None:
@@ -58,7 +95,7 @@ def fetch(key: str) -> ModelFile | None:
     try:
         model = open_model(path)
     except CorruptModel as error:
-        _LOG.warning("a file of the cache is broken and is built again: %s", error)
+        log().warning("a file of the cache is broken and is built again: %s", error)
         return None
     except OSError:
         return None
@@ -73,11 +110,11 @@ def store(key: str, payload: bytes) -> None:
         return
     path = _path(home, key)
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(home)
         write_model(payload, path)
         _trim(home, path)
     except OSError as error:
-        _LOG.info("the cache cannot be written: %s", error)
+        log().info("the cache cannot be written: %s", error)
 
 
 def drop(key: str) -> None:
@@ -87,8 +124,16 @@ def drop(key: str) -> None:
         _remove(_path(home, key))
 
 
+def _make(home: Path) -> None:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def _path(home: Path, key: str) -> Path:
     return home / f"{key}.mill"
+
+
+def _note_path(home: Path, state: str) -> Path:
+    return home / f"{state}.seen"
 
 
 def _compiler() -> list[object]:
@@ -105,16 +150,12 @@ def _touch(path: Path) -> None:
 
 
 def _trim(home: Path, newest: Path) -> None:
-    """Remove the files used longest ago until the folder is within its bound."""
-    files = []
-    for path in home.glob("*.mill"):
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            continue  # another process trims too
-        files.append((stat.st_mtime_ns, stat.st_size, path))
+    """Remove the files used longest ago until the folder is within its bounds."""
+    for _, _, path in _by_age(home, "*.seen")[:-_MAX_NOTES]:
+        _remove(path)
+    files = _by_age(home, "*.mill")
     excess = sum(size for _, size, _ in files) - _MAX_BYTES
-    for _, size, path in sorted(files):
+    for _, size, path in files:
         if excess <= 0:
             break
         if path != newest:
@@ -122,8 +163,20 @@ def _trim(home: Path, newest: Path) -> None:
             excess -= size
 
 
+def _by_age(home: Path, pattern: str) -> list[tuple[int, int, Path]]:
+    """List the time, size and path of files, the one used longest ago first."""
+    files = []
+    for path in home.glob(pattern):
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            continue  # another process trims too
+        files.append((stat.st_mtime_ns, stat.st_size, path))
+    return sorted(files)
+
+
 def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
-        _LOG.info("the cache cannot be trimmed: %s", error)
+        log().info("the cache cannot be trimmed: %s", error)

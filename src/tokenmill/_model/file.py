@@ -7,8 +7,6 @@ import mmap
 import os
 import struct
 import sys
-import tempfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import xxhash
 
 from tokenmill._errors import CorruptModel, SourceNotFound
-from tokenmill._model.compressed import pack_spec, unpack_spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +43,8 @@ class ModelFile:
 
     def spec(self) -> TokenizerSpec:
         """Unpack the compressed form."""
+        from tokenmill._model.compressed import unpack_spec  # brings the room of specs
+
         return unpack_spec(bytes(self.payload), str(self.path))
 
 
@@ -57,6 +56,8 @@ def write_model(payload: bytes, path: Path) -> None:
 
 def write_compressed(spec: TokenizerSpec, path: Path) -> None:
     """Write the small form of a tokenizer, which is compiled when it is loaded."""
+    from tokenmill._model.compressed import pack_spec  # brings the room of specs
+
     payload = pack_spec(spec)
     _write(path, [_header(len(payload), _COMPRESSED), payload])
 
@@ -94,6 +95,8 @@ def open_model(path: Path) -> ModelFile:
 
 def write_atomically(path: Path, parts: Sequence[bytes]) -> None:
     """Write next to `path`, sync, rename: readers see the old file or the new one."""
+    import tempfile  # not to read a file
+
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     temporary = Path(name)
     try:
@@ -165,13 +168,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON; anything after it is ignored."""
-    end = data.find(b"\0")
-    meta: dict[str, Any] = json.loads(data if end < 0 else data[:end])
+    """Read the JSON."""
+    meta: dict[str, Any] = json.loads(data)
     return meta
 
 
-def unpack_source(data: bytes) -> bytes | None:
+def unpack_source(packed: bytes) -> bytes | None:
     """Read the text of the tokenizer.json, if there is one."""
-    end = data.find(b"\0")
-    return None if end < 0 else zlib.decompress(data[end + 1 :])
+    import zlib  # not to encode
+
+    return zlib.decompress(packed) if packed else None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
-import lzma
 import mmap
 import os
 from dataclasses import dataclass
@@ -25,17 +23,17 @@ from tokenmill._model.file import (
     write_compressed,
     write_model,
 )
-from tokenmill._post import may_stop, templates_of, tokens_needed
-from tokenmill._reference.model import ReferenceModel, warn
+from tokenmill._model.seen import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokenmill._post import Templates, Wanted
+    from tokenmill._reference.model import ReferenceModel
     from tokenmill._spec import TokenizerSpec
 
-
-_LOG = logging.getLogger("tokenmill")
+# A process that loads a cached model and encodes imports nothing but this: what else a method
+# needs, it imports itself.
 BUILTIN = Path(__file__).parents[1] / "data" / "builtin.json.xz"
 
 
@@ -62,7 +60,8 @@ class Ready:
                 reasons=reasons,
                 hint="load it from its tokenizer.json: the library 'tokenizers' then has them",
             )
-        from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for ids alone
+        from tokenmill._load.tokenizer_json import read_tokenizer_json
+        from tokenmill._reference.model import ReferenceModel, warn
 
         spec = read_tokenizer_json(json.loads(source), source, name)
         model = ReferenceModel(spec)
@@ -72,12 +71,16 @@ class Ready:
     @cached_property
     def templates(self) -> Templates:
         """What the tokenizer puts around texts."""
+        from tokenmill._post import templates_of
+
         return templates_of(self.meta)
 
     def tokens_needed(self, wanted: Wanted, *, add_special_tokens: bool) -> int | None:
         """Return how many tokens of each text decide about the rows; None if all of them do."""
         if not self._may_stop:
             return None
+        from tokenmill._post import tokens_needed
+
         is_pair = wanted.pairs is not None
         return tokens_needed(
             wanted, self.templates, is_pair=is_pair, add_special_tokens=add_special_tokens
@@ -85,13 +88,15 @@ class Ready:
 
     @cached_property
     def _may_stop(self) -> bool:
+        from tokenmill._post import may_stop
+
         is_native = isinstance(self.model, _core.Model)
         return is_native and may_stop(self.meta.get("added_tokens", {}))
 
     def source(self) -> bytes | None:
         """Return the text of the tokenizer.json that it came from, if it came from one."""
         if isinstance(self.model, _core.Model):
-            return unpack_source(self.model.meta)
+            return unpack_source(self.model.packed_source)
         return None if self.spec is None else self.spec.source
 
 
@@ -105,7 +110,7 @@ class Request:
 
     def spec(self, written: bytes | None = None) -> TokenizerSpec:
         """Read and describe the source; `written` is what a loaded one writes, if that is known."""
-        from tokenmill._load.source import load_source  # not for a cached model
+        from tokenmill._load.source import load_source
 
         return load_source(self.source, self.pattern, self.special_tokens, written)
 
@@ -118,10 +123,27 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
         return _resolve_model_file(path)
-    written = _written(request.source) if path is None else None
-    key = _object_key(request.source, written) if path is None else _file_key(request, path)
+    if path is not None:
+        return _resolve_files(request, path, stacklevel + 1)
+    written = _written(request.source)
+    key = _object_key(request.source, written)
     ready = None if key is None else _cached(key)
     return ready or _build(request.spec(written), key, stacklevel + 1)
+
+
+def _resolve_files(request: Request, path: Path, stacklevel: int) -> Ready:
+    """Find the model of a file or folder: by the state of its files, else by their bytes."""
+    arguments = _arguments(request, path)
+    state = state_of(path, arguments)
+    known = None if state is None else cache.recall(state.name)
+    ready = None if known is None else _cached(known)
+    if ready is not None:
+        return ready
+    key = _file_key(path, arguments)
+    ready = None if key is None else _cached(key)
+    if key is not None and state is not None and state.is_settled:
+        cache.note(state.name, key)
+    return ready or _build(request.spec(), key, stacklevel + 1)
 
 
 def compile_file(
@@ -142,7 +164,7 @@ def compile_file(
         spec = _builtin_spec(BUILTIN.read_bytes())
     else:
         spec = Request(source, pattern, None).spec()
-    from tokenmill._compile import compile_spec  # not for a cached model
+    from tokenmill._compile import compile_spec
 
     if compressed:
         compile_spec(spec)  # refuse now what could not be loaded later
@@ -159,7 +181,8 @@ def from_payload(payload: bytes | memoryview) -> Ready:
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
     """Use the reference library."""
-    from tokenmill._compile import describe_reference  # not for a cached model
+    from tokenmill._compile import describe_reference
+    from tokenmill._reference.model import ReferenceModel
 
     meta = describe_reference(spec, reasons)
     return Ready(ReferenceModel(spec), meta, None, spec)
@@ -174,9 +197,11 @@ def _resolve_builtin(request: Request) -> Ready:
 
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
-    text = lzma.decompress(packed)
-    from tokenmill._load.tokenizer_json import read_tokenizer_json  # not for a cached model
+    import lzma
 
+    from tokenmill._load.tokenizer_json import read_tokenizer_json
+
+    text = lzma.decompress(packed)
     return read_tokenizer_json(json.loads(text), text, "builtin")
 
 
@@ -189,7 +214,8 @@ def _resolve_model_file(path: Path) -> Ready:
 
 
 def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
-    from tokenmill._compile import compile_spec  # not for a cached model
+    from tokenmill._compile import compile_spec
+    from tokenmill._reference.model import warn
 
     key = key or cache.key_of([spec.content_hash.encode()], {"name": spec.name})
     try:
@@ -210,7 +236,7 @@ def _cached(key: str) -> Ready | None:
     try:
         return from_payload(model.payload)
     except CorruptModel as error:
-        _LOG.warning("a file of the cache is broken and is built again: %s", error)
+        cache.log().warning("a file of the cache is broken and is built again: %s", error)
         cache.drop(key)
         return None
 
@@ -225,17 +251,21 @@ def _as_path(source: object) -> Path | None:
     return path if path.exists() else None
 
 
-def _file_key(request: Request, path: Path) -> str | None:
-    """Hash the bytes of all files that the loader may read, so that a hit needs no parsing."""
-    sources = {file.name: _bytes_of(file) for file in files_of(path) if file.is_file()}
-    arguments = {
-        "files": list(sources),
+def _arguments(request: Request, path: Path) -> dict[str, Any]:
+    """Return what decides about a model besides the bytes of files."""
+    return {
         # The name of a tokenizer comes from these.
         "folders": path.resolve().parts[-2:],
         "hub": str(request.source) if not Path(str(request.source)).exists() else None,
         "pattern": request.pattern,
         "special_tokens": sorted((request.special_tokens or {}).items()),
     }
+
+
+def _file_key(path: Path, arguments: dict[str, Any]) -> str | None:
+    """Hash the bytes of all files that the loader may read, so that a hit needs no parsing."""
+    sources = {file.name: _bytes_of(file) for file in files_of(path) if file.is_file()}
+    arguments = {**arguments, "files": list(sources)}
     return cache.key_of(list(sources.values()), arguments) if sources else None
 
 

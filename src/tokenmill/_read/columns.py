@@ -105,7 +105,7 @@ def _column(column: Any) -> _Rows:  # an Arrow array
         column = column.cast(pa.large_binary())
     wide = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
     narrow = pa.types.is_string(column.type) or pa.types.is_binary(column.type)
-    is_null = np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
+    is_null = _null_mask(column, has_bits=wide or narrow)
     reasons = np.where(is_null, _NUMBER["null_field"], _GOOD if wide or narrow else _WRONG)
     repaired = np.zeros(len(column), bool)
     if not wide and not narrow:
@@ -117,6 +117,17 @@ def _column(column: Any) -> _Rows:  # an Arrow array
         offsets = np.frombuffer(places, np.int64 if wide else np.int32)
         offsets = offsets[column.offset : column.offset + len(column) + 1].astype(np.int64)
     return _Rows(b"" if data is None else data, offsets[:-1], offsets[1:], reasons, repaired)
+
+
+def _null_mask(column: Any, *, has_bits: bool) -> NDArray[np.bool_]:  # an Arrow array
+    """Return which rows are null; from the bits of the column, because to_numpy imports pandas."""
+    if column.null_count == 0:
+        return np.zeros(len(column), bool)
+    if not has_bits:
+        return np.asarray(column.is_null().to_numpy(zero_copy_only=False), bool)
+    bits = np.unpackbits(np.frombuffer(column.buffers()[0], np.uint8), bitorder="little")
+    nulls: NDArray[np.bool_] = bits[column.offset : column.offset + len(column)] == 0
+    return nulls
 
 
 def _objects(rows: list[Any], rules: ReadRules, field: str) -> _Rows:

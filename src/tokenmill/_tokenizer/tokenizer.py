@@ -19,19 +19,9 @@ from tokenmill._calls.options import (
     texts_of,
     thread_count,
 )
-from tokenmill._decode import (
-    BytesDecoder,
-    Decoder,
-    DecodeStream,
-    DecodeStreams,
-    clean_up_text,
-    make_decoder,
-)
-from tokenmill._decode.spelling import Spelling
-from tokenmill._model.describe import Description
-from tokenmill._model.resolve import Ready, Request, from_payload, from_spec, resolve
-from tokenmill._post import wanted_of
-from tokenmill._tokenizer.batches import encode_rows, encode_with_spans
+from tokenmill._decode import BytesDecoder, DecodeStream, DecodeStreams, clean_up_text
+from tokenmill._model.resolve import Request, from_payload, from_spec, resolve
+from tokenmill._tokenizer.parts import make_part
 
 if TYPE_CHECKING:
     import os
@@ -42,6 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Unpack
 
+    from tokenmill._decode import Decoder
+    from tokenmill._decode.spelling import Spelling
+    from tokenmill._model.describe import Description
+    from tokenmill._model.resolve import Ready
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
     from tokenmill._post.request import Dtype, Errors, RowDtype, SpecialInText, Strategy
     from tokenmill._spec import TokenizerSpec
@@ -77,9 +71,14 @@ class Tokenizer:
         put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
-        decoder = make_decoder(ready)
-        put(self, "_decoder", decoder)
-        put(self, "_spelling", Spelling(ready.model, ready.meta, decoder))
+
+    if not TYPE_CHECKING:  # for a type checker, a class with this method has every attribute
+
+        def __getattr__(self, name: str) -> object:
+            """Make the decoder and the spelling at their first use: to encode needs neither."""
+            made = make_part(name, self)
+            object.__setattr__(self, name, made)
+            return made
 
     @classmethod
     def load(
@@ -176,7 +175,11 @@ class Tokenizer:
 
         The `dtype` of such a result may also be "int64" or "int32".
         """
-        wanted = wanted_of(results) if results else None
+        wanted = None
+        if results:
+            from tokenmill._post import wanted_of  # not for plain ids
+
+            wanted = wanted_of(results)
         special, policy, count = *modes(special_in_text, errors), thread_count(threads)
         first, unit = texts_of(texts), span_unit(offsets)
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
@@ -194,6 +197,8 @@ class Tokenizer:
         if wanted is None and unit is None:  # by position: names cost a small batch a tenth
             given = count, bits, add_special_tokens, special, policy
             return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
+        from tokenmill._tokenizer.batches import encode_rows, encode_with_spans
+
         core = core_options(add_special_tokens, special_in_text, errors, count)
         if wanted is None:
             return encode_with_spans(self.ready, first, bool(unit), core | {"bits": bits}, reason)
@@ -359,6 +364,8 @@ class Tokenizer:
 
     def describe(self) -> Description:
         """Describe which split, normalizer and path this tokenizer uses, and why."""
+        from tokenmill._model.describe import Description
+
         return Description.from_meta(self.ready.meta, self.vocab_size, self._model.target)
 
     def __repr__(self) -> str:

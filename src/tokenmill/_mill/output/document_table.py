@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard
+from tokenmill._write.arrow_arrays import number_array, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ class DocumentTable:
         parts = [np.empty(0, np.int64)]
         for group in range(int(first), min(int(last) + 1, len(self._ends))):
             base = int(self._ends[group - 1]) if group else 0
-            column = self._read_group(group, ["tokens"])["tokens"].to_numpy()
+            column = numbers_of(self._read_group(group, ["tokens"])["tokens"])
             parts.append(column[max(begin - base, 0) : end - base])
         return np.concatenate(parts)
 
@@ -70,7 +71,7 @@ class DocumentTable:
         for group in np.unique(groups).tolist():
             base = int(self._ends[group - 1]) if group else 0
             which = np.flatnonzero(groups == group)
-            table = self._read_group(group).take(numbers[which] - base)
+            table = self._read_group(group).take(number_array(numbers[which] - base))
             for at, number, row in zip(
                 which.tolist(), numbers[which].tolist(), table.to_pylist(), strict=True
             ):
