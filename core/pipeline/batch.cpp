@@ -70,9 +70,9 @@ public:
 
 private:
     // What a thread does next: with a task, or with a chunk of the result.
-    enum class Step : std::uint8_t { Encode, Copy, Touch };
+    enum class JobKind : std::uint8_t { Encode, Copy, Touch };
     struct Job {
-        Step step;
+        JobKind kind;
         std::size_t number;
     };
 
@@ -118,7 +118,7 @@ private:
         }
         while (const std::optional<Job> job = next_job()) {
             try {
-                if (job->step == Step::Encode) {
+                if (job->kind == JobKind::Encode) {
                     hand_in(job->number, run_task(*worker, tasks_[job->number]));
                 } else {
                     place_result(*job);
@@ -173,13 +173,13 @@ private:
         }
         if (result_.wants_chunk(next_chunk_, placed_, tasks_.size())) {
             ++writers_;
-            return Job{Step::Touch, next_chunk_++};
+            return Job{JobKind::Touch, next_chunk_++};
         }
         if (can_copy()) {
             ++writers_;
-            return Job{Step::Copy, next_copy_++};
+            return Job{JobKind::Copy, next_copy_++};
         }
-        return can_encode() ? std::optional(Job{Step::Encode, next_task_++}) : std::nullopt;
+        return can_encode() ? std::optional(Job{JobKind::Encode, next_task_++}) : std::nullopt;
     }
 
     // Of several failures the one of the first task counts, as if there were one thread.
@@ -280,7 +280,7 @@ private:
     // Writes to the result, while it does not move.
     void place_result(const Job& job) {
         Finished done;
-        if (job.step == Step::Touch) {
+        if (job.kind == JobKind::Touch) {
             result_.touch_chunk(job.number);
         } else {
             done = std::move(*finished_[job.number]);

@@ -38,7 +38,7 @@ inline __m512i load_units(const std::uint32_t* from) noexcept {
 }
 
 // The bytes of a code point, first byte lowest: each takes six bits, at these places of the code
-// point, behind the bits that mark it.
+// point, after the bits that mark it.
 //   two bytes      110aaaaa 10bbbbbb                       6 0
 //   three bytes    1110aaaa 10bbbbbb 10cccccc             12 6 0
 //   four bytes     11110aaa 10bbbbbb 10cccccc 10dddddd    18 12 6 0

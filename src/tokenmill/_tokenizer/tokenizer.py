@@ -111,6 +111,7 @@ class Tokenizer:
     ) -> NDArray[np.uint32]:
         """Return the ids of one text, or of a text and the `pair` that goes with it.
 
+        A text of a megabyte or more is shared between threads, as in `encode_batch`.
         `truncation`, `max_length` and `truncation_side` are those of `encode_batch`.
         """
         if pair is None and truncation is None and max_length is None:
