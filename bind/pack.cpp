@@ -58,8 +58,8 @@ nb::tuple frame(const Array<const Id>& ids, const Int64Array& offsets,
         pack::frame(ids_of(ids), view_of(offsets), before, after, sizeof(Id), memory.data(),
                     static_cast<std::int64_t*>(lengths));
     }
-    nb::object framed =
-        array_of(std::move(memory), static_cast<std::size_t>(count), 8 * sizeof(Id), Spares::Framed);
+    nb::object framed = array_of(std::move(memory), static_cast<std::size_t>(count), 8 * sizeof(Id),
+                                 Spares::Framed);
     return nb::make_tuple(std::move(framed), std::move(lengths_array));
 }
 
