@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <optional>
 #include <tuple>
 
@@ -206,9 +207,38 @@ std::tuple<nb::object, std::size_t> read_lines(int file, std::int64_t place, std
     return {nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {end}, owner)), count};
 }
 
+// How many bytes are before the next newline at or after a place of a file; -1 if there are more
+// than `most`, or no newline. For a line that is too long for a block: its end is found first.
+std::int64_t find_newline(int file, std::int64_t place, std::int64_t most) {
+    constexpr std::size_t kStep = std::size_t{1} << 18;
+    std::ptrdiff_t got = 0;
+    std::int64_t before = 0;
+    {
+        const nb::gil_scoped_release release;
+        std::vector<std::uint8_t> step(kStep);
+        while (before <= most &&
+               (got = read_at(file, place + before, step.data(), step.size())) > 0) {
+            const void* found = std::memchr(step.data(), '\n', static_cast<std::size_t>(got));
+            if (found != nullptr) {
+                before += static_cast<const std::uint8_t*>(found) - step.data();
+                return before <= most ? before : -1;
+            }
+            before += got;
+        }
+    }
+    if (got < 0) {
+        PyErr_SetFromErrno(PyExc_OSError);
+        nb::raise_python_error();
+    }
+    return -1;
+}
+
 }  // namespace
 
 void register_read(nb::module_& m) {
+    m.def("find_newline", &find_newline, nb::arg("file"), nb::arg("place"), nb::arg("most"),
+          "The bytes of a file (its descriptor) from a place to the next newline; -1 if there are "
+          "more than most, or there is none.");
     m.def("read_lines", &read_lines, nb::arg("file"), nb::arg("place"), nb::arg("size"),
           nb::arg("target") = nb::none(),
           "The whole lines among some bytes of a file (its descriptor), and how many they are.");

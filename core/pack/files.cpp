@@ -11,6 +11,8 @@ namespace tokenmill::pack {
 
 namespace {
 
+constexpr std::int64_t kMostBegin = std::int64_t{1} << 60;  // its bytes have a place in a file
+
 void check(const FilePieces& pieces, std::int64_t out_count) {
     const auto& [source, begin, length] = pieces.places;
     const std::size_t count = source.size();
@@ -22,7 +24,7 @@ void check(const FilePieces& pieces, std::int64_t out_count) {
         const bool has_file =
             source[i] >= 0 && static_cast<std::size_t>(source[i]) < pieces.files.size();
         const bool has_room = pieces.at[i] >= 0 && length[i] >= 0 && begin[i] >= 0 &&
-                              length[i] <= out_count - pieces.at[i];
+                              begin[i] <= kMostBegin && length[i] <= out_count - pieces.at[i];
         if (!has_file || !has_room) {
             throw Error(ErrorCode::BadArgument, "piece " + std::to_string(i) +
                                                     ": expected ids of a file and room for them");

@@ -146,6 +146,11 @@ def fill_rows(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C
 def fill_rows(ids: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: int, pad: int) -> object:
     """Rows back to back -> rows of one length, filled up with the id pad."""
 
+def find_newline(file: int, place: int, most: int) -> int:
+    """
+    The bytes of a file (its descriptor) from a place to the next newline; -1 if there are more than most, or there is none.
+    """
+
 def read_lines(file: int, place: int, size: int, target: str | None = None) -> tuple[object, int]:
     """
     The whole lines among some bytes of a file (its descriptor), and how many they are.

@@ -32,8 +32,8 @@ class RecordReader:
     `position` is the first byte that was not returned yet, `line` the number of the record there.
     Bytes after the last returned record wait in `_ahead` and are read again, so that where blocks
     end depends only on the place, not on what was read before it. Lines of a plain file are read by
-    the core, without the interpreter's lock; only a line that does not fit a block goes through
-    `_buffer`.
+    the core, without the interpreter's lock; only what is too long, or lacks its newline, goes
+    through `_buffer`.
     """
 
     def __init__(
@@ -83,12 +83,18 @@ class RecordReader:
         return None
 
     def _read_lines(self, size: int) -> RawPart | None:
-        """Return the lines that end in the next `size` bytes; None if there are none."""
+        """Return the lines that end in the next `size` bytes, or else the next line.
+
+        None if it is too long or the last one without a newline.
+        """
         if self._descriptor is None:
             return None
         left = size if self._end is None else self._end - self.position
+        place = (self._descriptor, self.position)
         with reading(self._input, self.position):
-            lines, count = _core.read_lines(self._descriptor, self.position, min(size, left))
+            lines, count = _core.read_lines(*place, min(size, left))
+            if not count and (length := _core.find_newline(*place, self._limit)) >= 0:
+                lines, count = _core.read_lines(*place, length + 1)
         self._source.skip_to(self.position + len(lines))
         self._ahead.clear()
         if not count:
@@ -96,7 +102,7 @@ class RecordReader:
         part = RawPart(self._segment.file, self.line, self.position, lines, self._kind)
         self.position += len(lines)
         self.line += count
-        self.is_done = self.position == self._end
+        self.is_done = self._end is not None and self.position >= self._end
         return part
 
     @property

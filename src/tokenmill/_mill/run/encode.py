@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tokenmill._tokenizer import Tokenizer
 
 _NO_TEXT = np.empty(0, np.uint8)
+_LONG_BYTES = 64 << 20  # of a block: one long document, for which the other blocks have to wait
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,18 @@ class BlockEncoder:
     fields: Sequence[str]
     meter: Meter
     device: SharedEncoder | None = None  # encodes instead of the tokenizer
+    workers: int = 1  # of the run, which share a long text
 
     def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
         """Parse and encode one block; its stream is only used to number lines in errors."""
-        block = self.parse(raw, stream)
+        return self.encode_taken([raw], stream)
+
+    def encode_taken(self, taken: list[RawBlock], stream: Stream | None = None) -> EncodedBlock:
+        """Do the same with the only block of a list, which is empty afterwards.
+
+        So nothing holds a block whose texts are being encoded: a line may have gigabytes.
+        """
+        block = self.parse(taken.pop(), stream)
         with self.meter.stage("tokenize"):
             ids, lengths = self._encode(block, stream)
             block, lengths = _without_empty(block, lengths)
@@ -101,7 +110,7 @@ class BlockEncoder:
             )
         return self.tokenizer.encode_batch(
             TextBuffer(block.text, block.offsets),
-            threads=1,
+            threads=self.workers if len(block.text) >= _LONG_BYTES else 1,
             dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
             special_in_text=s.special_in_text,
         )

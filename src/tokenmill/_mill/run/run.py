@@ -141,7 +141,7 @@ class Run:
                 streams=len(plan.streams),
                 done=done,
                 open_stream=self._open_stream,
-                encode=lambda raw, n: encoder(raw, plan.streams[n]),
+                encode=lambda taken, n: encoder.encode_taken(taken, plan.streams[n]),
                 committed=self._committed,
                 other_work=self._early.follow,
                 meter=self.meter,
@@ -187,6 +187,7 @@ class Run:
             plan.fields,
             self.meter,
             self.device,
+            self.workers,
         )
 
     def _committed(self, record: PartRecord) -> bool:

@@ -46,7 +46,7 @@ class Tokenizing:
 
     `committed` gets each new part and returns whether that is enough. Then `other_work` returns
     what else can be done now: workers prefer it to the next block, but may leave some of it at the
-    end.
+    end. `encode` empties the list that it gets.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Tokenizing:
         streams: int,
         done: dict[int, list[PartRecord]],
         open_stream: Callable[[int, Place | None], StreamReader],
-        encode: Callable[[RawBlock, int], EncodedBlock],
+        encode: Callable[[list[RawBlock], int], EncodedBlock],
         committed: Callable[[PartRecord], bool],
         other_work: Callable[[], Sequence[Callable[[], None]]],
         meter: Meter,
@@ -150,7 +150,9 @@ class Tokenizing:
         if taken is None:
             return
         number, raw = taken
-        encoded = self._encode(raw, feed.stream)
+        box = [raw]
+        del taken, raw  # whoever takes it out of the box can free it
+        encoded = self._encode(box, feed.stream)
         with self._meter.stage("write"):
             written = feed.deliver(number, encoded)
         with self._changed:
