@@ -259,22 +259,27 @@ private:
     void hand_in(std::size_t number, Finished finished) {
         std::unique_lock lock(mutex_);
         finished_[number] = std::move(finished);
-        while (placed_ < finished_.size()) {
-            std::optional<Finished>& next = finished_[placed_];
-            if (!next.has_value()) {
-                break;
+        while (placed_ < finished_.size() && finished_[placed_].has_value()) {
+            if (make_room(lock, finished_[placed_]->count)) {
+                finished_[placed_]->begin = result_.place(finished_[placed_]->count);
+                ++placed_;
             }
-            if (!result_.has_room(next->count)) {
-                if (writers_ != 0) {  // the result will move: nobody may be writing to it
-                    wake_.wait(lock, [&] { return writers_ == 0; });
-                    continue;
-                }
-                result_.grow(next->count);
-            }
-            next->begin = result_.place(next->count);
-            ++placed_;
         }
         wake_.notify_all();
+    }
+
+    // Makes the result large enough for `count` more ids, which may move it: nobody may be writing
+    // to it. False if it had to wait for that: another thread may have placed more by then.
+    bool make_room(std::unique_lock<std::mutex>& lock, std::size_t count) {
+        if (result_.has_room(count)) {
+            return true;
+        }
+        if (writers_ != 0) {
+            wake_.wait(lock, [&] { return writers_ == 0; });
+            return false;
+        }
+        result_.grow(count);
+        return true;
     }
 
     // Writes to the result, while it does not move.
@@ -283,7 +288,7 @@ private:
         if (job.kind == JobKind::Touch) {
             result_.touch_chunk(job.number);
         } else {
-            done = std::move(*finished_[job.number]);
+            done = std::move(finished_[job.number].value());
             result_.copy(done, tasks_[job.number].document);
         }
         const std::scoped_lock lock(mutex_);

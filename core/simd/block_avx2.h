@@ -67,9 +67,10 @@ inline WideMasks wide_masks(const std::uint8_t* at) noexcept {
 // 64 entries are four look-ups of 16; bits 4 and 5 of a byte choose among them.
 inline __m256i look_up64(const std::uint8_t* table, __m256i bytes) noexcept {
     const auto sixteen = [&](unsigned k) {
-        return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(
-                                       reinterpret_cast<const __m128i*>(table + 16 * k))),
-                                   _mm256_and_si256(bytes, all_bytes(15)));
+        return _mm256_shuffle_epi8(
+            _mm256_broadcastsi128_si256(
+                _mm_loadu_si128(reinterpret_cast<const __m128i*>(table + std::size_t{16} * k))),
+            _mm256_and_si256(bytes, all_bytes(15)));
     };
     const __m256i by_bit4 = _mm256_slli_epi16(bytes, 3);
     const __m256i low = _mm256_blendv_epi8(sixteen(0), sixteen(1), by_bit4);
@@ -159,7 +160,7 @@ inline std::uint64_t prefix_candidates(const std::uint8_t (*low)[16],
     __m256i bits[2] = {all_bytes(255), all_bytes(255)};
     for (unsigned k = 0; k < 3; ++k) {
         for (unsigned half = 0; half < 2; ++half) {
-            const __m256i bytes = load32(at + k + 32 * half);
+            const __m256i bytes = load32(at + k + std::size_t{32} * half);
             const __m256i found = _mm256_and_si256(look_up16(low[k], low_nibbles(bytes)),
                                                    look_up16(high[k], high_nibbles(bytes)));
             bits[half] = _mm256_and_si256(bits[half], found);
@@ -175,7 +176,7 @@ inline __m256i look_up128(const std::uint8_t* table, __m256i bytes) noexcept {
     __m256i found = _mm256_setzero_si256();
     for (int k = 0; k < 8; ++k) {
         const __m256i entries = _mm256_broadcastsi128_si256(
-            _mm_load_si128(reinterpret_cast<const __m128i*>(table + 16 * k)));
+            _mm_load_si128(reinterpret_cast<const __m128i*>(table + std::ptrdiff_t{16} * k)));
         const __m256i place =
             _mm256_adds_epu8(_mm256_xor_si256(bytes, all_bytes(16 * k)), all_bytes(0x70));
         found = _mm256_or_si256(found, _mm256_shuffle_epi8(entries, place));

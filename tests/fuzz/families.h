@@ -19,8 +19,10 @@
 namespace tokenmill {
 namespace {
 
-constexpr encode::TableBits kSmallTables = {10, 10, 8, 8, 18, 12};
-constexpr encode::TableBits kTinyTables = {3, 3, 2, 1, 15, 7};
+// The first takes its large tables after some text, so that words move; the second starts with
+// them.
+constexpr pipeline::Tables kSmallTables = {.bits = {10, 10, 8, 8, 18, 12}, .small_until = 500};
+constexpr pipeline::Tables kTinyTables = {.bits = {3, 3, 2, 1, 15, 7}, .small_until = 0};
 
 // A compiled model on every target and with two sizes of tables; the first one is the plainest.
 struct Family {

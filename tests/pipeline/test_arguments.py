@@ -57,7 +57,7 @@ def test_a_number_that_names_nothing_is_refused(
     model: _core.Model, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(OptionError, match=message):
-        model.encode_batch(TEXTS, **options)  # type: ignore[arg-type]
+        model.encode_batch(TEXTS, **options)
 
 
 def test_rows_refuse_an_unknown_rule_for_long_documents() -> None:
