@@ -235,9 +235,11 @@ template <typename Sink>
 Bytes DocumentReader<Sink>::put_blank_in_front(Bytes text, SpanRange& range) {
     constexpr std::uint8_t kBlank[] = {' '};
     const Bytes kept = keep(text, kBlank);
-    const std::ptrdiff_t shift = text.data() - range.begin;
-    range.floor = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(shift, 0));
-    range.begin = kept.data() + 1 - shift;
+    if (has_spans()) {
+        const std::ptrdiff_t shift = text.data() - range.begin;
+        range.floor = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(shift, 0));
+        range.begin = kept.data() + 1 - shift;
+    }
     return kept;
 }
 
