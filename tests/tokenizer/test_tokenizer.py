@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,20 @@ def test_encode_takes_bytes_of_any_kind(small: Tokenizer, kind: Callable[[str], 
 
 def test_special_tokens_are_added_on_request(small: Tokenizer) -> None:
     assert small.encode("hello", add_special_tokens=True).tolist() == [BEGIN, HELLO]
+
+
+def test_encode_has_every_option_by_name(small: Tokenizer) -> None:
+    names = [*inspect.signature(small.encode).parameters]
+    assert names[:4] == ["text", "add_special_tokens", "special_in_text", "errors"]
+    assert small.encode(text="hello").tolist() == [HELLO]
+    both = small.encode("hello", add_special_tokens=True, errors="strict")
+    assert both.tolist() == [BEGIN, HELLO]
+
+
+@pytest.mark.parametrize("options", [{"unknown": 1}, {"add_special_tokens": "yes"}])
+def test_encode_refuses_wrong_options(small: Tokenizer, options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"encode\(\)"):
+        small.encode("hello", **options)
 
 
 def test_special_in_text_is_encoded_left_or_refused(small: Tokenizer) -> None:
