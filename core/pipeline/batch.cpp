@@ -259,9 +259,10 @@ private:
     void hand_in(std::size_t number, Finished finished) {
         std::unique_lock lock(mutex_);
         finished_[number] = std::move(finished);
-        while (placed_ < finished_.size() && finished_[placed_].has_value()) {
-            if (make_room(lock, finished_[placed_]->count)) {
-                finished_[placed_]->begin = result_.place(finished_[placed_]->count);
+        finished_[number].is_done = true;
+        while (placed_ < finished_.size() && finished_[placed_].is_done) {
+            if (make_room(lock, finished_[placed_].count)) {
+                finished_[placed_].begin = result_.place(finished_[placed_].count);
                 ++placed_;
             }
         }
@@ -288,7 +289,7 @@ private:
         if (job.kind == JobKind::Touch) {
             result_.touch_chunk(job.number);
         } else {
-            done = std::move(finished_[job.number].value());
+            done = std::move(finished_[job.number]);
             result_.copy(done, tasks_[job.number].document);
         }
         const std::scoped_lock lock(mutex_);
@@ -314,8 +315,8 @@ private:
     std::size_t placed_ = 0;
     std::size_t next_copy_ = 0;
     std::size_t next_chunk_ = 0;
-    std::size_t writers_ = 0;  // threads that write to the result at this moment
-    std::vector<std::optional<Finished>> finished_;
+    std::size_t writers_ = 0;          // threads that write to the result at this moment
+    std::vector<Finished> finished_;   // by task
     std::vector<ResultMemory> spare_;  // of workers, to be used again
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;

@@ -14,6 +14,7 @@ struct Finished {
     std::size_t count = 0;  // ids
     std::size_t begin = 0;  // its place in the result, once that is known
     std::vector<std::size_t> doc_ends;
+    bool is_done = false;
 };
 
 // The result of one call. It owns the memory of the result, except for ids that go to memory of the
