@@ -68,27 +68,17 @@ inline void resolve_wide(encode::WordEncoder& e, StepLists& lists, const std::ui
 // merging cannot build depend on the cuts next to it.
 class WaitingWords {
 public:
-    WaitingWords() noexcept { std::memset(unit_at_, 0xFF, sizeof(unit_at_)); }
+    explicit WaitingWords(const encode::Unit* units) noexcept : repeats_(units) {}
 
     // Is an equal word waiting already? If not, this one waits.
-    bool has(const encode::WordEncoder& e, std::uint16_t unit) noexcept {
-        const std::uint32_t size = encode::unit_size(e.unit[unit]);
-        const std::uint8_t* word = encode::unit_begin(e.unit[unit]);
-        const std::uint32_t some = size < 8 ? size : 8;
-        const std::uint64_t hash =
-            hash_pair(load_short(word, some) + size, load_short(word + size - some, some));
-        std::uint16_t& place = unit_at_[hash >> (64 - kBits)];
-        if (place == kNone) {
-            place = unit;
-            return false;
-        }
-        const encode::Unit other = e.unit[place];
-        if (encode::unit_size(other) != size ||
-            std::memcmp(encode::unit_begin(other), word, size) != 0) {
+    bool has(std::uint16_t unit) noexcept {
+        const std::uint32_t earlier = repeats_.find(unit);
+        if (earlier == encode::Repeats::kNone) {
+            repeats_.add(unit);
             return false;
         }
         again_[count_] = unit;
-        first_[count_++] = place;
+        first_[count_++] = static_cast<std::uint16_t>(earlier);
         return true;
     }
     // The words are merged: their other units get the same values.
@@ -99,9 +89,7 @@ public:
     }
 
 private:
-    static constexpr unsigned kBits = 8;
-    static constexpr std::uint16_t kNone = 0xFFFF;
-    std::uint16_t unit_at_[1U << kBits];
+    encode::Repeats repeats_;
     std::uint16_t again_[encode::WordEncoder::kCapacity];
     std::uint16_t first_[encode::WordEncoder::kCapacity];
     std::uint32_t count_ = 0;
@@ -130,7 +118,7 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
         return;
     }
     StepLists lists;
-    WaitingWords waiting;
+    WaitingWords waiting(e.unit);
     std::uint16_t wide[encode::WordEncoder::kCapacity];
     std::uint32_t n_wide = 0;
     const bool has_characters = e.vocab.kind() == vocab::ModelKind::Characters;
@@ -144,7 +132,7 @@ inline void resolve_missing(encode::WordEncoder& e, const std::uint16_t* missing
             } else {
                 e.value[unit] = e.resolve(e.unit[unit]);
             }
-        } else if (!e.answer_unmerged(e.unit[unit], e.value[unit]) && !waiting.has(e, unit)) {
+        } else if (!e.answer_unmerged(e.unit[unit], e.value[unit]) && !waiting.has(unit)) {
             resolve_plain(e, lists, unit);
         }
     }

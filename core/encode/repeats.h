@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
-#include "encode/encode.h"
+#include "encode/unit.h"
 
 namespace tokenmill::encode {
 

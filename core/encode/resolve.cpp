@@ -3,7 +3,6 @@
 
 #include "base/bytes.h"
 #include "encode/encode.h"
-#include "encode/repeats.h"
 #include "encode/symbols.h"
 
 namespace tokenmill::encode {

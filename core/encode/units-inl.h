@@ -1,5 +1,5 @@
 // encode: text of units -> columns of the batch. Text compiled once per target, inside its
-// namespace, and followed by the target's own append_block.
+// namespace, and followed by the target's own append_inner.
 
 // Appends units with the counters in registers; they go back when it ends.
 struct UnitWriter {

@@ -1,6 +1,6 @@
 // encode: ends of units in a block -> units of the batch, eight at a time: their keys are picked
 // out of the block in a register. Text inside a target's namespace, after units-inl.h. See
-// units_scalar-inl.h for the meaning.
+// append-inl.h for the meaning.
 
 alignas(64) constexpr std::uint8_t kIota[64] = {
     0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
@@ -60,7 +60,7 @@ TOKENMILL_INLINE void append_eight(UnitWriter& to, const InnerUnits& units, unsi
                         _mm512_maskz_cvtepi64_epi32(255, line));
 }
 
-// The units between the ends; bit j of `cuts` is set if end j is a cut.
+// The units between the ends; `cuts` has the bits of those that are cuts.
 //
 //   text    t h e _ q u i c k _ f        starts  0 3 9        compress(ends, 0 1 2 ...)
 //   ends    1 0 0 1 0 0 0 0 0 1 0        stops   3 9          starts moved down by one
@@ -81,10 +81,11 @@ TOKENMILL_INLINE void append_inner(UnitWriter& to, const std::uint8_t* at, std::
     const InnerUnits units = {
         _mm512_loadu_si512(at), starts, sizes, _mm512_maskz_mov_epi8(~is_long, sizes),
         _mm512_set1_epi64(static_cast<long long>(encode::make_unit(at, 0, 0)))};
-    append_eight<kCuts>(to, units, 0, cuts);
-    append_eight<kCuts>(to, units, 8, cuts >> 8);
+    const std::uint64_t cut_at = kCuts ? _pext_u64(cuts, ends) : 0;  // bit j: end j is a cut
+    append_eight<kCuts>(to, units, 0, cut_at);
+    append_eight<kCuts>(to, units, 8, cut_at >> 8);
     for (unsigned g = 16; g < count; g += 8) {
-        append_eight<kCuts>(to, units, g, cuts >> g);
+        append_eight<kCuts>(to, units, g, cut_at >> g);
     }
     // Eight places are enough for the longer ones: each has nine bytes or more of the block.
     const std::uint64_t longer = is_long & low_bits(count);
@@ -95,25 +96,4 @@ TOKENMILL_INLINE void append_inner(UnitWriter& to, const std::uint8_t* at, std::
         _mm_add_epi16(_mm_cvtepu8_epi16(which), _mm_set1_epi16(static_cast<short>(to.n))));
     to.n_longer += count_bits(longer);
     to.n += count;
-}
-
-// The first unit may start before the block; all others start and end inside of it.
-inline void append_block(encode::WordEncoder& e, const std::uint8_t* at, std::uint64_t ends,
-                         std::uint64_t cuts, const std::uint8_t*& unit,
-                         std::uint64_t& cut_start) noexcept {
-    if (ends == 0) {
-        return;
-    }
-    UnitWriter to(e);
-    const unsigned first = trailing_zeros(ends);
-    to.append(unit, static_cast<std::uint64_t>(at + first - unit),
-              cut_start | (cuts >> first & 1) * encode::kCutEnd, load<std::uint64_t>(unit));
-    if (cuts == 0) {
-        append_inner<false>(to, at, ends, 0);
-    } else {
-        append_inner<true>(to, at, ends, _pext_u64(cuts, ends));
-    }
-    const unsigned last = top_bit(ends);
-    cut_start = (cuts >> last & 1) * encode::kCutStart;
-    unit = at + last;
 }

@@ -23,6 +23,7 @@
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
 #include TOKENMILL_UNITS
+#include "encode/append-inl.h"
 
 #include TOKENMILL_TRANSCODE
 #include "pipeline/transcode-inl.h"
