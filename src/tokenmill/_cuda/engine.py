@@ -153,6 +153,16 @@ class DeviceEngine:
             self._has_run = True
         slot.done = self.backend.mark()
 
+    def place_offsets(self, slot: Slot, target: OffsetsTarget) -> None:
+        """Write the offsets of an encoded batch, whose launches did not know where they go."""
+        self._fill_splice(slot, target)
+        self.backend.upload(slot.struct, slot.host_struct)
+        self._launch(self._place_step(slot.loaded[1]), slot, None)
+
+    @staticmethod
+    def _place_step(documents: int) -> Step:
+        return Step("place_offsets", documents // 256 + 1, 256)
+
     @staticmethod
     def _documents_of(size: int) -> int:
         """Return how many documents the captured launches for batches of that size allow."""
@@ -183,13 +193,13 @@ class DeviceEngine:
         at = next(i for i, step in enumerate(found) if step.name == "bounds")
         # A thread for a word of a mask.
         found[at] = replace(found[at], name=self._bounds, threads=grid.tile // 32)
-        return [*found, Step("place_offsets", grid.documents // 256 + 1, 256)]
+        return [*found, self._place_step(grid.documents)]
 
-    def _launch(self, step: Step, slot: Slot, job: BatchJob) -> None:
+    def _launch(self, step: Step, slot: Slot, job: BatchJob | None) -> None:
         struct = self.backend.address(slot.struct)
         if step.name == "place_offsets":  # it reads the Splice, which follows the Batch
             struct += _NUMBER * len(BATCH)
-        tables = self._tables.address(job.with_special)
+        tables = 0 if job is None else self._tables.address(job.with_special)
         self.backend.launch(step.name, step.blocks, step.threads, tables, struct)
 
     def _fill(self, slot: Slot, job: BatchJob, target: OffsetsTarget | None) -> None:
@@ -210,7 +220,11 @@ class DeviceEngine:
             ("ids", 0 if job.is_half else ids), ("ids16", ids if job.is_half else 0),
         ):  # fmt: skip
             batch[_IN_BATCH[name]] = value
-        splice[_IN_SPLICE["documents"]] = documents
+        self._fill_splice(slot, target)
+
+    def _fill_splice(self, slot: Slot, target: OffsetsTarget | None) -> None:
+        splice, address = slot.host_struct[len(BATCH) :], self.backend.address
+        splice[_IN_SPLICE["documents"]] = slot.loaded[1]
         splice[_IN_SPLICE["out_offsets"]] = 0 if target is None else address(target.array)
         if target is not None:
             splice[_IN_SPLICE["base"]] = target.base
