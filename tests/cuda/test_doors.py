@@ -55,9 +55,9 @@ KINDS: dict[str, list[Any]] = {
 BROKEN = ["hello", "a\ud800b", "\udfff" * 40, "\u4f60\ud912\U0001f600", b"hello", "\xe9" * 9] * 30
 
 
-@pytest.fixture(scope="module")
-def doors(plain: Bench) -> DeviceTokenizer:
-    return plain.gpu(batch_bytes=700)
+@pytest.fixture(scope="module", params=[700, 1 << 20], ids=["ring", "short way"])
+def doors(plain: Bench, request: pytest.FixtureRequest) -> DeviceTokenizer:
+    return plain.gpu(batch_bytes=request.param)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -158,6 +158,28 @@ def test_threads_and_streams_share_the_doors(plain: Bench, doors: DeviceTokenize
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(encode, range(12)))
     assert found == [plain.tokenizer.encode_batch(random_texts(80, seed)) for seed in range(12)]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 40_000, 70_000, 300_000])
+def test_one_text_of_any_size(plain: Bench, dtype: Any, special: bool, size: int) -> None:
+    """Also more ids than a byte has on average, and more than are copied."""
+    gpu = plain.gpu()
+    how: dict[str, Any] = {"dtype": dtype, "add_special_tokens": special}
+    for text in ("hello world "[size % 12 :] * (size // 12 + 1), "qx" * size):
+        for _ in range(2):
+            one = [text[:size]]
+            found = gpu.encode_batch(one, output="host", **how)
+            assert found.to_host() == plain.tokenizer.encode_batch(one, **how)
+
+
+def test_results_of_the_short_way_are_not_written_again(plain: Bench) -> None:
+    gpu = plain.gpu()
+    texts = [["hello world " * n] for n in (9, 2000, 10_000, 9, 2000, 10_000, 12_000)]
+    found = [gpu.encode_batch(each, output="host") for each in texts]
+    for each, batch in zip(texts, found, strict=True):
+        assert batch.to_host() == plain.tokenizer.encode_batch(each)
 
 
 def test_an_error_in_one_chunk_leaves_the_ring_usable(plain: Bench, doors: DeviceTokenizer) -> None:

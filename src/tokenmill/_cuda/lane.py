@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._cuda.engine import power_of_two
 from tokenmill._cuda.fallback import NO_DOCUMENTS
+from tokenmill._cuda.slot import PAD
 from tokenmill._cuda.texts import TextPart
 
 if TYPE_CHECKING:
@@ -26,10 +28,9 @@ class Lane:
     def __init__(self, engine: DeviceEngine, size: int, documents: int) -> None:
         self._engine = engine
         self.slot: Slot = engine.slot(size, documents)
-        self.doc_ids = engine.backend.pinned(self.slot.documents + 1, np.uint32)
+        self.doc_ids = engine.backend.pinned(self.slot.documents + PAD, np.uint32)
         self.leaving: Leaving | None = None
         self.used: Mark | None = None  # after the last copy of ids out of the slot
-        self._text: NDArray[np.uint8] | None = None
         self._ids: NDArray[np.uint32] | None = None
 
     def holds(self, size: int, documents: int) -> bool:
@@ -51,15 +52,23 @@ class Lane:
         if part.on_device or (part.texts is None and self._engine.backend.is_pinned(part.data)):
             self._engine.load(self.slot, part, begin, end)
             return NO_DOCUMENTS
-        if self._text is None:
-            self._text = self._engine.backend.pinned(self.slot.size, np.uint8)
+        broken = self.gather(chunk, crew)
         offsets = part.offsets[begin : end + 1]
-        first, last = int(offsets[0]), int(offsets[-1])
-        broken = NO_DOCUMENTS
-        if part.texts is None:
-            crew.copy(self._text, part.data[first:last])
-        else:
-            shift = part.shift + begin
-            broken = crew.gather_texts(part.texts, shift, part.shift + end, self._text) - shift
-        self._engine.load(self.slot, TextPart(0, self._text, offsets - first), 0, end - begin)
+        staged = TextPart(0, self.text, offsets - offsets[0])
+        self._engine.load(self.slot, staged, 0, end - begin)
         return broken
+
+    def gather(self, chunk: Chunk, crew: Crew) -> NDArray[np.int64]:
+        """Bring the text of a chunk into `text`; return its documents with lone surrogates."""
+        part, begin, end = chunk.part, chunk.begin, chunk.end
+        if part.texts is None:
+            crew.copy(self.text, part.data[part.offsets[begin] : part.offsets[end]])
+            return NO_DOCUMENTS
+        shift = part.shift + begin
+        broken = crew.gather_texts(part.texts, shift, part.shift + end, self.text)
+        return broken - shift if broken.size else NO_DOCUMENTS
+
+    @cached_property
+    def text(self) -> NDArray[np.uint8]:
+        """Pinned memory for the text of a chunk."""
+        return self._engine.backend.pinned(self.slot.size, np.uint8)

@@ -10,6 +10,7 @@ from tokenmill._core import Crew
 from tokenmill._cuda.engine import LONGEST, SMALLEST
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.ring import SLOTS, Ring
+from tokenmill._cuda.short import LARGEST, MOST_DOCUMENTS, ShortWay
 from tokenmill._cuda.sinks import Chunk, DeviceSink, HostSink
 from tokenmill._cuda.splice import EncodedSlot
 
@@ -52,9 +53,25 @@ class PartEncoder:
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return ids and offsets on the host."""
         ring = self._ring()
+        chunk = self._short_chunk(parts) if out is None else None
+        if chunk is not None:
+            lane = ring.first_lane(chunk.size, chunk.end)
+            return self.short.encode(lane, chunk, call)
         sink = HostSink(self.engine, parts, call, self.crew, out)
         ring.encode(parts, call, sink)
         return sink.result()
+
+    def _short_chunk(self, parts: Sequence[TextPart]) -> Chunk | None:
+        """Return all texts as one chunk, if they are short enough for a single graph."""
+        if len(parts) != 1 or parts[0].on_device or not 0 < len(parts[0]) <= MOST_DOCUMENTS:
+            return None
+        chunk = Chunk(parts[0], 0, len(parts[0]))
+        return chunk if chunk.size <= min(LARGEST, self.batch_bytes) else None
+
+    @cached_property
+    def short(self) -> ShortWay:
+        """The way of small batches from host to host."""
+        return ShortWay(self.engine, self.crew)
 
     def _ring(self) -> Ring:
         if self.ring is None:

@@ -75,6 +75,11 @@ class Ring:
         finally:
             self._finish(waiting, sink)
 
+    def first_lane(self, size: int, documents: int) -> Lane:
+        """Return a lane that is not in use, for a batch of one's own."""
+        self._streams, self._next = dict.fromkeys(self._own), 0
+        return self._lane(None, size, documents)
+
     def _enter(self) -> None:
         """Let all streams wait for the work of the caller so far."""
         begun = self._backend.mark()
@@ -99,13 +104,14 @@ class Ring:
             self._engine.launch(lane.slot, call.job, target)
         return Started(chunk, lane, broken, target is not None)
 
-    def _lane(self, sink: HostSink | DeviceSink, size: int, documents: int) -> Lane:
+    def _lane(self, sink: HostSink | DeviceSink | None, size: int, documents: int) -> Lane:
         """Return the next lane once its previous ids are out."""
         number = self._next
         self._next = (number + 1) % SLOTS
         lane = self._lanes[number]
         if lane is not None:
-            sink.drain(lane)
+            if sink is not None:
+                sink.drain(lane)
             if lane.used is not None:
                 lane.used.synchronize()  # its pinned memory is written again
         if lane is None or not lane.holds(size, documents):
