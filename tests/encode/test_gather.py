@@ -93,9 +93,9 @@ def test_offsets_outlive_the_list() -> None:
 
 
 def test_what_is_not_a_text_is_named() -> None:
-    with pytest.raises(TextTypeError, match="document 1: .*got int"):
+    with pytest.raises(TextTypeError, match=r"document 1: .*got int"):
         TextList(["hello", 7])
-    with pytest.raises(TextTypeError, match="document 0: .*"):
+    with pytest.raises(TextTypeError, match=r"document 0: .*"):
         TextList([memoryview(b"hello")[::2]])
 
 

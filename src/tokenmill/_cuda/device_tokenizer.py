@@ -36,7 +36,7 @@ from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -173,6 +173,11 @@ class DeviceTokenizer:
             found = self._encoder.encode_short(chunks, call)
             self._last = None  # the host has waited
         return found
+
+    def cpu_encoder(self, options: CallOptions) -> Callable[[TextPart], object]:
+        """Return what encodes a part by the CPU engine, with the same options: to compare times."""
+        cpu = self._call(options).cpu
+        return lambda part: cpu.encode(part.pick(self._backend, np.arange(len(part))))
 
     def parts(self, texts: Any) -> list[TextPart]:
         """Find out where texts are; TextTypeError for anything that is not a text."""

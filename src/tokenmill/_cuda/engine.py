@@ -183,7 +183,7 @@ class DeviceEngine:
         """Encode the batch in a slot, and write the offsets of its documents to a target.
 
         `by_kernels`: the Transfer of the slot says where on the host its text comes from and its
-        ids go to; then they are no work of the caller.
+        ids go to, and kernels move both.
         """
         size, documents = slot.loaded
         self._fill(slot, job, target)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     EncodeTogether = Callable[[Sequence[Chunk], EncodeCall], Result | None]
 
 
-class Request:
+class ShortRequest:
     """One caller's texts, and then their ids or an error."""
 
     __slots__ = ("call", "chunk", "error", "result")
@@ -32,7 +32,7 @@ class Request:
         self.result: Result | None = None
         self.error: BaseException | None = None
 
-    def goes_with(self, other: Request) -> bool:
+    def goes_with(self, other: ShortRequest) -> bool:
         """Check whether both can be one batch: the options that change ids are the same."""
         mine, its = self.call, other.call
         return mine.job == its.job and mine.special is its.special and mine.cpu.like(its.cpu)
@@ -47,12 +47,12 @@ class Requests:
         self._device = lock
         self._encode = encode
         self._most_bytes, self._most_documents = most_bytes, most_documents
-        self._waiting: list[Request] = []
+        self._waiting: list[ShortRequest] = []
         self._list = threading.Lock()
 
     def encode(self, chunk: Chunk, call: EncodeCall) -> Result:
         """Return ids and offsets of one request."""
-        request = Request(chunk, call)
+        request = ShortRequest(chunk, call)
         with self._list:
             self._waiting.append(request)
         with self._device:
@@ -63,7 +63,7 @@ class Requests:
         assert request.result is not None  # noqa: S101 -- or an error
         return request.result
 
-    def _take(self, own: Request) -> list[Request]:
+    def _take(self, own: ShortRequest) -> list[ShortRequest]:
         """Take a request and those that go with it from the list, up to a batch."""
         with self._list:
             if len(self._waiting) == 1:
@@ -84,7 +84,7 @@ class Requests:
             self._waiting = left
         return taken
 
-    def _run(self, requests: list[Request]) -> None:
+    def _run(self, requests: list[ShortRequest]) -> None:
         if len(requests) > 1:
             chunks = [request.chunk for request in requests]
             try:
@@ -101,7 +101,7 @@ class Requests:
                 request.error = error
 
 
-def _share(together: Result, requests: list[Request]) -> None:
+def _share(together: Result, requests: list[ShortRequest]) -> None:
     """Give each request its ids; copies, so that none keeps the memory of all."""
     ids, offsets = together
     first = 0

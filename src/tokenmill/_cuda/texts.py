@@ -111,6 +111,11 @@ def parts_of(texts: Any, backend: DeviceBackend, threads: int = 1) -> list[TextP
     """Bring texts into parts; none are copied. Long lists are measured by several threads."""
     if isinstance(texts, FlatTexts):
         return [_of_flat(texts, backend)]
+    return host_parts(texts, threads)
+
+
+def host_parts(texts: Any, threads: int = 1) -> list[TextPart]:
+    """Bring lists and Arrow arrays into parts."""
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
         found = _of_arrow(texts)
         if found is not None:
