@@ -1,6 +1,7 @@
 // gather: lists of texts -> their UTF-8 back to back in arrays of the caller.
 #include "pipeline/gather.h"
 
+#include <memory>
 #include <optional>
 #include <span>
 
@@ -23,7 +24,7 @@ public:
     TextList(nb::handle texts, unsigned threads) {
         held_.add_all(texts);
         const nb::gil_scoped_release unlocked;
-        placed_.emplace(held_.view(), threads);
+        placed_ = std::make_unique<pipeline::PlacedTexts>(held_.view(), threads);
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return held_.view().size(); }
@@ -31,7 +32,7 @@ public:
 
 private:
     BorrowedTexts held_;
-    std::optional<pipeline::PlacedTexts> placed_;
+    std::unique_ptr<const pipeline::PlacedTexts> placed_;
 };
 
 // A view: it keeps the list alive.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from _gpu_timing import gigatoken_on_cpu, passes
@@ -92,11 +93,11 @@ def one_text(
     for size in ONE_TEXT:
         text = data[:size].tobytes().decode(errors="ignore").encode()
         assert gpu.encode_batch([text], output="host").to_host() == tokenizer.encode_batch([text])  # noqa: S101
+        on_device = partial(gpu.encode_batch, [text], output="host")
+        on_cpu = partial(tokenizer.encode_batch, [text], threads=1)
         found[f"{len(text)} bytes"] = {
-            "device": quantiles(lambda one=text: gpu.encode_batch([one], output="host"), calls),
-            "CPU, one thread": quantiles(
-                lambda one=text: tokenizer.encode_batch([one], threads=1), calls
-            ),
+            "device": quantiles(on_device, calls),
+            "CPU, one thread": quantiles(on_cpu, calls),
         }
     return found
 

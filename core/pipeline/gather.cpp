@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <tuple>
+#include <utility>
 
 #include "base/utf8.h"
 #include "pipeline/threads.h"
@@ -47,31 +49,41 @@ bool write_wide(const Text& text, const EncodeKernel& kernel, std::uint8_t* out)
     return is_well_formed;
 }
 
+// Texts for several threads, in stretches of about the same size.
+class Stretches {
+public:
+    explicit Stretches(std::span<const Text> texts) : texts_(texts) {}
+
+    // The next ones; none at the end.
+    std::pair<std::size_t, std::size_t> take() {
+        const std::scoped_lock lock(mutex_);
+        const std::size_t begin = next_;
+        for (std::size_t units = 0; next_ < texts_.size() && units < kUnitsAtOnce; ++next_) {
+            units += texts_[next_].size;
+        }
+        return {begin, next_};
+    }
+
+private:
+    std::span<const Text> texts_;
+    std::mutex mutex_;  // guards next_
+    std::size_t next_ = 0;
+};
+
 // Writes the size of every wide text after its place.
 void measure_wide(std::span<const Text> texts, std::vector<std::int64_t>& places,
                   unsigned threads) {
     const EncodeKernel& kernel = kernel_of(simd::chosen_target());
-    std::mutex mutex;  // guards `next`: threads take stretches of about the same size
-    std::size_t next = 0;
+    Stretches stretches(texts);
+    const auto measure = [&](std::size_t i) {
+        if (is_wide(texts[i])) {
+            places[i + 1] = static_cast<std::int64_t>(kernel.utf8_size(units_of(texts[i])));
+        }
+    };
     run_on_threads(threads, [&] {
-        for (;;) {
-            std::size_t begin = 0;
-            std::size_t end = 0;
-            {
-                const std::scoped_lock lock(mutex);
-                begin = end = next;
-                for (std::size_t units = 0; end < texts.size() && units < kUnitsAtOnce; ++end) {
-                    units += texts[end].size;
-                }
-                next = end;
-            }
-            if (begin == end) {
-                return;
-            }
-            for (std::size_t i = begin; i < end; ++i) {
-                if (is_wide(texts[i])) {
-                    places[i + 1] = static_cast<std::int64_t>(kernel.utf8_size(units_of(texts[i])));
-                }
+        for (auto [i, end] = stretches.take(); i < end; std::tie(i, end) = stretches.take()) {
+            while (i < end) {
+                measure(i++);
             }
         }
     });

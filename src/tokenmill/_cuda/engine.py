@@ -271,8 +271,8 @@ class DeviceEngine:
             batch[: len(BATCH)] = fill(BATCH, self._constants(slot))
             slot.splice[_IN_SPLICE["doc_ids"]] = self.backend.address(slot.doc_ids)
         size, documents = slot.loaded
-        ids = self.backend.address(slot.ids)
-        batch[_TEXT] = self.backend.address(slot.here)
+        text, ids = slot.addresses
+        batch[_TEXT] = text if slot.here is slot.text else self.backend.address(slot.here)
         batch[_SIZE], batch[_DOCUMENTS_AT] = size, documents
         batch[_TILES] = -(-size // self._base.tile)
         batch[_OPTIONS] = self._options(job)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tokenmill._cuda.slot import Slot
     from tokenmill._cuda.texts import TextPart
 
-RING_BYTES = 32 << 20  # the most text in a chunk of the ring
-COPY_THREADS = 12  # more would only wait for the memory
+RING_BYTES = 16 << 20  # the most text in a chunk of the ring
+COPY_THREADS = 16  # more would only wait for the memory
 
 
 class PartEncoder:

@@ -63,7 +63,7 @@ class PinnedPool:
     def _lend(self, slab: NDArray[np.uint8]) -> NDArray[np.uint8]:
         """Return an array over the memory, which comes back when all views of it are gone."""
         # Of a memoryview: views of an array that is a view itself would refer to the slab instead.
-        lent = np.frombuffer(memoryview(slab), np.uint8)
+        lent = np.frombuffer(slab.data, np.uint8)
         weakref.finalize(lent, self._returned.append, slab).atexit = False
         return lent
 

@@ -132,6 +132,7 @@ class Ring:
                 sink.drain(lane)
             if lane.used is not None:
                 lane.used.synchronize()  # its pinned memory is written again
+                lane.used = None
         if lane is None or not lane.holds(size, documents):
             size = max(size, 0 if lane is None else lane.slot.size)
             documents = max(documents, 0 if lane is None else lane.slot.documents)
