@@ -3,6 +3,7 @@
 // a compiled vocabulary costs nothing. It never guesses: what contradicts itself is an Error.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -38,13 +39,16 @@ enum VocabSection : std::uint32_t {
     kSeeds16,
     kSeedIds,
     kInternalIds,
-    kTrie,
+    kTrieCells,
     kScores,
     kTiedRanks,
     kTiedPairs,
     kCharSides,
     kDoubt,
     kSurePairTable,
+    kNodeTokens,
+    kNodeScores,
+    kCharNodes,
 };
 
 // ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
@@ -121,6 +125,17 @@ struct Seed16 {
     std::uint64_t value;
 };
 
+constexpr std::size_t kBasicCodes = 0x10000;  // code points of up to three bytes
+
+// What a walk through the trie reads, for kinds that look words up.
+struct NodeTables {
+    SmallTrie trie{};
+    std::uint32_t size = 0;                 // nodes
+    const std::uint32_t* tokens = nullptr;  // by node: id + 1 of the token that ends there, or 0
+    const double* scores = nullptr;         // Unigram, by node: of tokens; the root: of an unknown
+    const std::uint32_t* char_nodes = nullptr;  // Unigram: by basic code point, or kNoNode
+};
+
 // Tokens that text can produce, back to back by id; the others have no bytes here.
 struct TokenTable {
     std::vector<std::uint8_t> bytes;
@@ -171,6 +186,15 @@ public:
         return !tied_ranks.empty() && has_tied_pair(word);
     }
 
+    // What it refers to stays valid, but may be read faster from a later call.
+    [[nodiscard]] const NodeTables& nodes() const noexcept {
+        return *nodes_.load(std::memory_order_acquire);
+    }
+    // Copies the tables of Unigram from the file, which has small pages, to large ones: only worth
+    // it for long texts. The first call does; others do not wait for it, so that a fork in the
+    // middle is harmless.
+    void use_large_pages() const;
+
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
     PairTable pairs{};
@@ -184,11 +208,6 @@ public:
     std::vector<std::uint32_t> char_symbols;
     std::vector<std::uint64_t> char_values;
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
-    Trie trie{};                               // kinds that look words up
-    std::span<std::uint32_t> char_nodes;       // Unigram: node of every basic character, or kNoNode
-    SmallTrie small_trie{};                    // Unigram, WordPiece: the same
-    const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
-    const std::uint32_t* node_tokens = nullptr;  // by node of small_trie, as in the trie
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may swap their order when the word has more text before it. 0: scores add up
     // exactly, so that their order never changes.
@@ -210,15 +229,17 @@ private:
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
     void list_characters();
     void list_words_of_one();
-    void copy_trie(std::uint32_t* cells);
     void view_scores(const BlobReader& blob);
     void list_joints();
-    void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
     bool can_cut_wide_ = false;
-    PageBuffer walk_memory_;
+    NodeTables stored_nodes_;  // in the file
+    mutable NodeTables large_nodes_;
+    mutable PageBuffer large_memory_;
+    mutable std::atomic<bool> has_large_pages_{false};
+    mutable std::atomic<const NodeTables*> nodes_{&stored_nodes_};
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;
