@@ -1,5 +1,6 @@
 // vocab: the sections of a compiled model -> a checked view of them. A model file may be damaged or
-// made up, so every number that is followed later is checked here, once.
+// made up, so every number that is followed later is checked here, once. The loops have no way out
+// in the middle, so that the compiler can check several numbers at a time.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -16,10 +17,12 @@ void check_offsets(std::span<const std::uint64_t> offsets, std::size_t size_byte
     if (offsets.front() != 0 || offsets.back() != size_bytes) {
         corrupt("token offsets do not cover the token bytes");
     }
+    unsigned wrong = 0;
     for (std::size_t i = 1; i < offsets.size(); ++i) {
-        if (offsets[i] < offsets[i - 1]) {
-            corrupt("token offsets run backwards");
-        }
+        wrong |= static_cast<unsigned>(offsets[i] < offsets[i - 1]);
+    }
+    if (wrong != 0) {
+        corrupt("token offsets run backwards");
     }
 }
 
@@ -47,13 +50,13 @@ void check_table(std::span<const T> table, const char* name) {
 }
 
 // A value with a tag refers to stored ids, which must exist.
-void check_value(std::uint64_t value, std::size_t stored) {
+[[nodiscard]] unsigned is_lost(std::uint64_t value, std::size_t stored) {
     const std::uint32_t tag = value_tag(value);
     const std::uint64_t last =
         reference_position(value) + (tag == kTagAmbiguous ? 2 : reference_count(value));
-    if (tag > kInlineIds && ((tag != kTagStored && tag != kTagAmbiguous) || last > stored)) {
-        corrupt("a seed refers to ids that do not exist");
-    }
+    const bool is_reference = tag == kTagStored || tag == kTagAmbiguous;
+    return static_cast<unsigned>(tag > kInlineIds) &
+           (static_cast<unsigned>(!is_reference) | static_cast<unsigned>(last > stored));
 }
 
 }  // namespace
@@ -122,8 +125,13 @@ void VocabView::view_merges(const BlobReader& blob) {
             corrupt("a merge makes an internal id that does not exist");
         }
     };
+    unsigned wrong = 0;
     for (const std::uint64_t slot : slots) {
-        check_internal(static_cast<std::uint32_t>(slot) & kIdMask);
+        const std::uint32_t made = static_cast<std::uint32_t>(slot) & kIdMask;
+        wrong |= static_cast<unsigned>(made >= external.size());
+    }
+    if (wrong != 0) {
+        corrupt("a merge makes an internal id that does not exist");
     }
     for (std::size_t i = 0; i < 65536; ++i) {
         check_internal(pairs.byte_pairs[i]);
@@ -201,10 +209,12 @@ void VocabView::list_characters() {
 
 // Every number that a look-up follows must lead into its table.
 void VocabView::check_numbers() const {
+    unsigned wrong = 0;
     for (const std::uint32_t entry : index_) {
-        if (entry > scalars_.token_count) {
-            corrupt("the index names a token that does not exist");
-        }
+        wrong |= static_cast<unsigned>(entry > scalars_.token_count);
+    }
+    if (wrong != 0) {
+        corrupt("the index names a token that does not exist");
     }
     for (std::size_t i = 0; i < external.size(); ++i) {
         if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
@@ -217,10 +227,13 @@ void VocabView::check_numbers() const {
         corrupt("the id of the unknown token does not exist");
     }
     for (const Seed8& seed : seeds8) {
-        check_value(seed.value, seed_ids.size());
+        wrong |= is_lost(seed.value, seed_ids.size());
     }
     for (const Seed16& seed : seeds16) {
-        check_value(seed.value, seed_ids.size());
+        wrong |= is_lost(seed.value, seed_ids.size());
+    }
+    if (wrong != 0) {
+        corrupt("a seed refers to ids that do not exist");
     }
 }
 
