@@ -23,7 +23,6 @@ WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bi
 // Columns of the batch keep lines of the old tables, which are read or asked for after its last
 // unit. Larger tables have these lines, too.
 void WordEncoder::grow_tables() {
-    vocab.use_large_pages();
     WordTables large(vocab, large_bits_);
     large.put_words_of(tables);
     tables = std::move(large);

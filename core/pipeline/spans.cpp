@@ -53,23 +53,24 @@ void take_sizes_of_trie(const vocab::NodeTables& nodes, std::vector<std::uint8_t
     for (std::uint32_t node = 0; node < nodes.size; ++node) {
         owners[vocab::SmallTrie::child(cells[node], 0)] = node;
     }
+    // Of longer tokens the size is not kept. In a damaged trie a way may lead round in circles.
+    constexpr std::size_t kLongest = 0xFF;
     const std::uint32_t continues = nodes.trie.step(vocab::Trie::kRoot, vocab::Trie::kContinues);
     for (std::uint32_t node = 0; node < nodes.size; ++node) {
         if ((cells[node] & vocab::SmallTrie::kToken) == 0) {
             continue;
         }
-        std::size_t size = 0;  // a damaged trie may lead round in circles: too large is the end
+        std::size_t size = 0;
         std::uint32_t at = node;
         std::uint32_t top = node;
-        while (at != vocab::Trie::kRoot && size <= nodes.size) {
+        while (at != vocab::Trie::kRoot && size <= kLongest) {
             top = at;
             ++size;
             const std::uint32_t byte = cells[at] & 0xFFU;
             at = byte <= at ? owners[at - byte] : vocab::Trie::kRoot;
         }
-        if (top == continues) {
-            --size;
-            sizes[nodes.tokens[node] - 1] = static_cast<std::uint8_t>(size <= 0xFF ? size : 0);
+        if (at == vocab::Trie::kRoot && top == continues) {
+            sizes[nodes.tokens[node] - 1] = static_cast<std::uint8_t>(size - 1);
         }
     }
 }

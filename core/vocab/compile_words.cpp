@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "vocab/characters_build.h"
 #include "vocab/trie_build.h"
 #include "vocab/walk.h"
 
@@ -83,7 +84,9 @@ void compile_wordpiece(const VocabInput& input, const Deriver& deriver, Walk& wa
         add_whole_word(input, id, token, walk);
     });
     join_everything(walk);
-    write_words(input, walk, build_trie(std::move(keys)), false, out);
+    const std::vector<TrieNode> nodes = build_trie(std::move(keys));
+    write_words(input, walk, nodes, false, out);
+    write_words_of_one(input, nodes, out);
 }
 
 // A word is a token or unknown. The trie is there because all kinds that look words up have one.

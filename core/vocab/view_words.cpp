@@ -9,19 +9,19 @@ namespace tokenmill::vocab {
 
 namespace {
 
-// A step may read any base + byte, so every base must leave room for 256 places. No branches: this
-// takes most of the time to load a large model.
+// A step may read any base + byte, so every base must leave room for 256 places; and a cell that
+// promises a token must have one.
 bool leads_out(std::span<const std::uint32_t> cells, std::span<const std::uint32_t> tokens,
                std::uint32_t token_count) {
-    const auto last_base = static_cast<std::uint32_t>(cells.size()) - 256;
-    unsigned wrong = 0;
+    LimitCheck<std::uint32_t> bases(static_cast<std::uint32_t>(cells.size()) - 256);
+    LimitCheck<std::uint32_t> ids(token_count);
+    std::uint32_t missing = 0;
     for (std::size_t i = 0; i < cells.size(); ++i) {
-        const bool lacks_token = (cells[i] & SmallTrie::kToken) > tokens[i] * SmallTrie::kToken;
-        wrong |= static_cast<unsigned>(cells[i] >> 9 > last_base) |
-                 static_cast<unsigned>(tokens[i] > token_count) |
-                 static_cast<unsigned>(lacks_token);
+        bases.add(cells[i] >> 9);
+        ids.add(tokens[i]);
+        missing |= (tokens[i] - 1) & cells[i] << 23;  // bit 31: no token, and kToken
     }
-    return wrong != 0;
+    return bases.failed() || ids.failed() || missing >> 31 != 0;
 }
 
 }  // namespace
@@ -38,42 +38,22 @@ void VocabView::view_words(const BlobReader& blob) {
     if (leads_out(cells, tokens, scalars_.token_count)) {
         corrupt("the trie leads out of its table");
     }
-    stored_nodes_.trie = {cells.data()};
-    stored_nodes_.size = static_cast<std::uint32_t>(cells.size());
-    stored_nodes_.tokens = tokens.data();
+    nodes_.trie = {cells.data()};
+    nodes_.size = static_cast<std::uint32_t>(cells.size());
+    nodes_.tokens = tokens.data();
     if (kind() == ModelKind::Unigram) {
         view_scores(blob);
-    } else if (kind() == ModelKind::WordPiece && scalars_.max_characters != 0 &&
-               unk_id() < token_count()) {
-        list_words_of_one();
-    }
-}
-
-// Words that are one character of three bytes: a token or the unknown one.
-void VocabView::list_words_of_one() {
-    char_values.assign(kBasicCodes, pack_ids(&scalars_.unk_id, 1));
-    for (std::uint32_t code = 0x800; code < kBasicCodes; ++code) {
-        std::uint8_t bytes[3];
-        encode3(code, bytes);
-        std::uint32_t node = Trie::kRoot;
-        for (std::size_t i = 0; i < 3 && node != Trie::kNoNode; ++i) {
-            node = stored_nodes_.trie.step(node, bytes[i]);
-        }
-        if (node != Trie::kNoNode && stored_nodes_.tokens[node] != 0) {
-            const TokenId id = stored_nodes_.tokens[node] - 1;
-            char_values[code] = pack_ids(&id, 1);
-        }
+    } else if (const auto values = blob.get<std::uint64_t>(kCharValues); !values.empty()) {
+        view_char_values(blob.need<std::uint64_t>(kCharValues, kBasicCodes));
     }
 }
 
 void VocabView::view_scores(const BlobReader& blob) {
-    stored_nodes_.scores = blob.need<double>(kNodeScores, stored_nodes_.size).data();
+    nodes_.scores = blob.need<double>(kNodeScores, nodes_.size).data();
     const auto characters = blob.need<std::uint32_t>(kCharNodes, kBasicCodes);
-    stored_nodes_.char_nodes = characters.data();
-    for (const std::uint32_t node : characters) {
-        if (node >= stored_nodes_.size && node != Trie::kNoNode) {
-            corrupt("a character has a node that does not exist");
-        }
+    nodes_.char_nodes = characters.data();
+    if (has_some_above(characters, nodes_.size)) {
+        corrupt("a character has a node that does not exist");
     }
     const auto doubts = blob.get<double>(kDoubt);
     doubt = doubts.empty() ? 0 : doubts[0];
@@ -86,25 +66,6 @@ void VocabView::view_scores(const BlobReader& blob) {
     can_cut_wide_ =
         std::any_of(junctions.words, junctions.words + (1U << JunctionFilter::kWordBits),
                     [](std::uint32_t word) { return word != 0xFFFFFFFFU; });
-}
-
-//   memory   scores | cells | tokens | char_nodes
-void VocabView::use_large_pages() const {
-    if (kind() != ModelKind::Unigram || has_large_pages_.exchange(true)) {
-        return;
-    }
-    const std::size_t size = stored_nodes_.size;
-    constexpr std::size_t kLargePage = std::size_t{2} << 20;
-    const std::size_t wanted = size * sizeof(double) + (2 * size + kBasicCodes) * 4;
-    large_memory_ = PageBuffer(std::max(wanted, kLargePage), Pages::Large);
-    auto* const scores = large_memory_.as<double>();
-    auto* const cells = reinterpret_cast<std::uint32_t*>(scores + size);
-    std::copy_n(stored_nodes_.scores, size, scores);
-    std::copy_n(stored_nodes_.trie.cells, size, cells);
-    std::copy_n(stored_nodes_.tokens, size, cells + size);
-    std::copy_n(stored_nodes_.char_nodes, kBasicCodes, cells + 2 * size);
-    large_nodes_ = {{cells}, stored_nodes_.size, cells + size, scores, cells + 2 * size};
-    nodes_.store(&large_nodes_, std::memory_order_release);
 }
 
 // Once for all workers: it takes half a millisecond.

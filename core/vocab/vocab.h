@@ -3,13 +3,11 @@
 // a compiled vocabulary costs nothing. It never guesses: what contradicts itself is an Error.
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <vector>
 
 #include "base/adjacency.h"
 #include "base/blob.h"
-#include "base/buffer.h"
 #include "base/types.h"
 #include "vocab/junction.h"
 #include "vocab/pairs.h"
@@ -49,6 +47,8 @@ enum VocabSection : std::uint32_t {
     kNodeTokens,
     kNodeScores,
     kCharNodes,
+    kCharSymbols,
+    kCharValues,
 };
 
 // ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
@@ -127,7 +127,8 @@ struct Seed16 {
 
 constexpr std::size_t kBasicCodes = 0x10000;  // code points of up to three bytes
 
-// What a walk through the trie reads, for kinds that look words up.
+// What a walk through the trie reads, for kinds that look words up. All of it is in the file: a copy
+// in large pages is not faster (log 2026-11-16).
 struct NodeTables {
     SmallTrie trie{};
     std::uint32_t size = 0;                 // nodes
@@ -186,14 +187,7 @@ public:
         return !tied_ranks.empty() && has_tied_pair(word);
     }
 
-    // What it refers to stays valid, but may be read faster from a later call.
-    [[nodiscard]] const NodeTables& nodes() const noexcept {
-        return *nodes_.load(std::memory_order_acquire);
-    }
-    // Copies the tables of Unigram from the file, which has small pages, to large ones: only worth
-    // it for long texts. The first call does; others do not wait for it, so that a fork in the
-    // middle is harmless.
-    void use_large_pages() const;
+    [[nodiscard]] const NodeTables& nodes() const noexcept { return nodes_; }
 
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
@@ -205,8 +199,8 @@ public:
     // ModelKind::Characters, by basic code point of two or three bytes: what merging starts from,
     // or kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
     // characters of three bytes.
-    std::vector<std::uint32_t> char_symbols;
-    std::vector<std::uint64_t> char_values;
+    std::span<const std::uint32_t> char_symbols;
+    std::span<const std::uint64_t> char_values;
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may swap their order when the word has more text before it. 0: scores add up
@@ -227,19 +221,15 @@ private:
     void view_words(const BlobReader& blob);
     void view_ties(const BlobReader& blob);
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
-    void list_characters();
-    void list_words_of_one();
+    void view_characters(const BlobReader& blob);
+    void view_char_values(std::span<const std::uint64_t> values);
     void view_scores(const BlobReader& blob);
     void list_joints();
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
     bool can_cut_wide_ = false;
-    NodeTables stored_nodes_;  // in the file
-    mutable NodeTables large_nodes_;
-    mutable PageBuffer large_memory_;
-    mutable std::atomic<bool> has_large_pages_{false};
-    mutable std::atomic<const NodeTables*> nodes_{&stored_nodes_};
+    NodeTables nodes_;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;

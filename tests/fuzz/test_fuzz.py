@@ -25,9 +25,10 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz"
 SECONDS = int(os.environ.get("TOKENMILL_FUZZ_SECONDS", "15"))
 LEAST = 100  # inputs, however long they take
+DAMAGED = 300  # models
 HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
 SANITIZERS = "address,undefined"
-PROGRAMS = ("fuzz_encode", "fuzz_read")
+PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_view")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
@@ -140,3 +141,11 @@ def test_kept_inputs_are_replayed(program: Path, models: Path, tmp_path: Path) -
 def test_damaged_lines_of_json_read_alike_on_every_target(program: Path) -> None:
     ran = run(program.with_name("fuzz_read"), "20000")
     assert (ran.returncode, ran.stdout) == (0, "20000 inputs\n"), ran.stderr[-8000:]
+
+
+def test_damaged_models_are_refused_or_run(program: Path, models: Path) -> None:
+    ran = run(program.with_name("fuzz_view"), "--models", models, "--rounds", str(DAMAGED))
+    assert ran.returncode == 0, ran.stderr[-8000:]
+    match = re.fullmatch(rf"{DAMAGED} damaged models, (\d+) refused\n", ran.stdout)
+    assert match is not None, ran.stdout
+    assert DAMAGED // 10 < int(match[1]) < DAMAGED
