@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from tests.encode.test_other_models import tokenizer_of, with_bytes
-from tests.encode.test_reference_models import unigram, wordpiece
+from tests.encode.test_reference_models import unigram, wordlevel, wordpiece
+from tests.load.sentencepiece_models import UNK, Piece, model_file
 from tests.load.sources import write_json
 from tests.models import compile_payload, pair_model, spec_of
 from tests.split.patterns import CHAINS
@@ -103,19 +104,24 @@ def write_other_models(directory: Path, sources: Path) -> None:
     kinds = {
         "characters": (with_bytes, "marked"),
         "unigram": (unigram, "words"),
+        "wordlevel": (wordlevel, "white"),
         "wordpiece": (wordpiece, "bert"),
     }
     for name, (make, setting) in kinds.items():
         spec = load_source(write_json(sources, tokenizer_of(make(generator), setting)))
         (directory / f"{name}.native").write_bytes(compile_payload(spec))
     (directory / "wordpiece.plain").write_bytes(compile_payload(spec, native=False))
+    pieces = [UNK, *(Piece(text, -len(text) - generator.random()) for text in ("a", "b", "the"))]
+    file = sources / "sentences.model"
+    file.write_bytes(model_file([*pieces, Piece("\u4e2d", -2.5), Piece("\u2581the", -1.0)]))
+    (directory / "sentences.native").write_bytes(compile_payload(load_source(file)))
 
 
 def test_random_inputs_find_nothing(program: Path, models: Path) -> None:
     options = ("--seconds", str(SECONDS), "--least", str(LEAST))
     ran = run(program, "--models", models, *options, more_seconds=SECONDS)
     assert ran.returncode == 0, ran.stderr[-8000:]
-    match = re.fullmatch(r"(\d+) inputs, 13 families, (\d+) models\n", ran.stdout)
+    match = re.fullmatch(r"(\d+) inputs, 15 families, (\d+) models\n", ran.stdout)
     assert match is not None, ran.stdout
     assert int(match[1]) >= LEAST
 
