@@ -90,7 +90,8 @@ private:
                 continue;
             }
             const std::size_t base = place - bytes[0];
-            if (base < taken_bases_.size() && taken_bases_[base]) {
+            if (static_cast<TmU8>(base) == SmallTrie::kNoBase ||
+                (base < taken_bases_.size() && taken_bases_[base])) {
                 continue;
             }
             const bool fits = std::all_of(bytes.begin(), bytes.end(), [&](TmU8 byte) {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenmill._spec import TokenizerSpec
 
 MAGIC = b"\x89MILL\r\n\x1a"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 PAGE = 4096
 _COMPRESSED = 1
 _HEADER = struct.Struct("<8sIIQQ4s28s")
@@ -167,10 +167,18 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON."""
-    meta: dict[str, Any] = json.loads(data)
-    return meta
+class Meta(dict[str, Any]):
+    """What is known about a tokenizer; added tokens, often thousands, are read when asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        head, _, self._added = data.partition(b"\n")
+        super().__init__(json.loads(head))
+
+    def __missing__(self, key: str) -> Any:
+        if key != "added_tokens":
+            raise KeyError(key)
+        self[key] = added = json.loads(self._added)
+        return added
 
 
 def unpack_source(packed: bytes) -> bytes | None:

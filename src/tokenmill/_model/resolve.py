@@ -16,9 +16,9 @@ from tokenmill._load.files import files_of
 from tokenmill._load.hub import fetch_from_hub, is_repository_name
 from tokenmill._model import cache
 from tokenmill._model.file import (
+    Meta,
     is_model_file,
     open_model,
-    unpack_meta,
     unpack_source,
     write_compressed,
     write_model,
@@ -91,7 +91,7 @@ class Ready:
         from tokenmill._post import may_stop
 
         is_native = isinstance(self.model, _core.Model)
-        return is_native and may_stop(self.meta.get("added_tokens", {}))
+        return is_native and may_stop(self.meta["added_tokens"])
 
     def source(self) -> bytes | None:
         """Return the text of the tokenizer.json that it came from, if it came from one."""
@@ -176,7 +176,7 @@ def compile_file(
 def from_payload(payload: bytes | memoryview) -> Ready:
     """Use a compiled model in place."""
     model = _core.Model(payload)
-    return Ready(model, unpack_meta(model.meta), payload)
+    return Ready(model, Meta(model.meta), payload)
 
 
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
