@@ -20,6 +20,7 @@ namespace tokenmill::bind {
 
 void register_errors(nb::module_& m);
 void register_model(nb::module_& m);
+void register_method(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
 void register_texts(nb::module_& m);
@@ -70,6 +71,9 @@ public:
 private:
     Py_buffer view_;  // without an object, nothing is held
 };
+
+// str and bytes, whose fields are read in place; false for all other objects.
+[[nodiscard]] bool read_quickly(PyObject* object, pipeline::Text& text) noexcept;
 
 // One text, borrowed: a str or anything with a buffer.
 class OneText {

@@ -11,6 +11,8 @@
 
 #include "arrays.h"
 #include "decode/decode.h"
+#include "method.h"
+#include "options.h"
 
 namespace tokenmill::bind {
 
@@ -39,42 +41,6 @@ private:
     PageBuffer copy_;
     Bytes bytes_;
 };
-
-[[noreturn]] void refuse(const char* name, const char* choices, int got) {
-    throw Error(ErrorCode::BadArgument,
-                std::string(name) + ": expected " + choices + ", got " + std::to_string(got));
-}
-
-// The numbers that Python calls with; checked here, so that no enum ever holds another value.
-pipeline::SpecialMode special_mode_of(int number) {
-    if (number < 0 || number > static_cast<int>(pipeline::SpecialMode::Raise)) {
-        refuse("special_mode", "0 (encode), 1 (text) or 2 (raise)", number);
-    }
-    return static_cast<pipeline::SpecialMode>(number);
-}
-
-bool replaces_invalid(int errors) {
-    if (errors != 0 && errors != 1) {
-        refuse("errors", "0 (strict) or 1 (replace)", errors);
-    }
-    return errors == 1;
-}
-
-unsigned bits_of(int bits) {
-    if (bits != 16 && bits != 32) {
-        refuse("bits", "16 or 32", bits);
-    }
-    return static_cast<unsigned>(bits);
-}
-
-Options options_of(bool add_special_tokens, int special_mode, int errors, int threads = 1) {
-    Options options;
-    options.add_special_tokens = add_special_tokens;
-    options.special = special_mode_of(special_mode);
-    options.replace_invalid = replaces_invalid(errors);
-    options.threads = static_cast<unsigned>(threads < 1 ? 1 : threads);
-    return options;
-}
 
 nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
@@ -117,28 +83,35 @@ public:
     BoundModel(nb::handle buffer, int shrink_tables)
         : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
 
-    // The hot call: for a short text no more than a lease, the encoding, and one copy into numpy.
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
         Options options = options_of(add_special_tokens, special_mode, errors);
         const OneText held(text);
         const pipeline::Text& one = held.view();
-        if (one.size > kReleaseGil) {
-            if (one.size >= pipeline::kBigDocument) {
-                options.threads = available_threads();
-            }
-            pipeline::Encoded encoded;
-            {
-                const nb::gil_scoped_release unlocked;
-                try {
-                    encoded = model_.encode_batch({&one, 1}, options, {});
-                } catch (const Error& error) {  // a single text has no document number
-                    throw Error(error.code, error.what(), error.offset);
-                }
-            }
-            return ids_of(encoded, 32);
+        if (is_short(one)) {
+            return encode_short(one, options);
         }
-        pipeline::Model::Lease lease(model_);  // too short to be worth releasing the GIL
-        const auto ids = lease.encode(one, options);
+        if (one.size >= pipeline::kBigDocument) {
+            options.threads = available_threads();
+        }
+        pipeline::Encoded encoded;
+        {
+            const nb::gil_scoped_release unlocked;
+            try {
+                encoded = model_.encode_batch({&one, 1}, options, {});
+            } catch (const Error& error) {  // a single text has no document number
+                throw Error(error.code, error.what(), error.offset);
+            }
+        }
+        return ids_of(encoded, 32);
+    }
+
+    // Too short to be worth releasing the GIL?
+    static bool is_short(const pipeline::Text& text) noexcept { return text.size <= kReleaseGil; }
+
+    // The hot call: no more than a lease, the encoding, and one copy into numpy.
+    nb::object encode_short(const pipeline::Text& text, const Options& options) {
+        pipeline::Model::Lease lease(model_);
+        const auto ids = lease.encode(text, options);
         void* data = nullptr;
         nb::object array = empty_array(Number::U32, ids.size(), data);
         if (!ids.empty()) {
@@ -325,6 +298,23 @@ private:
 };
 
 }  // namespace
+
+PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
+    static const PyObject* const type = nb::type<BoundModel>().ptr();
+    pipeline::Text one;
+    if (model == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(model)) != type ||
+        !read_quickly(text, one) || !BoundModel::is_short(one)) {
+        return nullptr;
+    }
+    Options options;
+    options.add_special_tokens = add_special_tokens;
+    const nb::object held = nb::borrow(model);
+    try {
+        return nb::inst_ptr<BoundModel>(held)->encode_short(one, options).release().ptr();
+    } catch (...) {  // the caller tries again where errors become exceptions of Python
+        return nullptr;
+    }
+}
 
 // Every option has a name and a default, so that calls read; calls by position work, too.
 void register_model(nb::module_& m) {

@@ -83,6 +83,11 @@ def target() -> str:
 def targets() -> list[str]:
     """Every instruction set that this CPU can run."""
 
+def encode_method(function: object) -> object:
+    """
+    Return the method `function`, whose plain calls encode with the slot `_model`.
+    """
+
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
 

@@ -21,7 +21,7 @@ from tokenmill._calls.options import (
 )
 from tokenmill._decode import BytesDecoder, DecodeStream, DecodeStreams, clean_up_text
 from tokenmill._model.resolve import Request, from_payload, from_spec, resolve
-from tokenmill._tokenizer.parts import make_part
+from tokenmill._tokenizer.parts import Parts, in_core
 
 if TYPE_CHECKING:
     import os
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Unpack
 
-    from tokenmill._decode import Decoder
-    from tokenmill._decode.spelling import Spelling
     from tokenmill._model.describe import Description
     from tokenmill._model.resolve import Ready
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
@@ -58,27 +56,19 @@ class Tokenizer:
     CPU affinity, control-group quota and TOKENMILL_THREADS.
     """
 
-    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_spelling", "ready")
+    __slots__ = ("__weakref__", "_encode", "_model", "_parts", "ready")
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
-    _decoder: Decoder
+    _parts: Parts
     ready: Ready  # for other rooms of the package, e.g. _cuda
-    _spelling: Spelling
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
         put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
-
-    if not TYPE_CHECKING:  # for a type checker, a class with this method has every attribute
-
-        def __getattr__(self, name: str) -> object:
-            """Make the decoder and the spelling at their first use: to encode needs neither."""
-            made = make_part(name, self)
-            object.__setattr__(self, name, made)
-            return made
+        put(self, "_parts", Parts(ready))
 
     @classmethod
     def load(
@@ -97,6 +87,7 @@ class Tokenizer:
         """
         return cls(resolve(Request(source, pattern, special_tokens), stacklevel=2))
 
+    @in_core
     def encode(
         self,
         text: Text,
@@ -115,7 +106,6 @@ class Tokenizer:
         `truncation`, `max_length` and `truncation_side` are those of `encode_batch`.
         """
         if pair is None and truncation is None and max_length is None:
-            # The common case by itself: a call on a short text costs less than a microsecond.
             if special_in_text == "encode" and errors == "strict":
                 return self._encode(text, add_special_tokens)
             return self._encode(text, **core_options(add_special_tokens, special_in_text, errors))
@@ -269,7 +259,7 @@ class Tokenizer:
         of `bytes.decode`, for half a character, if ids are bytes; decoders that work on text write
         U+FFFD themselves.
         """
-        decoder = self._decoder
+        decoder = self._parts.decoder
         if isinstance(decoder, BytesDecoder):
             text = decoder.decode(ids_of(ids), skip_special_tokens, errors)
         else:
@@ -278,7 +268,7 @@ class Tokenizer:
 
     def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
         """Return the bytes of ids; where the decoder works on text, the UTF-8 of its text."""
-        return self._decoder.decode_bytes(ids_of(ids), skip_special_tokens)
+        return self._parts.decoder.decode_bytes(ids_of(ids), skip_special_tokens)
 
     def decode_batch(
         self,
@@ -290,7 +280,7 @@ class Tokenizer:
     ) -> list[str]:
         """Return the text of each row of ids; the options are those of `decode`."""
         ids, offsets = rows_of(batch)
-        decoder = self._decoder
+        decoder = self._parts.decoder
         if isinstance(decoder, BytesDecoder) and not skip_special_tokens:
             rows = decoder.model.decode_batch(ids, offsets)
             texts = [row.decode("utf-8", errors) for row in rows]
@@ -309,13 +299,13 @@ class Tokenizer:
         self, *, skip_special_tokens: bool = False, clean_up: bool = False
     ) -> DecodeStream:
         """Return a stream that turns ids into text as they come."""
-        return DecodeStream(lambda: self._decoder.stream(skip_special_tokens, clean_up))
+        return DecodeStream(lambda: self._parts.decoder.stream(skip_special_tokens, clean_up))
 
     def decode_streams(
         self, n: int, *, skip_special_tokens: bool = False, clean_up: bool = False
     ) -> DecodeStreams:
         """Return `n` streams that take an id each in one call."""
-        return DecodeStreams(lambda: self._decoder.stream(skip_special_tokens, clean_up), n)
+        return DecodeStreams(lambda: self._parts.decoder.stream(skip_special_tokens, clean_up), n)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
@@ -329,7 +319,7 @@ class Tokenizer:
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """Return the id of a token, as `id_to_token` writes it or as bytes; None if unknown."""
-        return self._spelling.token_to_id(token)
+        return self._parts.spelling.token_to_id(token)
 
     def id_to_token(self, token_id: int) -> str:
         """Return a token as its vocabulary writes it.
@@ -337,11 +327,11 @@ class Tokenizer:
         For a tokenizer.json that is the string in the file, where a byte-level vocabulary spells
         a space as U+0120; for rank files it is the token's text, with U+FFFD for half a character.
         """
-        return self._spelling.id_to_token(token_id)
+        return self._parts.spelling.id_to_token(token_id)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes that one id decodes to."""
-        return self._spelling.token_bytes(token_id)
+        return self._parts.spelling.token_bytes(token_id)
 
     @property
     def name(self) -> str:
