@@ -11,6 +11,7 @@
 
 #include "arrays.h"
 #include "decode/decode.h"
+#include "mill/mill.h"
 
 namespace tokenmill::bind {
 
@@ -45,7 +46,8 @@ private:
                 std::string(name) + ": expected " + choices + ", got " + std::to_string(got));
 }
 
-// The numbers that Python calls with; checked here, so that no enum ever holds another value.
+}  // namespace
+
 pipeline::SpecialMode special_mode_of(int number) {
     if (number < 0 || number > static_cast<int>(pipeline::SpecialMode::Raise)) {
         refuse("special_mode", "0 (encode), 1 (text) or 2 (raise)", number);
@@ -53,18 +55,20 @@ pipeline::SpecialMode special_mode_of(int number) {
     return static_cast<pipeline::SpecialMode>(number);
 }
 
-bool replaces_invalid(int errors) {
-    if (errors != 0 && errors != 1) {
-        refuse("errors", "0 (strict) or 1 (replace)", errors);
-    }
-    return errors == 1;
-}
-
 unsigned bits_of(int bits) {
     if (bits != 16 && bits != 32) {
         refuse("bits", "16 or 32", bits);
     }
     return static_cast<unsigned>(bits);
+}
+
+namespace {
+
+bool replaces_invalid(int errors) {
+    if (errors != 0 && errors != 1) {
+        refuse("errors", "0 (strict) or 1 (replace)", errors);
+    }
+    return errors == 1;
 }
 
 Options options_of(bool add_special_tokens, int special_mode, int errors, int threads = 1) {
@@ -189,6 +193,10 @@ public:
         nb::object words =
             array_of(std::move(encoded.memory.words), encoded.count, 32, Spares::Words);
         return {ids_of(encoded, 32), offsets, spans, words};
+    }
+
+    nb::tuple encode_jsonl(nb::handle buffer, const mill::JsonlRules& rules) const {
+        return bind::encode_jsonl(model_, buffer, rules);
     }
 
     // Into memory of the caller; returns the offsets.
@@ -345,6 +353,7 @@ void register_model(nb::module_& m) {
              special_mode)
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              threads, add_special_tokens, special_mode, errors)
+        .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
              add_special_tokens, special_mode, errors, nb::arg("limit") = -1)
         .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))
