@@ -16,6 +16,13 @@ namespace nb = nanobind;
 
 struct ArrowArray;
 
+namespace tokenmill::mill {
+struct JsonlRules;
+}
+namespace tokenmill::read {
+struct BadLine;
+}
+
 namespace tokenmill::bind {
 
 void register_errors(nb::module_& m);
@@ -26,7 +33,15 @@ void register_normalize(nb::module_& m);
 void register_texts(nb::module_& m);
 void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
+void register_mill(nb::module_& m);
 void register_pairs(nb::module_& m);
+
+// Line, begin, length, fault and reason of each bad line, one after the other.
+[[nodiscard]] nb::object bad_array(const std::vector<read::BadLine>& bad);
+
+// The ids of a block of lines; see core/mill.
+[[nodiscard]] nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
+                                     const mill::JsonlRules& rules);
 
 // The tables of a model that a device needs, as arrays and numbers by name.
 [[nodiscard]] nb::dict device_tables(const pipeline::Model& model);

@@ -12,6 +12,7 @@
 #include "arrays.h"
 #include "decode/decode.h"
 #include "method.h"
+#include "mill/mill.h"
 #include "options.h"
 
 namespace tokenmill::bind {
@@ -162,6 +163,10 @@ public:
         nb::object words =
             array_of(std::move(encoded.memory.words), encoded.count, 32, Spares::Words);
         return {ids_of(encoded, 32), offsets, spans, words};
+    }
+
+    nb::tuple encode_jsonl(nb::handle buffer, const mill::JsonlRules& rules) const {
+        return bind::encode_jsonl(model_, buffer, rules);
     }
 
     // Into memory of the caller; returns the offsets.
@@ -335,6 +340,7 @@ void register_model(nb::module_& m) {
              special_mode)
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              threads, add_special_tokens, special_mode, errors)
+        .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
              add_special_tokens, special_mode, errors, nb::arg("limit") = -1)
         .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))

@@ -12,13 +12,6 @@ namespace {
                 std::string(name) + ": expected " + choices + ", got " + std::to_string(got));
 }
 
-pipeline::SpecialMode special_mode_of(int number) {
-    if (number < 0 || number > static_cast<int>(pipeline::SpecialMode::Raise)) {
-        refuse("special_mode", "0 (encode), 1 (text) or 2 (raise)", number);
-    }
-    return static_cast<pipeline::SpecialMode>(number);
-}
-
 bool replaces_invalid(int errors) {
     if (errors != 0 && errors != 1) {
         refuse("errors", "0 (strict) or 1 (replace)", errors);
@@ -27,6 +20,13 @@ bool replaces_invalid(int errors) {
 }
 
 }  // namespace
+
+pipeline::SpecialMode special_mode_of(int number) {
+    if (number < 0 || number > static_cast<int>(pipeline::SpecialMode::Raise)) {
+        refuse("special_mode", "0 (encode), 1 (text) or 2 (raise)", number);
+    }
+    return static_cast<pipeline::SpecialMode>(number);
+}
 
 unsigned bits_of(int bits) {
     if (bits != 16 && bits != 32) {

@@ -6,9 +6,10 @@
 
 namespace tokenmill::bind {
 
-// Both throw BadArgument for a number that has no meaning.
+// All throw BadArgument for a number that has no meaning.
 [[nodiscard]] pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors,
                                            int threads = 1);
+[[nodiscard]] pipeline::SpecialMode special_mode_of(int number);
 [[nodiscard]] unsigned bits_of(int bits);
 
 }  // namespace tokenmill::bind

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.run.order import Documents, Ordered
     from tokenmill._write import ShardWriter
 
-_BATCH_TOKENS = 1 << 20  # gathered at once
+_BATCH_TOKENS = 1 << 21  # gathered at once: each time waits for the interpreter's lock
 
 
 class Sharding:
@@ -229,7 +229,7 @@ class Sharding:
         return writers
 
     def _batches(self, documents: Documents, pieces: Pieces, meter: Meter) -> Iterator[Rows]:
-        """Yield the shard's rows with their ids, about a million tokens at a time."""
+        """Yield the shard's rows with their ids, some million tokens at a time."""
         collector = Collector(self._parts, self._settings.dtype)
         with closing(collector):
             yield from self._read_batches(documents, pieces, collector, meter)

@@ -34,7 +34,10 @@ def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
     """Return the parts that earlier runs committed, by stream, up to the first gap."""
     found: dict[int, list[PartRecord]] = {}
     for value in records(folder):
-        record = PartRecord(**value)
+        try:
+            record = PartRecord(**value)
+        except TypeError:  # of another version: its part is made again
+            continue
         parts = found.setdefault(record.stream, [])
         if record.part == len(parts) and Part(folder, record, dtype).is_whole():
             parts.append(record)
