@@ -31,6 +31,7 @@ void register_method(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
 void register_texts(nb::module_& m);
+void register_gather(nb::module_& m);
 void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
 void register_mill(nb::module_& m);
@@ -132,8 +133,10 @@ public:
     BorrowedTexts(const BorrowedTexts&) = delete;
     BorrowedTexts& operator=(const BorrowedTexts&) = delete;
 
-    // A list, a tuple, a TextBuffer, or an object of the Arrow PyCapsule interface.
+    // A list, a tuple, a TextBuffer, PickedTexts, or an object of the Arrow PyCapsule interface.
     void add_all(nb::handle texts);
+    // Texts that `owner` keeps alive.
+    void add_views(std::span<const pipeline::Text> texts, nb::object owner);
 
     [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }
 
@@ -147,6 +150,18 @@ private:
     std::vector<HeldBuffer> buffers_;
     std::vector<nb::object> owners_;
     std::vector<ArrowArray*> arrays_;  // of a stream: to be released here
+};
+
+// Some texts of a longer list, in any order.
+class PickedTexts {
+public:
+    PickedTexts(std::vector<pipeline::Text> texts, nb::object owner)
+        : texts_(std::move(texts)), owner_(std::move(owner)) {}
+    [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }
+
+private:
+    std::vector<pipeline::Text> texts_;
+    nb::object owner_;  // keeps their memory alive
 };
 
 }  // namespace tokenmill::bind

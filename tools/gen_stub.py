@@ -20,6 +20,8 @@ RESULTS = {
     "read_lines": "tuple[NDArray[numpy.uint8], int]",
     "check_texts": "NDArray[numpy.int64]",
     "join_texts": "tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]",
+    "offsets": "NDArray[numpy.int64]",
+    "gather_texts": "NDArray[numpy.int64]",
     "split_text": "tuple[NDArray[numpy.int64], NDArray[numpy.int64]]",
 }
 STUB = Path(__file__).resolve().parent.parent / "src" / "tokenmill" / "_core.pyi"

@@ -17,9 +17,6 @@ ERROR_CODES: int = 10
 def compile_model(definition: object) -> bytes:
     """Compile a tokenmill._compile.definition.Definition."""
 
-def refuse_non_texts(texts: object) -> None:
-    """Raise TextTypeError for the first document that is not a text."""
-
 class TextBuffer:
     """Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]."""
 
@@ -63,6 +60,40 @@ class JsonlRules:
 
     @step_bytes.setter
     def step_bytes(self, arg: int, /) -> None: ...
+class PickedTexts:
+    """Some texts of a list, for Model.encode_batch."""
+
+    def __len__(self) -> int: ...
+
+class TextList:
+    """Texts, held where they are, and their sizes as UTF-8."""
+
+    def __init__(self, texts: object, threads: int = 1) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def offsets(self) -> NDArray[numpy.int64]:
+        """Where each text begins if all are UTF-8, back to back; int64."""
+
+    def pick(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PickedTexts:
+        """Return texts by their numbers."""
+
+def pick_ranges(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PickedTexts:
+    """Return texts that are ranges of one buffer."""
+
+class Crew:
+    """Threads that copy, without the GIL."""
+
+    def __init__(self, threads: int) -> None: ...
+
+    def gather_texts(self, texts: TextList, begin: int, end: int, out: Annotated[NDArray, dict(order='C', device='cpu')]) -> NDArray[numpy.int64]:
+        """
+        Write texts as UTF-8, back to back. Lone surrogates become U+FFFD: the numbers of texts with one are returned.
+        """
+
+    def copy(self, target: Annotated[NDArray, dict(order='C', device='cpu')], source: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None:
+        """Copy the bytes of an array."""
 
 class Model:
     """A compiled model over a buffer that it keeps alive."""

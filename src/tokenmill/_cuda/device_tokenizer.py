@@ -22,9 +22,10 @@ from tokenmill._cuda.options import (
     check_out,
     dtype_of,
 )
-from tokenmill._cuda.part_encoder import EncodeCall, PartEncoder
+from tokenmill._cuda.part_encoder import PartEncoder
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.selftest import sample_texts
+from tokenmill._cuda.sinks import EncodeCall
 from tokenmill._cuda.slot import BatchJob
 from tokenmill._cuda.splice import NO_SPECIAL_IDS, special_ids
 from tokenmill._cuda.steps import WordCapacity
@@ -160,7 +161,7 @@ class DeviceTokenizer:
         check_out(out, wanted)
         with self._lock, self._backend.using(None):
             self._take_turn()
-            found = self._encoder.through_ring(self.parts(FlatTexts(data, offsets)), call, out)
+            found = self._encoder.to_host(self.parts(FlatTexts(data, offsets)), call, out)
             self._last = self._backend.mark()
         return found
 
