@@ -17,7 +17,7 @@ namespace nb = nanobind;
 struct ArrowArray;
 
 namespace tokenmill::mill {
-struct JsonlRules;
+struct BlockRules;
 }
 namespace tokenmill::read {
 struct BadLine;
@@ -42,7 +42,10 @@ void register_pairs(nb::module_& m);
 
 // The ids of a block of lines; see core/mill.
 [[nodiscard]] nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
-                                     const mill::JsonlRules& rules);
+                                     const mill::BlockRules& rules);
+class TextBuffer;
+[[nodiscard]] nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
+                                     const mill::BlockRules& rules);
 
 // The tables of a model that a device needs, as arrays and numbers by name.
 [[nodiscard]] nb::dict device_tables(const pipeline::Model& model);
@@ -119,6 +122,10 @@ public:
     TextBuffer(Data data, Offsets offsets);
     [[nodiscard]] std::size_t size() const noexcept { return offsets_.size() - 1; }
     [[nodiscard]] pipeline::Text at(std::size_t i) const noexcept;
+    [[nodiscard]] const std::uint8_t* data() const noexcept { return data_.data(); }
+    [[nodiscard]] std::span<const std::int64_t> offsets() const noexcept {
+        return {offsets_.data(), offsets_.size()};
+    }
 
 private:
     Data data_;

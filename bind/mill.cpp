@@ -8,9 +8,17 @@
 
 namespace tokenmill::bind {
 
+namespace {
+
+nb::object ids_array(mill::BlockIds& block, const mill::BlockRules& rules) {
+    return array_of(std::move(block.ids), block.count, rules.bits, Spares::Framed);
+}
+
+}  // namespace
+
 // (ids, lengths, lines, begins, bad lines, counts), as those of read_jsonl.
 nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
-                       const mill::JsonlRules& rules) {
+                       const mill::BlockRules& rules) {
     const HeldBuffer held(buffer);
     mill::JsonlIds found;
     {
@@ -21,14 +29,26 @@ nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
     nb::object bad = bad_array(documents.bad);
     nb::object counts = array_of({documents.line_count, documents.blank_lines,
                                   documents.repaired_utf8, documents.repaired_surrogates});
-    return nb::make_tuple(array_of(std::move(found.ids), found.count, rules.bits, Spares::Framed),
-                          array_of(std::move(found.lengths)), array_of(std::move(documents.lines)),
+    return nb::make_tuple(ids_array(found.block, rules), array_of(std::move(found.block.lengths)),
+                          array_of(std::move(documents.lines)),
                           array_of(std::move(documents.begins)), std::move(bad), std::move(counts));
 }
 
+// (ids, lengths)
+nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
+                       const mill::BlockRules& rules) {
+    mill::BlockIds found;
+    {
+        const nb::gil_scoped_release release;
+        found = mill::encode_texts(model, texts.data(), texts.offsets(), rules);
+    }
+    return nb::make_tuple(ids_array(found, rules), array_of(std::move(found.lengths)));
+}
+
 void register_mill(nb::module_& m) {
-    using Rules = mill::JsonlRules;
-    nb::class_<Rules>(m, "JsonlRules", "What Model.encode_jsonl takes from each line, and adds.")
+    using Rules = mill::BlockRules;
+    nb::class_<Rules>(m, "BlockRules",
+                      "How Model.encode_jsonl and encode_texts read and encode a block.")
         .def(
             "__init__",
             [](Rules* self, std::string field, std::vector<TokenId> before,

@@ -165,8 +165,11 @@ public:
         return {ids_of(encoded, 32), offsets, spans, words};
     }
 
-    nb::tuple encode_jsonl(nb::handle buffer, const mill::JsonlRules& rules) const {
+    nb::tuple encode_jsonl(nb::handle buffer, const mill::BlockRules& rules) const {
         return bind::encode_jsonl(model_, buffer, rules);
+    }
+    nb::tuple encode_texts(const TextBuffer& texts, const mill::BlockRules& rules) const {
+        return bind::encode_texts(model_, texts, rules);
     }
 
     // Into memory of the caller; returns the offsets.
@@ -341,6 +344,7 @@ void register_model(nb::module_& m) {
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              threads, add_special_tokens, special_mode, errors)
         .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
+        .def("encode_texts", &BoundModel::encode_texts, nb::arg("texts"), nb::arg("rules"))
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
              add_special_tokens, special_mode, errors, nb::arg("limit") = -1)
         .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/buffer.h"
@@ -13,8 +14,8 @@
 
 namespace tokenmill::mill {
 
-struct JsonlRules {
-    read::Rules read;
+struct BlockRules {
+    read::Rules read;  // of lines
     pipeline::SpecialMode special = pipeline::SpecialMode::Encode;
     unsigned bits = 32;           // of an id in the result: 32 or 16
     std::vector<TokenId> before;  // ids that go in front of each document
@@ -22,11 +23,16 @@ struct JsonlRules {
     std::size_t step_bytes = std::size_t{1} << 19;
 };
 
-// `documents` has everything but the texts. Document i has `lengths[i]` ids, ends included.
-struct JsonlIds {
+// Document i has `lengths[i]` ids, ends included.
+struct BlockIds {
     PageBuffer ids;
     std::size_t count = 0;
     std::vector<std::int64_t> lengths;
+};
+
+// `documents` has everything but the texts.
+struct JsonlIds {
+    BlockIds block;
     read::JsonlDocuments documents;
 };
 
@@ -34,6 +40,11 @@ struct JsonlIds {
 //   {"text": "a b"}\n  with 9 after each document  ->  ids of "a", " b", and 9
 // Throws their errors; a document's number in one counts from its step.
 [[nodiscard]] JsonlIds encode_jsonl(const pipeline::Model& model, Bytes buffer,
-                                    const JsonlRules& rules);
+                                    const BlockRules& rules);
+
+// The same for texts that were read already: text i is [offsets[i], offsets[i + 1]) of `text`, and
+// known to be UTF-8.
+[[nodiscard]] BlockIds encode_texts(const pipeline::Model& model, const std::uint8_t* text,
+                                    std::span<const std::int64_t> offsets, const BlockRules& rules);
 
 }  // namespace tokenmill::mill

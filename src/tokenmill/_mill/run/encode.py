@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.device.shared_encoder import SharedEncoder
     from tokenmill._mill.meter import Meter
     from tokenmill._mill.plan.settings import Settings
-    from tokenmill._mill.run.encode_lines import LineEncoder
+    from tokenmill._mill.run.encode_at_once import AtOnce
     from tokenmill._read import Block, InputFile, RawBlock, ReadRules, Stream
     from tokenmill._tokenizer import Tokenizer
 
@@ -45,7 +45,7 @@ class BlockEncoder:
     meter: Meter
     device: SharedEncoder | None = None  # encodes instead of the tokenizer
     workers: int = 1  # of the run, which share a long text
-    lines: LineEncoder | None = None  # encodes blocks of JSON lines at once
+    at_once: AtOnce | None = None  # takes the short way, where there is one
 
     def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
         """Parse and encode one block; its stream is only used to number lines in errors."""
@@ -68,10 +68,10 @@ class BlockEncoder:
 
     def _encode_lines(self, taken: list[RawBlock], stream: Stream | None) -> EncodedBlock | None:
         """Do it by one call of the core, if it can be done that way."""
-        if self.lines is None or taken[0].text_bytes >= _LONG_BYTES:
+        if self.at_once is None or taken[0].text_bytes >= _LONG_BYTES:
             return None
         with self.meter.stage("tokenize"):
-            encoded = self.lines(taken[0])
+            encoded = self.at_once.lines(taken[0])
         if encoded is not None:
             self._refuse(encoded.block, stream)
         return encoded
@@ -96,6 +96,10 @@ class BlockEncoder:
         self, block: Block, stream: Stream | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         s = self.settings
+        if self.at_once is not None and len(block.text) < _LONG_BYTES:
+            found = self.at_once.texts(block)
+            if found is not None:
+                return found
         try:
             batch = self._ids(block)
         except SpecialTokenInText as error:

@@ -24,7 +24,7 @@ from tokenmill._mill.plan.plan import refuse_another_plan
 from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._mill.run.early import Early, EarlyShards, EarlyTable
 from tokenmill._mill.run.encode import BlockEncoder
-from tokenmill._mill.run.encode_lines import LineEncoder
+from tokenmill._mill.run.encode_at_once import AtOnce
 from tokenmill._mill.run.no_documents import refuse_no_documents
 from tokenmill._mill.run.order import Ordered, plan_order
 from tokenmill._mill.run.prefix import Prefix
@@ -180,9 +180,9 @@ class Run:
 
     def _encoder(self) -> BlockEncoder:
         plan = self.plan
-        lines = None
+        at_once = None
         if self.device is None:
-            lines = LineEncoder(self.tokenizer, plan.settings, plan.rules, plan.fields)
+            at_once = AtOnce.of(self.tokenizer, plan.settings, plan.rules, plan.fields)
         return BlockEncoder(
             self.tokenizer,
             plan.settings,
@@ -192,7 +192,7 @@ class Run:
             self.meter,
             self.device,
             self.workers,
-            lines,
+            at_once,
         )
 
     def _committed(self, record: PartRecord) -> bool:

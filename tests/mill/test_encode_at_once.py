@@ -1,4 +1,4 @@
-"""Blocks of JSON lines by one call of the core: the same as parsing, encoding and framing."""
+"""Blocks by one call of the core: the same as parsing, encoding and framing them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tests.read.test_jsonl import CASES
 from tests.split.patterns import CHAINS
 
 from tokenmill import SpecialTokenInText, _core, pack
-from tokenmill._core import JsonlRules, TextBuffer
-from tokenmill._mill.run.encode_lines import LineEncoder
+from tokenmill._core import BlockRules, TextBuffer
+from tokenmill._mill.run.encode_at_once import AtOnce
 from tokenmill._pack import frame
 from tokenmill._spec import AddedToken
 
@@ -49,7 +49,7 @@ def model(request: pytest.FixtureRequest) -> Any:
     return make_model(compile_payload(spec), Way(request.param))
 
 
-def as_before(model: Any, block: bytes, rules: JsonlRules, mode: int, bits: int) -> list[Any]:
+def as_before(model: Any, block: bytes, rules: BlockRules, mode: int, bits: int) -> list[Any]:
     """Return what separate calls give."""
     limits = (rules.max_document_bytes, rules.max_line_bytes)
     repairs = (rules.replace_bad_utf8, rules.replace_lone_surrogate)
@@ -65,7 +65,7 @@ def as_before(model: Any, block: bytes, rules: JsonlRules, mode: int, bits: int)
 def test_one_call_is_the_same_as_three(
     model: Any, mode: int, repair: bool, bits: int, block: bytes
 ) -> None:
-    rules = JsonlRules("text", [7], [9, 8], mode, bits)
+    rules = BlockRules("text", [7], [9, 8], mode, bits)
     rules.max_document_bytes, rules.max_line_bytes = 250, 400
     rules.replace_bad_utf8 = rules.replace_lone_surrogate = repair
     expected = as_before(model, block, rules, mode, bits)
@@ -76,8 +76,21 @@ def test_one_call_is_the_same_as_three(
             assert np.array_equal(mine, other)
 
 
+@pytest.mark.parametrize("bits", [16, 32])
+def test_texts_are_encoded_as_before(model: Any, bits: int) -> None:
+    rules = BlockRules("", [7], [9, 8], AS_TEXT, bits)
+    for texts in (TEXTS * 9, ("",), ()):
+        data = [text.encode() for text in texts]
+        ends = np.cumsum([0, *map(len, data)], dtype=np.int64)
+        held = TextBuffer(np.frombuffer(b"--" + b"".join(data) + b"-", np.uint8), ends + 2)
+        expected = frame(*model.encode_batch(held, 1, bits, False, AS_TEXT, 0), [7], [9, 8])
+        for rules.step_bytes in (1, 100, 1 << 19):
+            for mine, other in zip(model.encode_texts(held, rules), expected, strict=True):
+                assert np.array_equal(mine, other)
+
+
 def test_ids_grow_past_the_first_guess(model: Any) -> None:
-    rules = JsonlRules("text", [1] * 40, [2] * 40, AS_TEXT, 16)
+    rules = BlockRules("text", [1] * 40, [2] * 40, AS_TEXT, 16)
     block = b'{"text":"ab"}\n' * 5000
     for rules.step_bytes in (64, 1 << 19):
         ids, lengths, *_ = model.encode_jsonl(block, rules)
@@ -87,12 +100,12 @@ def test_ids_grow_past_the_first_guess(model: Any) -> None:
 
 def test_a_special_token_is_refused(model: Any) -> None:
     with pytest.raises(SpecialTokenInText):
-        model.encode_jsonl(b"\n".join(LINES), JsonlRules("text", [], [], RAISE, 32))
+        model.encode_jsonl(b"\n".join(LINES), BlockRules("text", [], [], RAISE, 32))
 
 
 def test_ids_that_do_not_fit_are_refused() -> None:
     with pytest.raises(Exception, match="70000"):
-        JsonlRules("text", [], [70_000], 0, 16)
+        BlockRules("text", [], [70_000], 0, 16)
 
 
 WAYS: list[dict[str, Any]] = [
@@ -113,16 +126,21 @@ def test_the_long_way_gives_the_same_files(
 ) -> None:  # fmt: skip
     mill = partial(pack, dirty.files, tokenizer=tokenizer, workers=2, max_document_bytes=900, **way)
     used: list[bool] = []
-    call = LineEncoder.__call__
+    lines, texts = AtOnce.lines, AtOnce.texts
 
-    def noted(self: LineEncoder, raw: Any) -> Any:
-        used.append((found := call(self, raw)) is not None)
+    def noted(self: AtOnce, raw: Any) -> Any:
+        used.append((found := lines(self, raw)) is not None)
         return found
 
-    monkeypatch.setattr(LineEncoder, "__call__", noted)
+    def also_noted(self: AtOnce, block: Any) -> Any:
+        used.append((found := texts(self, block)) is not None)
+        return found
+
+    monkeypatch.setattr(AtOnce, "lines", noted)
+    monkeypatch.setattr(AtOnce, "texts", also_noted)
     mill(output=tmp_path / "short")
-    assert any(used) is ("validation" not in way)
-    monkeypatch.setattr(LineEncoder, "__call__", lambda *_: None)
+    assert any(used)
+    monkeypatch.setattr(AtOnce, "of", lambda *_: None)
     mill(output=tmp_path / "long")
     assert digests(tmp_path / "short") == digests(tmp_path / "long")
 
