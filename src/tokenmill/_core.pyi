@@ -60,6 +60,7 @@ class BlockRules:
 
     @step_bytes.setter
     def step_bytes(self, arg: int, /) -> None: ...
+
 class PickedTexts:
     """Some texts of a list, for Model.encode_batch."""
 
