@@ -188,7 +188,8 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (const SurePair pair : sure_pairs) {
         made_surely.add((pair + 1) & kIdMask);  // kNeverMade becomes 0
     }
-    if (made.failed() || made_surely.failed() || has_some_above(byte_pairs, scalars_.internal_count)) {
+    if (made.failed() || made_surely.failed() ||
+        has_some_above(byte_pairs, scalars_.internal_count)) {
         corrupt("a merge makes an internal id that does not exist");
     }
     view_ties(blob);
