@@ -76,8 +76,8 @@ private:
         }
     }
 
-    // Nodes with one child fill the holes between the others. A place that is no use to one byte
-    // never will be, so each byte continues its search. Nodes with several start where an earlier
+    // Nodes with one child fill the holes between the others. A place that does not fit one byte
+    // never will, so each byte continues its search. Nodes with several start where an earlier
     // one found room after a long search, so that crowded parts are not searched again.
     TmU32 find_base(const std::vector<TmU8>& bytes) {
         const bool is_single = bytes.size() == 1;

@@ -1,6 +1,6 @@
 // vocab: the sections of a compiled model -> a checked view of them. A model file may be damaged or
-// made up, so every number that is followed later is checked here, once. The loops have no way out
-// in the middle, so that the compiler can check several numbers at a time.
+// made up, so every number that is followed later is checked here, once. The loops do not stop in
+// the middle, so that the compiler can check several numbers at a time.
 #include <algorithm>
 
 #include "base/bytes.h"
