@@ -1,6 +1,6 @@
 // vocab: the sections of a compiled model -> a checked view of them. A model file may be damaged or
-// made up, so every number that is followed later is checked here, once. The loops have no way out
-// in the middle, so that the compiler can check several numbers at a time.
+// made up, so every number that is followed later is checked here, once. The loops do not stop in
+// the middle, so that the compiler can check several numbers at a time.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -188,7 +188,8 @@ void VocabView::view_merges(const BlobReader& blob) {
     for (const SurePair pair : sure_pairs) {
         made_surely.add((pair + 1) & kIdMask);  // kNeverMade becomes 0
     }
-    if (made.failed() || made_surely.failed() || has_some_above(byte_pairs, scalars_.internal_count)) {
+    if (made.failed() || made_surely.failed() ||
+        has_some_above(byte_pairs, scalars_.internal_count)) {
         corrupt("a merge makes an internal id that does not exist");
     }
     view_ties(blob);

@@ -10,7 +10,7 @@ namespace tokenmill::vocab {
 [[noreturn]] void corrupt(const char* problem);
 
 // Collects numbers that must not be above a limit and tells at the end: a difference below 0 has
-// its top bit set, and so has a number that is too large for that. No comparison and no way out in
+// its top bit set, and so has a number that is too large for that. No comparison and no stop in
 // the middle, so that the compiler checks several numbers at a time.
 template <typename Number>
 class LimitCheck {

@@ -127,8 +127,8 @@ struct Seed16 {
 
 constexpr std::size_t kBasicCodes = 0x10000;  // code points of up to three bytes
 
-// What a walk through the trie reads, for kinds that look words up. All of it is in the file: a copy
-// in large pages is not faster (log 2026-11-16).
+// What a walk through the trie reads, for kinds that look words up. All of it is in the file: a
+// copy in large pages is not faster (log 2026-11-16).
 struct NodeTables {
     SmallTrie trie{};
     std::uint32_t size = 0;                 // nodes

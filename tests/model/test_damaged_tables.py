@@ -16,8 +16,6 @@ from tokenmill import CorruptModel, _core
 from tokenmill._load.source import load_source
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
 # Sections of core/vocab/vocab.h.

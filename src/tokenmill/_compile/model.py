@@ -77,7 +77,7 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
 
 
 def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
-    """Write meta data and a line of added tokens as JSON; after a NUL, the packed tokenizer.json."""
+    """Write meta data as JSON, added tokens as another line; after a NUL, the tokenizer.json."""
     head = {key: value for key, value in meta.items() if key != "added_tokens"}
     lines = [json.dumps(part, separators=(",", ":")) for part in (head, meta["added_tokens"])]
     text = "\n".join(lines).encode()
