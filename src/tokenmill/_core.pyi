@@ -190,6 +190,23 @@ def pack_one_per_row(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,)
 def pack_documents(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """One document per row, whatever its length."""
 
+class Checksum:
+    """XXH3 of 128 bits, of more bytes than SHORT."""
+
+    def __init__(self) -> None: ...
+
+    def update(self, buffer: object) -> None: ...
+
+    def short_bytes(self) -> object:
+        """All bytes, if they are too few for `digest`; else None."""
+
+    def digest(self) -> tuple: ...
+
+def copy_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], id_bytes: int, out: int, checksum: Checksum) -> tuple:
+    """
+    Append pieces of files (descriptors) to another one; return the number of the file that could not be read, the number of files if that one could not be written, or -1; and the error of the system, 0 if the file ended.
+    """
+
 @overload
 def frame(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple: ...
 

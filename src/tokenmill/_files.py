@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
+from tokenmill import _core
+from tokenmill._core import Checksum
 from tokenmill._errors import OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 UNFINISHED = ".tokenmill-part"  # unlikely in the name of a user's file
 _MOST_BUFFERS = 1024  # IOV_MAX
@@ -41,7 +45,7 @@ class NewFile:
     def __init__(self, path: Path, *, has_checksum: bool = True) -> None:
         self._path = path
         self._unfinished = path.with_name(path.name + UNFINISHED)
-        self._hash = xxhash.xxh3_128() if has_checksum else None
+        self._hash = Checksum() if has_checksum else None
         self.size = 0
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,8 +73,32 @@ class NewFile:
             self._file.close()
             self._unfinished.replace(self._path)
             sync_folder(self._path.parent)
-        digest = "" if self._hash is None else "xxh3-128:" + self._hash.hexdigest()
-        return FileRecord(self._path.name, self.size, digest)
+        return FileRecord(self._path.name, self.size, self._digest())
+
+    def copy_pieces(
+        self, files: list[int], places: tuple[NDArray[Any], ...], item_bytes: int
+    ) -> tuple[int, int]:
+        """Append pieces of open files: the file of each, its begin and its length.
+
+        Returns the number of a file that could not be read, or -1, and the error of the system.
+        """
+        assert self._hash is not None  # noqa: S101 -- only parts have none
+        where = item_bytes, self._file.fileno(), self._hash
+        failed, error = _core.copy_pieces(files, *places, *where)
+        if failed == len(files):
+            with writing(self._path):
+                raise OSError(error, os.strerror(error))
+        if failed < 0:
+            self.size += int(places[2].sum()) * item_bytes
+        return failed, error
+
+    def _digest(self) -> str:
+        if self._hash is None:
+            return ""
+        short = self._hash.short_bytes()
+        if short is not None:
+            return "xxh3-128:" + xxhash.xxh3_128_hexdigest(short)
+        return "xxh3-128:{:016x}{:016x}".format(*self._hash.digest())
 
     def discard(self) -> None:
         """Close and remove what was written."""
