@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cuda.devices import Stream
-from tests.cuda.gpu_texts import on_device
+from tests.cuda.gpu_texts import device_of, on_device
 from tests.cuda.tokenizers_small import random_texts
 
 from tokenmill import EncodeError
@@ -142,7 +143,7 @@ def test_arrow_arrays_without_nulls_keep_their_memory(doors: DeviceTokenizer) ->
 def test_a_result_outlives_the_texts(plain: Bench, doors: DeviceTokenizer) -> None:
     texts = [f"hello {i}" for i in range(300)]
     wanted = plain.tokenizer.encode_batch(texts)
-    found = [doors.encode_batch(texts, output=output) for output in ("device", "host")]  # type: ignore[arg-type]
+    found = [doors.encode_batch(texts, output=output) for output in ("device", "host")]
     texts.clear()
     doors.encode_batch(KINDS["two bytes"], output="host")
     assert [batch.to_host() for batch in found] == [wanted, wanted]
@@ -182,14 +183,59 @@ def test_results_of_the_short_way_are_not_written_again(plain: Bench) -> None:
         assert batch.to_host() == plain.tokenizer.encode_batch(each)
 
 
+def test_requests_that_wait_go_up_together(plain: Bench) -> None:
+    """All of them wait for a lock that the test holds, so the first takes the others along."""
+    gpu = plain.gpu()
+    device = device_of(gpu)
+    texts: list[list[Any]] = [["hello " * seed, "w\xf6rld", ""] for seed in range(8)]
+    texts[3], texts[5] = ["hello world"] * 5000, [b"hello"]
+    options: list[dict[str, Any]] = [{} for _ in texts]
+    options[6] = {"special_in_text": "text"}
+    gpu.encode_batch(["hello"], output="host")
+    gpu.encode_batch(["hello"], output="host")
+    before = device.graphs_launched
+    with ThreadPoolExecutor(len(texts)) as pool:
+        with gpu._lock:
+            jobs = [
+                pool.submit(gpu.encode_batch, each, output="host", **how)
+                for each, how in zip(texts, options, strict=True)
+            ]
+            while len(gpu._requests._waiting) < len(texts) - 1:  # 5000 documents go another way
+                time.sleep(0.001)
+        found = [job.result().to_host() for job in jobs]
+    for each, how, batch in zip(texts, options, found, strict=True):
+        assert batch == plain.tokenizer.encode_batch(each, **how)
+    assert device.graphs_launched - before == 2  # most, and the one with another option
+
+
+def test_an_error_among_requests_is_for_its_caller_alone(plain: Bench) -> None:
+    gpu = plain.gpu()
+    texts: list[list[Any]] = [["hello"], ["a", b"\xff"], ["world"], ["\ud800"], ["a <s> b"]]
+    with ThreadPoolExecutor(len(texts)) as pool:
+        with gpu._lock:
+            jobs = [pool.submit(gpu.encode_batch, each, output="host") for each in texts]
+            while len(gpu._requests._waiting) < len(texts):
+                time.sleep(0.001)
+        for each, job in zip(texts, jobs, strict=True):
+            refused = job.exception()
+            if refused is None:
+                assert job.result().to_host() == plain.tokenizer.encode_batch(each)
+                continue
+            with pytest.raises(EncodeError) as wanted:
+                plain.tokenizer.encode_batch(each)
+            assert str(refused) == str(wanted.value)
+            assert vars(refused) == vars(wanted.value)
+        assert [job.exception() is None for job in jobs] == [True, False, True, False, True]
+
+
 def test_an_error_in_one_chunk_leaves_the_ring_usable(plain: Bench, doors: DeviceTokenizer) -> None:
     texts: list[Any] = ["hello world"] * 400
     texts[250] = b"\xff"
     for output in ("device", "host"):
         with pytest.raises(EncodeError) as refused:
-            doors.encode_batch(texts, output=output)  # type: ignore[arg-type]
+            doors.encode_batch(texts, output=output)
         assert refused.value.document == 250
-        found = doors.encode_batch(KINDS["bytes"], output=output)  # type: ignore[arg-type]
+        found = doors.encode_batch(KINDS["bytes"], output=output)
         assert found.to_host() == plain.tokenizer.encode_batch(KINDS["bytes"])
 
 
@@ -198,5 +244,5 @@ def test_offsets_of_flat_texts_may_begin_anywhere(plain: Bench, doors: DeviceTok
     offsets = [2, 7, 8, 8, 21, 27]
     texts = [data[a:b].tobytes() for a, b in pairwise(offsets)]
     for output in ("device", "host"):
-        found = doors.encode_batch(FlatTexts(data, offsets), output=output)  # type: ignore[arg-type]
+        found = doors.encode_batch(FlatTexts(data, offsets), output=output)
         assert found.to_host() == plain.tokenizer.encode_batch(texts)

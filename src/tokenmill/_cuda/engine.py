@@ -49,6 +49,10 @@ LARGEST_GRAPH = 32 << 20  # launches for larger batches are not captured
 _ALIGNMENT = 256
 _PER_SLOT = ("doc_flags", "counters")
 _IN_BATCH, _IN_SPLICE = places(BATCH), places(SPLICE)
+_TEXT, _SIZE, _DOCUMENTS_AT, _TILES, _OPTIONS, _DEDUPE, _IDS, _IDS16 = (
+    _IN_BATCH[name]
+    for name in ("text", "size", "documents", "tiles", "options", "dedupe_mask", "ids", "ids16")
+)
 _NUMBER = 8  # bytes of a field
 _DOCUMENTS = 1024  # a slot has room for that many at least
 _SLOT_BYTES = 5  # for each byte of text: itself, and an id
@@ -60,6 +64,11 @@ def power_of_two(count: int, least: int = 1) -> int:
     (5, 1) -> 8; (5, 64) -> 64
     """
     return max(least, 1 << max(count - 1, 0).bit_length())
+
+
+def dedupe_entries(size: int) -> int:
+    """Return the entries of the dedupe table of a batch of that many bytes."""
+    return min(power_of_two(size // 32, 1 << 12), 1 << 22)
 
 
 def graph_size(size: int) -> int:
@@ -97,9 +106,10 @@ class DeviceEngine:
         # Kernels load on their first run, which cannot be captured: with and without transfers.
         self._has_run = {False: False, True: False}
         self._room = self._capacity(0, 0)
+        self._known_options: dict[BatchJob, int] = {}
 
     def _capacity(self, size: int, documents: int) -> Capacity:
-        dedupe = min(power_of_two(size // 32, 1 << 12), 1 << 22)
+        dedupe = dedupe_entries(size)
         return replace(self._base, size=size, documents=documents, dedupe=dedupe)
 
     def _grid(self, size: int, documents: int) -> Capacity:
@@ -173,7 +183,7 @@ class DeviceEngine:
         """Encode the batch in a slot, and write the offsets of its documents to a target.
 
         `by_kernels`: the Transfer of the slot says where on the host its text comes from and its
-        ids go to; then they are no work of the caller.
+        ids go to, and kernels move both.
         """
         size, documents = slot.loaded
         self._fill(slot, job, target)
@@ -189,7 +199,7 @@ class DeviceEngine:
         else:
             run(self._capacity(size, documents), slot, job)
             self._has_run[by_kernels] = True
-        slot.done = self.backend.mark()
+        slot.done = self.backend.mark(slot.done)
 
     def place_offsets(self, slot: Slot, target: OffsetsTarget) -> None:
         """Write the offsets of an encoded batch, whose launches did not know where they go."""
@@ -255,41 +265,44 @@ class DeviceEngine:
     def _fill(self, slot: Slot, job: BatchJob, target: OffsetsTarget | None) -> None:
         """Write both structs of a slot: constant fields once, the others for every batch."""
         self._make_room(slot.size)
-        address = self.backend.address
-        batch, splice = slot.host_struct[: len(BATCH)], slot.splice
+        batch = slot.host_struct
         if slot.room is not self._room:
             slot.room = self._room
-            batch[:] = fill(BATCH, self._constants(slot))
-            splice[_IN_SPLICE["doc_ids"]] = address(slot.doc_ids)
+            batch[: len(BATCH)] = fill(BATCH, self._constants(slot))
+            slot.splice[_IN_SPLICE["doc_ids"]] = self.backend.address(slot.doc_ids)
         size, documents = slot.loaded
-        ids = address(slot.ids)
-        for name, value in (
-            ("text", address(slot.here)), ("size", size), ("documents", documents),
-            ("tiles", -(-size // self._base.tile)), ("options", self._options(job)),
-            ("dedupe_mask", self._capacity(size, 0).dedupe - 1),
-            ("ids", 0 if job.is_half else ids), ("ids16", ids if job.is_half else 0),
-        ):  # fmt: skip
-            batch[_IN_BATCH[name]] = value
+        ids = self.backend.address(slot.ids)
+        batch[_TEXT] = self.backend.address(slot.here)
+        batch[_SIZE], batch[_DOCUMENTS_AT] = size, documents
+        batch[_TILES] = -(-size // self._base.tile)
+        batch[_OPTIONS] = self._options(job)
+        batch[_DEDUPE] = dedupe_entries(size) - 1
+        batch[_IDS], batch[_IDS16] = (0, ids) if job.is_half else (ids, 0)
         self._fill_splice(slot, target)
 
     def _fill_splice(self, slot: Slot, target: OffsetsTarget | None) -> None:
-        splice, address = slot.splice, self.backend.address
+        splice = slot.splice
         splice[_IN_SPLICE["documents"]] = slot.loaded[1]
-        splice[_IN_SPLICE["out_offsets"]] = 0 if target is None else address(target.array)
-        if target is not None:
-            splice[_IN_SPLICE["base"]] = target.base
-            splice[_IN_SPLICE["before_count"]] = target.before
-            splice[_IN_SPLICE["after_count"]] = target.after
+        if target is None:
+            splice[_IN_SPLICE["out_offsets"]] = 0
+            return
+        splice[_IN_SPLICE["out_offsets"]] = self.backend.address(target.array)
+        splice[_IN_SPLICE["base"]] = target.base
+        splice[_IN_SPLICE["before_count"]] = target.before
+        splice[_IN_SPLICE["after_count"]] = target.after
 
-    def _options(self, job: BatchJob) -> BatchOption:
-        options = BatchOption(0)
-        if self._tables.finds_added[job.with_special]:
-            options |= BatchOption.FIND_ADDED
-        if job.keep_repeats:
-            options |= BatchOption.KEEP_REPEATS
-        elif self._learn:
-            options |= BatchOption.LEARN
-        return options
+    def _options(self, job: BatchJob) -> int:
+        found = self._known_options.get(job)
+        if found is None:
+            options = BatchOption(0)
+            if self._tables.finds_added[job.with_special]:
+                options |= BatchOption.FIND_ADDED
+            if job.keep_repeats:
+                options |= BatchOption.KEEP_REPEATS
+            elif self._learn:
+                options |= BatchOption.LEARN
+            found = self._known_options[job] = int(options)
+        return found
 
     def _constants(self, slot: Slot) -> dict[str, int]:
         address = self.backend.address

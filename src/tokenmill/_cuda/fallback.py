@@ -41,6 +41,10 @@ class CpuFallback:
         self._special_mode, self._errors = special_mode, errors
         self.fallbacks: Counter[str] = Counter()
 
+    def like(self, other: CpuFallback) -> bool:
+        """Check whether both encode alike."""
+        return (self._special_mode, self._errors) == (other._special_mode, other._errors)
+
     def replace(
         self,
         backend: DeviceBackend,

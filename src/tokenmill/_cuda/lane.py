@@ -58,14 +58,15 @@ class Lane:
         self._engine.load(self.slot, staged, 0, end - begin)
         return broken
 
-    def gather(self, chunk: Chunk, crew: Crew) -> NDArray[np.int64]:
+    def gather(self, chunk: Chunk, crew: Crew, at: int = 0) -> NDArray[np.int64]:
         """Bring the text of a chunk into `text`; return its documents with lone surrogates."""
         part, begin, end = chunk.part, chunk.begin, chunk.end
+        target = self.text[at:] if at else self.text
         if part.texts is None:
-            crew.copy(self.text, part.data[part.offsets[begin] : part.offsets[end]])
+            crew.copy(target, part.data[part.offsets[begin] : part.offsets[end]])
             return NO_DOCUMENTS
         shift = part.shift + begin
-        broken = crew.gather_texts(part.texts, shift, part.shift + end, self.text)
+        broken = crew.gather_texts(part.texts, shift, part.shift + end, target)
         return broken - shift if broken.size else NO_DOCUMENTS
 
     @cached_property

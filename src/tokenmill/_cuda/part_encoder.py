@@ -53,20 +53,29 @@ class PartEncoder:
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return ids and offsets on the host."""
         ring = self._ring()
-        chunk = self._short_chunk(parts) if out is None else None
-        if chunk is not None:
-            lane = ring.first_lane(chunk.size, chunk.end)
-            return self.short.encode(lane, chunk, call)
         sink = HostSink(self.engine, parts, call, self.crew, out)
         ring.encode(parts, call, sink)
         return sink.result()
 
-    def _short_chunk(self, parts: Sequence[TextPart]) -> Chunk | None:
+    def short_chunk(self, parts: Sequence[TextPart]) -> Chunk | None:
         """Return all texts as one chunk, if they are short enough for a single graph."""
         if len(parts) != 1 or parts[0].on_device or not 0 < len(parts[0]) <= MOST_DOCUMENTS:
             return None
         chunk = Chunk(parts[0], 0, len(parts[0]))
-        return chunk if chunk.size <= min(LARGEST, self.batch_bytes) else None
+        return chunk if chunk.size <= self.short_bytes else None
+
+    @property
+    def short_bytes(self) -> int:
+        """The most text that goes the short way."""
+        return min(LARGEST, self.batch_bytes)
+
+    def encode_short(
+        self, chunks: Sequence[Chunk], call: EncodeCall
+    ) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Return ids and offsets of short chunks on the host; None: encode each by itself."""
+        size = sum(chunk.size for chunk in chunks)
+        documents = sum(chunk.end - chunk.begin for chunk in chunks)
+        return self.short.encode(self._ring().first_lane(size, documents), chunks, call)
 
     @cached_property
     def short(self) -> ShortWay:

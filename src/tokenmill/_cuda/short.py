@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.engine import graph_size, host_address
+from tokenmill._cuda.fallback import NO_DOCUMENTS
 from tokenmill._cuda.layout import TRANSFER, places
 from tokenmill._cuda.slot import STRUCT_WORDS
-from tokenmill._cuda.splice import EncodedSlot, splice_batch
+from tokenmill._cuda.splice import EncodedSlot, frame_all, splice_batch
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tokenmill._core import Crew
@@ -29,42 +32,54 @@ MOST_DOCUMENTS = 4096
 _COPIED = 1 << 14  # ids: fewer are copied out of the lane's memory
 _QUAD = 8  # ids: 16 bytes of them, or 32, are aligned
 _AT = places(TRANSFER)
+_BEGIN_COUNT, _SIZE, _IDS_TO, _ID_BYTES, _ID_ROOM = (
+    _AT[name] for name in ("begin_count", "size", "ids_to", "id_bytes", "id_room")
+)
 
 Result = tuple["NDArray[Any]", "NDArray[np.int64]"]
 
 
 class ShortWay:
-    """Encodes a chunk by one graph. One thread at a time may use it."""
+    """Encodes chunks together by one graph. One thread at a time may use it."""
 
     def __init__(self, engine: DeviceEngine, crew: Crew) -> None:
         self._engine, self._crew = engine, crew
         self._lane: Lane | None = None  # whose addresses are in its Transfer
 
-    def encode(self, lane: Lane, chunk: Chunk, call: EncodeCall) -> Result:
-        """Return ids and offsets on the host."""
-        slot = lane.slot
+    def encode(self, lane: Lane, chunks: Sequence[Chunk], call: EncodeCall) -> Result | None:
+        """Return ids and offsets on the host of all chunks; None for several that need care."""
+        slot, special = lane.slot, call.special
         if lane is not self._lane:
             self._fill(lane)
             self._lane = lane
-        broken = lane.gather(chunk, self._crew)
-        offsets = chunk.part.offsets[chunk.begin : chunk.end + 1]
-        np.subtract(offsets, offsets[0], out=slot.host_begin[: offsets.size], casting="unsafe")
-        slot.here, slot.loaded = slot.text, (chunk.size, offsets.size - 1)
-        ids = self._room(lane, chunk.size, call)
-        shift = _round_up(call.special.before.size)
+        size, documents, broken = self._gather(lane, chunks)
+        slot.here, slot.loaded = slot.text, (size, documents)
+        ids = self._room(lane, size, call)
+        shift = _round_up(special.before.size)
         transfer = slot.transfer
-        transfer[_AT["begin_count"]] = offsets.size
-        transfer[_AT["size"]] = chunk.size
-        transfer[_AT["ids_to"]] = host_address(ids) + shift * ids.itemsize
-        transfer[_AT["id_bytes"]] = ids.itemsize
-        transfer[_AT["id_room"]] = ids.size - shift - _round_up(call.special.after.size)
+        transfer[_BEGIN_COUNT], transfer[_SIZE] = documents + 1, size
+        transfer[_IDS_TO] = host_address(ids) + shift * ids.itemsize
+        transfer[_ID_BYTES] = ids.itemsize
+        transfer[_ID_ROOM] = ids.size - shift - _round_up(special.after.size)
         self._engine.launch(slot, call.job, by_kernels=True)
         outcome = self._engine.outcome(slot)
-        if outcome.flags is None and not broken.size:
-            found = self._framed(lane, ids, outcome, call)
-            if found is not None:
-                return found
-        return self._spliced(lane, chunk, outcome, broken, call)
+        if outcome.flags is None and not broken.size and outcome.id_count <= transfer[_ID_ROOM]:
+            return self._framed(lane, ids, outcome, call)
+        return self._spliced(lane, chunks[0], outcome, broken, call) if len(chunks) == 1 else None
+
+    def _gather(self, lane: Lane, chunks: Sequence[Chunk]) -> tuple[int, int, NDArray[np.int64]]:
+        """Bring all chunks into the lane; return bytes, documents, and those with surrogates."""
+        size = documents = 0
+        broken = NO_DOCUMENTS
+        for chunk in chunks:
+            found = lane.gather(chunk, self._crew, size)
+            broken = found if found.size else broken
+            offsets = chunk.part.offsets[chunk.begin : chunk.end + 1]
+            count = offsets.size - 1
+            begins = lane.slot.host_begin[documents : documents + count + 1]
+            np.subtract(offsets, offsets[0] - size, out=begins, casting="unsafe")
+            size, documents = int(begins[-1]), documents + count
+        return size, documents, broken
 
     def _fill(self, lane: Lane) -> None:
         """Write the addresses that stay the same for a lane."""
@@ -88,24 +103,20 @@ class ShortWay:
         room = graph_size(size) // 2 + around + _QUAD
         return self._engine.backend.pinned(room, call.job.dtype)
 
-    def _framed(
-        self, lane: Lane, ids: NDArray[Any], outcome: BatchOutcome, call: EncodeCall
-    ) -> Result | None:
-        """Return what the graph delivered; None if it had too little room, or is in pieces."""
-        special, count = call.special, outcome.id_count
-        if special.size and outcome.documents != 1:
-            return None
+    @staticmethod
+    def _framed(lane: Lane, ids: NDArray[Any], outcome: BatchOutcome, call: EncodeCall) -> Result:
+        """Return what the graph delivered, with the ids around documents."""
+        special, count, documents = call.special, outcome.id_count, outcome.documents
+        offsets = lane.doc_ids[: documents + 1].astype(np.int64)
         shift = _round_up(special.before.size)
-        end = shift + count + special.after.size
-        if end > ids.size:
-            return None
-        begin = shift - special.before.size
+        if documents > 1 and special.size:
+            return frame_all(ids[shift : shift + count], offsets, special)
+        begin, end = shift - special.before.size, shift + count + special.after.size
         ids[begin:shift] = special.before
         ids[shift + count : end] = special.after
-        found = ids[begin:end]
-        offsets = lane.doc_ids[: outcome.documents + 1].astype(np.int64)
         offsets[-1] += special.size
-        return found.copy() if count <= _COPIED else found, offsets
+        found = ids[begin:end]
+        return found.copy() if found.size <= _COPIED else found, offsets
 
     def _spliced(
         self,

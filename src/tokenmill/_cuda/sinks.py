@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class Chunk:
     begin: int
     end: int
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of text."""
         return int(self.part.offsets[self.end] - self.part.offsets[self.begin])

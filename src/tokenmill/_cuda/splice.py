@@ -133,3 +133,21 @@ def _launch(backend: DeviceBackend, name: str, items: int, per_block: int, struc
 def framed(replaced: Replaced, special: SpecialIds, dtype: Any) -> NDArray[Any]:
     """Return the ids of a single document that the CPU encoded, with those around it."""
     return np.concatenate((special.before, replaced.ids, special.after)).astype(dtype)
+
+
+def frame_all(
+    ids: NDArray[Any], offsets: NDArray[np.int64], special: SpecialIds
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return ids with those around every document, and the new offsets.
+
+    ids 1 2 3, offsets 0 2 3, before 7  ->  7 1 2 7 3, offsets 0 3 5
+    """
+    documents = offsets.size - 1
+    moved = offsets + special.size * np.arange(documents + 1)
+    framed_ids = np.empty(ids.size + special.size * documents, ids.dtype)
+    begins = moved[:-1, None]
+    framed_ids[begins + np.arange(special.before.size)] = special.before
+    framed_ids[moved[1:, None] - special.after.size + np.arange(special.after.size)] = special.after
+    shifts = moved[:-1] - offsets[:-1] + special.before.size
+    framed_ids[np.arange(ids.size) + np.repeat(shifts, np.diff(offsets))] = ids
+    return framed_ids, moved

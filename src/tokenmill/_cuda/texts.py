@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._calls.options import thread_count
 from tokenmill._core import TextList, pick_ranges
 from tokenmill._errors import OptionError
 
@@ -108,15 +107,20 @@ def slice_of(part: TextPart, begin: int, end: int, first: int) -> TextPart:
     )
 
 
-def parts_of(texts: Any, backend: DeviceBackend) -> list[TextPart]:
-    """Bring texts into parts; none are copied."""
+def parts_of(texts: Any, backend: DeviceBackend, threads: int = 1) -> list[TextPart]:
+    """Bring texts into parts; none are copied. Long lists are measured by several threads."""
     if isinstance(texts, FlatTexts):
         return [_of_flat(texts, backend)]
+    return host_parts(texts, threads)
+
+
+def host_parts(texts: Any, threads: int = 1) -> list[TextPart]:
+    """Bring lists and Arrow arrays into parts."""
     if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
         found = _of_arrow(texts)
         if found is not None:
             return found
-    listed = TextList(texts, thread_count(None))  # TextTypeError: which document, and what it is
+    listed = TextList(texts, threads)  # TextTypeError: which document, and what it is
     return [TextPart(0, None, listed.offsets, texts=listed)]
 
 
