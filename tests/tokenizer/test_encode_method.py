@@ -23,7 +23,7 @@ from tokenmill import InvalidUtf8, TextTypeError, Tokenizer, _core
 if TYPE_CHECKING:
     from types import FrameType
 
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 # The function itself: what its attributes belong to.
 FUNCTION = typing.cast("Any", Tokenizer).encode.__call__.__self__

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokenmill._calls.batch import TokenBatch
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 __all__ = ["CallOptions", "encode_on", "opened"]
 

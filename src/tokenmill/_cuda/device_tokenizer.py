@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from tokenmill._cuda.protocols import Connect, DeviceBackend, Mark
     from tokenmill._cuda.texts import TextPart
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 
 class DeviceTokenizer:
