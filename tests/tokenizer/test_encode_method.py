@@ -67,6 +67,27 @@ def test_options_by_an_expression_are_understood(small: Tokenizer) -> None:
     assert small.encode("hello", **options).size == small.encode("hello").size + 1
 
 
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("options", [{}, {"add_special_tokens": True}, {"errors": "replace"}])
+def test_a_text_has_as_many_ids_as_are_counted(
+    small: Tokenizer, text: str, options: dict[str, Any]
+) -> None:
+    count = small.encode(text, **options).size
+    assert small.count(text, **options) == count
+    assert small.count(text.encode(), **options) == count
+    for limit in (0, 1, count, count + 1):
+        assert small.count(text, limit, **options) == min(count, limit + 1)
+
+
+def test_count_refuses_what_encode_refuses(small: Tokenizer) -> None:
+    for wrong in (b"ab\xffcd", b"ab\xffcd" * 5_000):
+        with pytest.raises(InvalidUtf8) as caught:
+            small.count(wrong)
+        assert (caught.value.offset, caught.value.document) == (2, None)
+    with pytest.raises(TextTypeError):
+        small.count(typing.cast("Any", 5))
+
+
 @pytest.mark.parametrize("wrong", [5, None, ["a"], object()])
 def test_what_is_no_text_is_refused_as_before(small: Tokenizer, wrong: Any) -> None:
     with pytest.raises(TextTypeError, match="expected str or bytes-like"):

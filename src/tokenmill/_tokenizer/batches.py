@@ -90,6 +90,19 @@ class Batches:
         offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **shared)
         return offsets
 
+    def count_one(
+        self,
+        text: Any,
+        limit: int | None,
+        add_special_tokens: bool,
+        special_in_text: str,
+        errors: str,
+    ) -> int:
+        """Return the number of ids of one text, `limit + 1` for more than `limit`."""
+        special, policy = modes(special_in_text, errors)
+        given = add_special_tokens, special, policy, limit_of(limit)
+        return int(self._model.count(text, *given))
+
     def count(self, texts: Any, limit: int | None, shared: dict[str, int]) -> NDArray[np.int64]:
         """Return the number of ids of each text, `limit + 1` for more than `limit`."""
         counts: NDArray[np.int64] = self._model.count_batch(

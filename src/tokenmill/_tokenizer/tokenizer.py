@@ -199,9 +199,10 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` means more."""
+        if limit is None and special_in_text == "encode" and errors == "strict":
+            return int(self._model.count(text, add_special_tokens))
         batches = self._parts.batches
-        shared = batches.shared(add_special_tokens, special_in_text, errors, 1)
-        return int(batches.count([text], limit, shared)[0])
+        return batches.count_one(text, limit, add_special_tokens, special_in_text, errors)
 
     def count_batch(
         self,
