@@ -23,7 +23,7 @@ from tokenmill import InvalidUtf8, TextTypeError, Tokenizer, _core
 if TYPE_CHECKING:
     from types import FrameType
 
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 # The function itself: what its attributes belong to.
 FUNCTION = typing.cast("Any", Tokenizer).encode.__call__.__self__
@@ -65,6 +65,27 @@ def test_options_by_an_expression_are_understood(small: Tokenizer) -> None:
     name = "".join(["add_special", "_tokens"])  # not interned
     options: dict[str, Any] = {name: True}
     assert small.encode("hello", **options).size == small.encode("hello").size + 1
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("options", [{}, {"add_special_tokens": True}, {"errors": "replace"}])
+def test_a_text_has_as_many_ids_as_are_counted(
+    small: Tokenizer, text: str, options: dict[str, Any]
+) -> None:
+    count = small.encode(text, **options).size
+    assert small.count(text, **options) == count
+    assert small.count(text.encode(), **options) == count
+    for limit in (0, 1, count, count + 1):
+        assert small.count(text, limit, **options) == min(count, limit + 1)
+
+
+def test_count_refuses_what_encode_refuses(small: Tokenizer) -> None:
+    for wrong in (b"ab\xffcd", b"ab\xffcd" * 5_000):
+        with pytest.raises(InvalidUtf8) as caught:
+            small.count(wrong)
+        assert (caught.value.offset, caught.value.document) == (2, None)
+    with pytest.raises(TextTypeError):
+        small.count(typing.cast("Any", 5))
 
 
 @pytest.mark.parametrize("wrong", [5, None, ["a"], object()])

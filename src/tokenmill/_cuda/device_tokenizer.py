@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tokenmill._cuda.sinks import Chunk
     from tokenmill._cuda.splice import SpecialIds
     from tokenmill._cuda.texts import TextPart
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 
 class DeviceTokenizer:

@@ -1,4 +1,8 @@
-"""Parts of a tokenizer that are made at their first use: to encode needs none of them."""
+"""Parts of a tokenizer that are imported and made at their first use.
+
+To encode a text needs none of them, and a short job does no more: `import tokenmill` and `encode`
+stay light.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,10 @@ from tokenmill._core import encode_method
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tokenmill._decode import Decoder
     from tokenmill._decode.spelling import Spelling
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
+    from tokenmill._tokenizer.batches import Batches
+    from tokenmill._tokenizer.decoding import Decoding
 
 Method = TypeVar("Method", bound="Callable[..., object]")
 
@@ -23,21 +28,28 @@ def in_core(method: Method) -> Method:
 
 
 class Parts:
-    """What decodes, and what spells tokens."""
+    """What encodes batches, what decodes, and what spells tokens."""
 
     def __init__(self, ready: Ready) -> None:
         self._ready = ready
 
     @cached_property
-    def decoder(self) -> Decoder:
-        """What turns ids into text."""
-        from tokenmill._decode import make_decoder
+    def batches(self) -> Batches:
+        """Calls on many texts."""
+        from tokenmill._tokenizer.batches import Batches
 
-        return make_decoder(self._ready)
+        return Batches(self._ready)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """Calls that turn ids into text."""
+        from tokenmill._tokenizer.decoding import Decoding
+
+        return Decoding(self._ready)
 
     @cached_property
     def spelling(self) -> Spelling:
         """What turns single tokens into ids and back."""
         from tokenmill._decode.spelling import Spelling
 
-        return Spelling(self._ready.model, self._ready.meta, self.decoder)
+        return Spelling(self._ready.model, self._ready.meta, self.decoding.decoder)
