@@ -32,6 +32,12 @@ class BlockRules:
     def __init__(self, field: str, before: Sequence[int], after: Sequence[int], special_mode: int = 0, bits: int = 32) -> None: ...
 
     @property
+    def step_bytes(self) -> int: ...
+
+    @step_bytes.setter
+    def step_bytes(self, arg: int, /) -> None: ...
+
+    @property
     def max_document_bytes(self) -> int: ...
 
     @max_document_bytes.setter
@@ -204,7 +210,7 @@ class Checksum:
 
     def update(self, buffer: object) -> None: ...
 
-    def short_bytes(self) -> object:
+    def short_bytes(self) -> bytes | None:
         """All bytes, if they are too few for `digest`; else None."""
 
     def digest(self) -> tuple: ...
