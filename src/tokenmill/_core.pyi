@@ -89,18 +89,23 @@ class TextList:
 def pick_ranges(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PickedTexts:
     """Return texts that are ranges of one buffer."""
 
-class Crew:
-    """Threads that copy, without the GIL."""
+class CopyCrew:
+    """
+    Threads that copy without the GIL, one thing at a time, for one caller. They work until finish(), which helps them and waits.
+    """
 
     def __init__(self, threads: int) -> None: ...
 
-    def gather_texts(self, texts: TextList, begin: int, end: int, out: Annotated[NDArray, dict(order='C', device='cpu')]) -> NDArray[numpy.int64]:
-        """
-        Write texts as UTF-8, back to back. Lone surrogates become U+FFFD: the numbers of texts with one are returned.
-        """
+    def start_gather(self, texts: object, begin: int, end: int, out: Annotated[NDArray, dict(order='C', device='cpu')]) -> None:
+        """Write texts as UTF-8, back to back; lone surrogates become U+FFFD."""
 
-    def copy(self, target: Annotated[NDArray, dict(order='C', device='cpu')], source: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None:
+    def start_copy(self, target: Annotated[NDArray, dict(order='C', device='cpu')], source: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None:
         """Copy the bytes of an array."""
+
+    def finish_copies(self) -> NDArray[numpy.int64]:
+        """
+        Wait, and return the numbers of the gathered texts with a lone surrogate.
+        """
 
 class Model:
     """A compiled model over a buffer that it keeps alive."""
