@@ -71,9 +71,7 @@ class DeviceTokenizer:
         self._last: Mark | None = None
         words = WordCapacity(entries=1 << options.table_bits)
         with self._backend.using(None):
-            engine = DeviceEngine(
-                self._backend, facts, words=words, learn=options.learn, tile=tile
-            )
+            engine = DeviceEngine(self._backend, facts, words=words, learn=options.learn, tile=tile)
             self._encoder = PartEncoder(engine, options.batch_bytes, options.max_memory)
             self._self_test(sample_texts(facts))
 

@@ -23,9 +23,9 @@ constexpr u32 kLeaveToken = 1u << 31;  // only the CPU can cut it out (support.p
 constexpr u32 kWhiteClass = 1;
 constexpr u32 kWordClass = 2;
 
-constexpr u32 kLongestAdded = 255;  // bytes
+constexpr u32 kLongestAdded = 255;   // bytes
 constexpr u32 kLongestChain = 4096;  // bytes that one thread walks
-constexpr u32 kHaloWords = 8;       // of 32 bytes before a tile: more than a token has
+constexpr u32 kHaloWords = 8;        // of 32 bytes before a tile: more than a token has
 static_assert(kHaloWords * 32 > kLongestAdded, "a match from before the halo reaches no tile");
 
 // A tile is listed once as a candidate (kMayAdd), and once for bounds_again (the other bits).
@@ -184,8 +184,8 @@ struct AddedSearch {
             ((flags & kSingleWord) != 0 && !is_alone(begin, end))) {
             return;
         }
-        const bool is_left = (flags & kLeaveToken) != 0 ||
-                             (is_special && (batch->options & kRaiseSpecial) != 0);
+        const bool is_left =
+            (flags & kLeaveToken) != 0 || (is_special && (batch->options & kRaiseSpecial) != 0);
         const u32 place = begin;
         if (is_left || !strip(flags, begin, end)) {
             leave_document_at(batch, place, kAddedToken);

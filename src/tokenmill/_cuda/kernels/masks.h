@@ -268,8 +268,8 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
     return m;
 }
 
-// Flags the documents of a word of the text that the CPU must encode, and lists its tile if an added
-// token may start in it.
+// Flags the documents of a word of the text that the CPU must encode, and lists its tile if an
+// added token may start in it.
 TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text, int word,
                       const Bytes32& bytes, const Findings& found) {
     const u32 base = u32(word) * 32;
