@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -177,6 +180,45 @@ def test_documents_end_tokens(tmp_path: Path, folder: Path) -> None:
         documents = [text[a:b] for a, b in pairwise(places)]
         found = gpu.encode_batch(FlatTexts(text, np.array(places)))
         assert found.to_host() == tokenizer.encode_batch(documents)
+
+
+SANITIZED = """
+import sys
+from pathlib import Path
+from tests.cuda.devices import HostDevice
+from tests.cuda.shim import build
+from tests.cuda.test_added import texts_of
+from tokenmill import Tokenizer
+from tokenmill._cuda.device_tokenizer import DeviceTokenizer
+from tokenmill._cuda.options import DeviceOptions
+folder = Path(sys.argv[1])
+connect = lambda defines: HostDevice(build(folder, defines, "address,undefined"), shuffle=2)
+tokenizer = Tokenizer.load(folder / "tokenizer.json")
+gpu = DeviceTokenizer(tokenizer.ready, 0, DeviceOptions(table_bits=12), connect=connect, tile=64)
+texts = texts_of(8, 300)
+assert gpu.encode_batch(texts).to_host() == tokenizer.encode_batch(texts)
+print("clean")
+"""
+
+
+def test_under_sanitizers(tmp_path: Path) -> None:
+    compiler = os.environ.get("CXX", "g++")
+    library = subprocess.run(  # noqa: S603
+        [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    assert library.startswith(os.sep), "the compiler has no address sanitizer"
+    tokens = BLANKS + CHAT + OVERLAPS + LEFT[:1]
+    write(tmp_path, definition(tokens, pre_tokenizer=SPLITS["chain"]))
+    environment = os.environ | {
+        "LD_PRELOAD": library,
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", SANITIZED, str(tmp_path)],
+        env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.strip() == "clean", done.stderr[-3000:]
 
 
 def facts_of(tmp_path: Path, tokens: list[Added]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ class DocumentFlag(IntFlag):
 
     INVALID_UTF8 = 1
     NOT_NORMALIZED = 2  # the normalizer may change it
-    ADDED_TOKEN = 4  # it may hold one
+    ADDED_TOKEN = 4  # the CPU must cut it out
     LONG_WORD = 8
     NO_SYNC = 16  # a long stretch without a safe word boundary
     OVERFLOW = 32  # a list of the batch was too short
