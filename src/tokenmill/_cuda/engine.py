@@ -24,7 +24,6 @@ from tokenmill._cuda.layout import (
 )
 from tokenmill._cuda.slot import MARGIN_AFTER, MARGIN_BEFORE, BatchOutcome, Slot
 from tokenmill._cuda.steps import (
-    ADDED_STEPS,
     Capacity,
     Step,
     WordCapacity,
@@ -181,8 +180,8 @@ class DeviceEngine:
         self.backend.download(slot.host_counters, slot.counters)
 
     def _steps(self, grid: Capacity, job: BatchJob) -> list[Step]:
-        finds_added = self._tables.finds_added[job.with_special]
-        found = [step for step in steps(grid) if finds_added or step.name not in ADDED_STEPS]
+        left_out = self._tables.steps_left_out(job.with_special)
+        found = [step for step in steps(grid) if step.name not in left_out]
         at = next(i for i, step in enumerate(found) if step.name == "bounds")
         # A thread for a word of a mask.
         found[at] = replace(found[at], name=self._bounds, threads=grid.tile // 32)

@@ -135,12 +135,13 @@ TABLES = _fields("""
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
     added_seconds: u64          // second bytes; highest byte: a bit for each that is the only one
     added_longest: u64          // bytes of the longest added token
+    missing_count: u64          // bytes that the vocabulary does not have
     missing_bytes: const u32*   // a bit for every byte that the vocabulary does not have
     raw_nodes: const u32*       // trie of the tokens that the raw text is searched for (added.h)
     raw_edges: const u8*
     normal_nodes: const u32*    // those of the normalized text between them
     normal_edges: const u8*
-    added_roots: const u32*     // a bit for every first byte, of both tries
+    added_runs: const u32*      // of both tries: what runs of one byte lead to (added.h)
     added_tokens: const u32*    // of each token: id and flags
     added_basic: const u8*      // classes for the flags: white space is 1, word characters 2
     added_page_of: const u16*
