@@ -43,25 +43,62 @@ nb::dict rule_of(const split::Rule& rule) {
     return out;
 }
 
-// A kernel runs either the rule or a single automaton.
+nb::dict stage_of(const split::Stage& stage, std::size_t states) {
+    nb::dict out;
+    const std::size_t square = std::size_t{stage.n_classes} * stage.n_classes;
+    add_classes(stage.classes, "stage", out);
+    out["stage_next"] = array_of(stage.next, states << stage.shift);
+    out["stage_shift"] = stage.shift;
+    out["stage_classes"] = stage.n_classes;
+    // Bit 0: a word always starts there. Bit 1: no match reaches over it, so a scan may start
+    // there.
+    std::vector<std::uint8_t> sync(stage.sync, stage.sync + square);
+    for (std::size_t i = 0; i < square; ++i) {
+        sync[i] = static_cast<std::uint8_t>(sync[i] | stage.separates[i] << 1);
+    }
+    out["stage_sync"] = array_owning(std::move(sync));
+    out["stage_keeps_all"] = stage.keep_match && stage.keep_gap;
+    out["stage_on_bytes"] = stage.on_bytes;
+    return out;
+}
+
+// A kernel runs either the rule, or the automata one after the other.
 void add_split(const split::SplitView& split, nb::dict& out) {
     out["rule"] = rule_of(split.rule);
     if (split.rule.family != split::Family::None) {
         add_classes(split.rule_classes, "rule", out);
     }
     out["stage_count"] = split.stage_count;
-    if (split.stage_count != 1) {
-        return;  // a chain of stages has no single table
+    nb::list stages;
+    for (std::size_t i = 0; i < split.stage_count; ++i) {
+        stages.append(stage_of(split.stages[i], split.stage_states[i]));
     }
-    const split::Stage& stage = split.stages[0];
-    const std::size_t square = std::size_t{stage.n_classes} * stage.n_classes;
-    add_classes(stage.classes, "stage", out);
-    out["stage_next"] = array_of(stage.next, split.stage_states << stage.shift);
-    out["stage_shift"] = stage.shift;
-    out["stage_classes"] = stage.n_classes;
-    out["stage_sync"] = array_of(stage.sync, square);
-    out["stage_keeps_all"] = stage.keep_match && stage.keep_gap;
-    out["stage_on_bytes"] = stage.on_bytes;
+    out["stages"] = stages;
+    if (split.stage_count != 0) {
+        out.update(stages[0]);  // most splits have one
+    }
+}
+
+nb::object nodes_of(const split::AddedMatcher& matcher) {
+    std::vector<std::uint32_t> flat;
+    for (const split::AddedNode& node : matcher.nodes()) {
+        flat.insert(flat.end(), {node.first_child, node.child_count, node.token});
+    }
+    return array_owning(std::move(flat));
+}
+
+// Both tries, the tokens that their nodes name, and the classes that their flags ask for.
+void add_added(const split::AddedView& added, nb::dict& out) {
+    out["raw_nodes"] = nodes_of(added.raw);
+    out["raw_edges"] = array_of(added.raw.edges());
+    out["normal_nodes"] = nodes_of(added.normal);
+    out["normal_edges"] = array_of(added.normal.edges());
+    std::vector<std::uint32_t> tokens;
+    for (const split::AddedToken& token : added.tokens) {
+        tokens.insert(tokens.end(), {token.id, token.flags});
+    }
+    out["added_tokens"] = array_owning(std::move(tokens));
+    add_classes(added.classes(), "added", out);
 }
 
 void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
@@ -102,6 +139,7 @@ nb::dict device_tables(const pipeline::Model& model) {
     nb::dict out;
     add_vocab(model.vocab(), out);
     add_split(model.split(), out);
+    add_added(model.added(), out);
     const Bytes program = model.normalizer();
     out["normalizer"] = nb::bytes(program.data(), program.size());
     out["plain_ranges"] = model.has_plain_ranges();

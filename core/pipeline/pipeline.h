@@ -124,6 +124,7 @@ public:
 
     [[nodiscard]] const vocab::VocabView& vocab() const noexcept { return vocab_; }
     [[nodiscard]] const split::SplitView& split() const noexcept { return split_; }
+    [[nodiscard]] const split::AddedView& added() const noexcept { return added_; }
     [[nodiscard]] Bytes meta() const noexcept { return meta_; }
     // The serialized normalizer; empty where text stays as it is.
     [[nodiscard]] Bytes normalizer() const { return blob_.get<std::uint8_t>(kNormalizer); }

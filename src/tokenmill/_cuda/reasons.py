@@ -45,7 +45,9 @@ WHOLE = {
         "the device compiler rejected the kernels", "report it with the text of the error"
     ),
     "unsupported_model": ReasonText("the kernels only run byte-level BPE", _OTHER_TOKENIZER),
-    "unsupported_split": ReasonText("the kernels cannot run its word split", _OTHER_TOKENIZER),
+    "unsupported_split": ReasonText(
+        "the kernels cannot run its word split, which removes text", _OTHER_TOKENIZER
+    ),
     "unsupported_normalizer": ReasonText(
         "the kernels only run tokenizers that leave text unchanged or compose it (NFC)",
         _OTHER_TOKENIZER,
@@ -72,7 +74,7 @@ DOCUMENT = {
     "invalid_utf8": ReasonText("it is not UTF-8", "errors='replace' repairs it"),
     "not_normalized": ReasonText("the normalizer may change it", "normalize the text first"),
     "added_token": ReasonText(
-        "it may hold an added token, or a byte that the vocabulary does not have",
+        "it has an added token, or a byte that is not in the vocabulary, that only the CPU handles",
         "special_in_text='text' looks for fewer of them",
     ),
     "long_word": ReasonText("it has a word that is too long for the device", "split the document"),

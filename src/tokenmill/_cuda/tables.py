@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +25,7 @@ RULE = (
     "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
     "fold_long_s",
 )  # fmt: skip
+_STAGE = ("stage_basic", "stage_page_of", "stage_pages", "stage_next", "stage_sync")
 CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
 NOT_A_TOKEN = 0xFFFF_FFFF  # in "external"
@@ -60,6 +61,7 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         **{f"TM_{name.upper()}": int(rule[name]) for name in RULE},
         "TM_STAGE_SHIFT": int(device_tables.get("stage_shift", 0)),
         "TM_STAGE_CLASSES": int(device_tables.get("stage_classes", 0)),
+        "TM_STAGES": stage_count(device_tables),
         "TM_PAIR_SHIFT": int(device_tables["pair_shift"]),
         "TM_PAIR_MASK": int(device_tables["pair_mask"]),
         "TM_PARTS_MASK": int(device_tables["junction_parts_mask"]),
@@ -68,6 +70,29 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         "TM_NORMAL": int(len(device_tables["normalizer"]) > 0),
         "TM_TILE": tile,
     }
+
+
+def stage_count(device_tables: Mapping[str, Any]) -> int:
+    """Return how many automata find words, one after the other; a rule needs at most one."""
+    has_rule = device_tables["rule"]["family"] != 0
+    return 1 if has_rule else max(len(device_tables["stages"]), 1)
+
+
+def chain_tables(device_tables: Mapping[str, Any]) -> list[NDArray[Any]]:
+    """Return the arrays of a chain, five for each stage; none if there is only one stage."""
+    if stage_count(device_tables) == 1:
+        return []
+    return [stage[name] for stage in device_tables["stages"] for name in _STAGE]
+
+
+def chain_struct(device_tables: Mapping[str, Any], addresses: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the structs Stage (scan.h) of a chain, whose arrays have these addresses."""
+    rows = []
+    for number in range(len(addresses) // len(_STAGE)):
+        stage = device_tables["stages"][number]
+        numbers = [stage["stage_classes"], stage["stage_shift"], int(stage["stage_on_bytes"])]
+        rows += [*addresses[len(_STAGE) * number :][: len(_STAGE)], *numbers]
+    return np.array(rows, np.uint64)
 
 
 def exact_tokens(device_tables: Mapping[str, Any]) -> NDArray[np.int64]:
