@@ -71,7 +71,38 @@ void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
     out["token_reachable"] = array_owning(std::move(tokens.is_reachable));
 }
 
-// Kernels only merge over bytes; for other kinds they need to know no more than the kind.
+// What merging over characters starts from, by code point: the symbol of a character, or kIdMask
+// for one that the vocabulary does not have.
+std::vector<std::uint32_t> char_symbols(const vocab::VocabView& vocab) {
+    std::vector<std::uint32_t> symbols(0x110000, vocab::kIdMask);
+    for (std::uint32_t code = 0; code < symbols.size(); ++code) {
+        std::uint32_t found = vocab::kNoMerge;
+        if (code < 0x80) {
+            found = vocab.external[code] != vocab::VocabView::kNoToken ? code : vocab::kNoMerge;
+        } else if (code < 0x10000) {
+            found = vocab.char_symbols[code];
+        } else {
+            const std::uint8_t text[4] = {
+                static_cast<std::uint8_t>(0xF0 | code >> 18),
+                static_cast<std::uint8_t>(0x80 | (code >> 12 & 63)),
+                static_cast<std::uint8_t>(0x80 | (code >> 6 & 63)),
+                static_cast<std::uint8_t>(0x80 | (code & 63)),
+            };
+            const TokenId id = vocab.find(text);
+            found = id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
+        }
+        symbols[code] = found == vocab::kNoMerge ? vocab::kIdMask : found;
+    }
+    return symbols;
+}
+
+// What vocabularies over characters have besides.
+void add_characters(const vocab::VocabView& vocab, nb::dict& out) {
+    out["char_symbols"] = array_owning(char_symbols(vocab));
+    out["first_byte_id"] = vocab.scalars().first_byte_id;
+}
+
+// Kernels merge over bytes or characters; of other kinds they know no more than the kind.
 void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["kind"] = static_cast<std::uint32_t>(vocab.kind());
     out["token_count"] = vocab.token_count();
@@ -79,8 +110,11 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["drops_bytes"] = vocab.drops_bytes();
     out["has_ends"] = vocab.has_ends();
     out["has_ties"] = !vocab.tied_ranks.empty();
-    if (vocab.kind() != vocab::ModelKind::Bytes) {
+    if (!vocab.is_merged()) {
         return;
+    }
+    if (vocab.kind() == vocab::ModelKind::Characters) {
+        add_characters(vocab, out);
     }
     const vocab::PairTable& pairs = vocab.pairs;
     out["pair_slots"] = array_of(pairs.slots, (std::size_t{pairs.mask} + 1) * pairs.kLine);
@@ -96,6 +130,18 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     add_tokens(vocab, out);
 }
 
+// Texts, ids and flags of added tokens.
+nb::list added_of(const split::AddedView& added) {
+    nb::list out;
+    const auto add = [&](Bytes text, std::uint32_t number) {
+        const split::AddedToken& token = added.tokens[number - 1];
+        out.append(nb::make_tuple(nb::bytes(text.data(), text.size()), token.id, token.flags));
+    };
+    added.raw.for_each(add);
+    added.normal.for_each(add);
+    return out;
+}
+
 }  // namespace
 
 nb::dict device_tables(const pipeline::Model& model) {
@@ -105,6 +151,9 @@ nb::dict device_tables(const pipeline::Model& model) {
     const Bytes program = model.normalizer();
     out["normalizer"] = nb::bytes(program.data(), program.size());
     out["plain_ranges"] = model.has_plain_ranges();
+    out["prefix_space"] = static_cast<std::uint32_t>(model.prefix_space());
+    out["has_respelling"] = model.has_respelling();
+    out["added"] = added_of(model.added());
     out["prefix_ids"] = array_of(model.prefix_ids());
     out["suffix_ids"] = array_of(model.suffix_ids());
     return out;

@@ -9,11 +9,10 @@ from tokenmill._cuda.layout import TABLES, fill
 from tokenmill._cuda.seeds import ROOM_FOR_CHARACTERS, seed_words
 from tokenmill._cuda.steps import WordCapacity, word_buffers, word_numbers
 from tokenmill._cuda.support import (
-    NFC,
     added_prefixes,
     added_texts,
+    changing_bits,
     packed_first_bytes,
-    unsafe_bits,
 )
 from tokenmill._cuda.tables import host_tables, table_numbers
 
@@ -38,8 +37,8 @@ class DeviceTables:
         self._backend = backend
         self._arrays = {name: backend.asarray(a) for name, a in host_tables(facts).items()}
         self._arrays |= {name: backend.zeros(*room) for name, room in word_buffers(words).items()}
-        if facts["normalizer"] == NFC:
-            self._arrays["unsafe_basic"] = backend.asarray(unsafe_bits())
+        if facts["normalizer"]:
+            self._arrays["unsafe_basic"] = backend.asarray(changing_bits(facts))
         values = {name: backend.address(array) for name, array in self._arrays.items()}
         values |= table_numbers(facts) | word_numbers(words)
         self._added: list[dict[str, Any]] = []  # held: the structs point to them

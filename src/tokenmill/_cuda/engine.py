@@ -31,6 +31,7 @@ from tokenmill._cuda.steps import (
     buffers,
     steps,
 )
+from tokenmill._cuda.tables import blank_in_front, bounds_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -73,8 +74,9 @@ class DeviceEngine:
     ) -> None:
         self.backend = backend
         self._learn = learn
-        self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
-        self._base = Capacity(0, 0, backend.processors, tile)
+        self._bounds = bounds_kernel(facts)
+        step = 2 if blank_in_front(facts) else 1
+        self._base = Capacity(0, 0, backend.processors, tile, arena_step=step)
         self._tables = DeviceTables(backend, facts, meta, words or WordCapacity())
         self._work: dict[str, Any] = {}
         self._has_run = False  # kernels load on their first run, which cannot be captured

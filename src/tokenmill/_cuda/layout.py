@@ -112,6 +112,8 @@ TABLES = _fields("""
     learnt: u32*                // how full: [0] words, [1] long_slots, [2] long_bytes, [3] long_ids
     early_parts: const u32*     // a bit for each internal id that is part of an earlier merge
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
+    joined_pairs: const u32*    // over characters: a bit for each two of them (char_bounds.h)
+    char_symbols: const u32*    // over characters: the symbol of a code point, or 2^20 - 1
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.

@@ -44,10 +44,13 @@ WHOLE = {
     "compile_failed": ReasonText(
         "the device compiler rejected the kernels", "report it with the text of the error"
     ),
-    "unsupported_model": ReasonText("the kernels only run byte-level BPE", _OTHER_TOKENIZER),
+    "unsupported_model": ReasonText(
+        "the kernels only run BPE over bytes, or over characters with a token for each byte",
+        _OTHER_TOKENIZER,
+    ),
     "unsupported_split": ReasonText("the kernels cannot run its word split", _OTHER_TOKENIZER),
     "unsupported_normalizer": ReasonText(
-        "the kernels only run tokenizers that leave text unchanged or compose it (NFC)",
+        "the kernels only leave text unchanged, compose it (NFC) or mark its blanks",
         _OTHER_TOKENIZER,
     ),
     "unsupported_option": ReasonText(

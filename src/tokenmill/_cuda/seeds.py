@@ -58,7 +58,9 @@ def seed_words(
 
 def _seed(backend: KernelBackend, tables: int, processors: int, seeds: Seeds) -> None:
     text, records = seeds
-    capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
+    capacity = Capacity(
+        text.size, 0, processors, misses=max(len(records), 1), dedupe=1, arena_step=2
+    )
     counters = np.zeros(COUNTERS, dtype=np.uint32)
     counters[BatchCounter.MISS_COUNT] = len(records)
     arrays = {

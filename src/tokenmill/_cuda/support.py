@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tokenmill._cuda.char_tables import MARKER, added_runs, blank_steps
 from tokenmill._cuda.reasons import device_error
-from tokenmill._cuda.tables import NOT_A_TOKEN
+from tokenmill._cuda.tables import BYTES, CHARACTERS, NOT_A_TOKEN, exact_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IDENTITY, NFC = b"", b"\x01"  # serialized normalizers that the kernels support
-_BYTES = 0  # vocab::Kind
+_ADJACENT = 4  # split::Family: words start where no token joins two neighbours
+_SPECIAL = 1  # split::AddedFlag
 _FAMILIES = (0, 1, 2, 3)  # split::Family: 0 has no rule, an automaton finds the words
 _PREFIX_BYTES = 8
 _FIRST_BYTES = 7  # the most that fit into a number with their count
@@ -29,17 +31,36 @@ _JAMO = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels and finals of Hangul, whi
 
 def check_support(facts: Mapping[str, Any], where: str) -> None:
     """Raise DeviceError if the kernels cannot run a model; `facts` are its `device_tables`."""
-    if facts["kind"] != _BYTES:
+    if facts["kind"] not in (BYTES, CHARACTERS):
         raise device_error("unsupported_model", where=where)
     if facts["has_ends"] or facts["has_ties"]:
         detail = "its merges differ at the ends of words" if facts["has_ends"] else "ranks tie"
         raise device_error("unsupported_model", detail, where)
+    if facts["kind"] == CHARACTERS:
+        _check_characters(facts, where)
+        return
     if not _supports_split(facts):
         raise device_error("unsupported_split", where=where)
     if not facts["plain_ranges"]:
         raise device_error("unsupported_normalizer", "it adds a blank before texts", where)
     if facts["normalizer"] not in (IDENTITY, NFC):
         raise device_error("unsupported_normalizer", where=where)
+
+
+def _check_characters(facts: Mapping[str, Any], where: str) -> None:
+    """Raise DeviceError if the kernels cannot run a vocabulary over characters."""
+    if not facts.get("first_byte_id"):
+        raise device_error("unsupported_model", "unknown characters do not become bytes", where)
+    if exact_tokens(facts).size:
+        raise device_error("unsupported_model", "words are tokens that merging cannot make", where)
+    if facts["rule"]["family"] != _ADJACENT:
+        raise device_error("unsupported_split", where=where)
+    steps = blank_steps(facts)
+    if steps is None:
+        raise device_error("unsupported_normalizer", where=where)
+    if steps.in_front and any(text[:1] == b" " for text, _, _ in facts["added"]):
+        detail = "an added token may start with the blank in front of a text"
+        raise device_error("unsupported_normalizer", detail, where)
 
 
 def _supports_split(facts: Mapping[str, Any]) -> bool:
@@ -90,7 +111,7 @@ def packed_first_bytes(first: NDArray[np.uint32]) -> int:
 
 def _missing_bytes(facts: Mapping[str, Any]) -> set[bytes]:
     """Return the bytes that are dropped from a word, which joins the bytes around them."""
-    if not facts["drops_bytes"]:
+    if facts["kind"] != BYTES or not facts["drops_bytes"]:
         return set()
     return {bytes([byte]) for byte in np.flatnonzero(facts["external"][:256] == NOT_A_TOKEN)}
 
@@ -104,7 +125,20 @@ def added_texts(
     forms = set(texts)
     if facts["normalizer"] == NFC:
         forms.update(unicodedata.normalize("NFC", text) for text in texts)
-    return sorted(form.encode("utf-8", "surrogatepass") for form in forms)
+    found = {form.encode("utf-8", "surrogatepass") for form in forms}
+    if facts.get("kind") == CHARACTERS:
+        found |= {text for text, _, flags in facts["added"] if with_special or not flags & _SPECIAL}
+        found -= added_runs(facts).texts
+    return sorted(found)
+
+
+def changing_bits(facts: Mapping[str, Any]) -> NDArray[np.uint32]:
+    """Return a bit for every code point that the normalizer of a tokenizer may change."""
+    if facts["kind"] != CHARACTERS:
+        return unsafe_bits()
+    unsafe = np.zeros(_UNICODE, np.uint8)
+    unsafe[ord(MARKER)] = 1
+    return np.packbits(unsafe, bitorder="little").view(np.uint32)
 
 
 @lru_cache(maxsize=1)

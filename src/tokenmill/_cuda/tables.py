@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._cuda.char_tables import added_runs, blank_steps, joined_pairs
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,12 +21,13 @@ if TYPE_CHECKING:
 PLAIN = (
     "rule_basic", "rule_page_of", "rule_pages", "stage_basic", "stage_page_of", "stage_pages",
     "stage_next", "stage_sync", "pair_slots", "byte_pairs", "junction_words", "junction_flags",
-    "junction_parts", "external", "token_bytes", "token_offsets",
+    "junction_parts", "external", "token_bytes", "token_offsets", "char_symbols",
 )  # fmt: skip
 RULE = (
     "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
     "fold_long_s",
 )  # fmt: skip
+BYTES, CHARACTERS = 0, 1  # vocab::ModelKind
 CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
 NOT_A_TOKEN = 0xFFFF_FFFF  # in "external"
@@ -40,7 +43,22 @@ def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     tables["external"] = np.where(external == NOT_A_TOKEN, np.uint32(0), external)
     tables["exact_slots"] = _exact_slots(device_tables)
     tables["early_parts"] = early_parts(device_tables)
+    if device_tables["kind"] == CHARACTERS:
+        tables["joined_pairs"] = joined_pairs(device_tables, added_runs(device_tables))
     return tables
+
+
+def bounds_kernel(device_tables: Mapping[str, Any]) -> str:
+    """Return the name of the kernel that finds words."""
+    if device_tables["kind"] == CHARACTERS:
+        return "bounds_pairs"
+    return "bounds_masks" if device_tables["rule"]["family"] else "bounds_scan"
+
+
+def blank_in_front(device_tables: Mapping[str, Any]) -> int:
+    """Return TM_IN_FRONT: which documents get a blank in front."""
+    steps = blank_steps(device_tables) if device_tables["kind"] == CHARACTERS else None
+    return steps.in_front if steps is not None else 0
 
 
 def table_numbers(device_tables: Mapping[str, Any]) -> dict[str, int]:
@@ -67,6 +85,21 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         "TM_PIECES": int(has_pieces(device_tables)),
         "TM_NORMAL": int(len(device_tables["normalizer"]) > 0),
         "TM_TILE": tile,
+        **_character_defines(device_tables),
+    }
+
+
+def _character_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
+    if device_tables["kind"] != CHARACTERS:
+        return {}
+    runs = added_runs(device_tables)
+    return {
+        "TM_FAMILY": 0,  # the pairs of neighbours are all that its split looks at
+        "TM_CHARACTERS": 1,
+        "TM_FIRST_BYTE": int(device_tables["first_byte_id"]),
+        "TM_IN_FRONT": blank_in_front(device_tables),
+        "TM_RUN_BYTES": runs.mask,
+        "TM_LONGEST_RUN": runs.limit,
     }
 
 

@@ -33,12 +33,26 @@ TM_DEVICE u32 known_code(const Tables* tables, const WordTable& table, const u32
     return kMany | (count - 2) << kManyShift | slot;
 }
 
+// Can the kernels merge the word? A run of bytes that are added tokens has other ids if it is
+// longer than the longest of them.
+TM_DEVICE bool can_merge(const u32* text, const TileWord& word) {
+#if TM_RUN_BYTES
+    const u32 first = text[word.place / 4] >> 8 * (word.place % 4) & 255;
+    if (word.size > TM_LONGEST_RUN && first < 32 && (TM_RUN_BYTES >> first & 1) != 0) {
+        return false;
+    }
+#else
+    (void)text;
+#endif
+    return word.size + (TM_IN_FRONT != 0 && word.piece ? 1 : 0) <= kMergedWord;
+}
+
 // Writes the code of a word, or marks it as missing. Returns how many ids it has.
 TM_DEVICE u32 look_up_word(const Tables* tables, const Batch* batch, const WordTable& table,
                            u32 base, u32 first, u32 index, const TileWord& word, LookUpTile& tile) {
     u32 count = 0;
     const u32 code = known_code(tables, table, tile.text, word, count);
-    if (code == kLost && word.size <= kMergedWord) {
+    if (code == kLost && can_merge(tile.text, word)) {
         atomicOr(&tile.missed[index / 32], 1u << (index % 32));
         tile.any_missed = 1;
         return 0;

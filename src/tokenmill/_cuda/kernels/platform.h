@@ -154,3 +154,18 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #ifndef TM_PIECES
 #define TM_PIECES 0  // 1: a word and an equal piece of a cut word may have different ids
 #endif
+#ifndef TM_CHARACTERS
+#define TM_CHARACTERS 0  // 1: merging starts from characters, not bytes
+#endif
+#ifndef TM_FIRST_BYTE
+#define TM_FIRST_BYTE 0  // the symbol of byte 0 of unknown characters
+#endif
+#ifndef TM_IN_FRONT
+#define TM_IN_FRONT 0  // 1: a blank comes before every document; 2: before those without one
+#endif
+#ifndef TM_RUN_BYTES
+#define TM_RUN_BYTES 0  // a bit for each byte below 32 whose longer runs the CPU must encode
+#endif
+#ifndef TM_LONGEST_RUN
+#define TM_LONGEST_RUN 0
+#endif

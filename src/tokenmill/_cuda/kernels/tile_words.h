@@ -49,7 +49,7 @@ static_assert(TM_TILE_WORDS <= kLookUpThreads, "a thread has one word of start_b
 struct TileWord {
     u32 place;
     u32 size;
-    bool piece;
+    bool piece;  // or it has a blank in front
     bool opens;
 };
 
@@ -139,8 +139,14 @@ TM_DEVICE TileWord word_at(const LookUpTile& tile, u32 index, bool last) {
     const u32 next = last ? tile.last_cut : tile.starts[index + 1];
     const u32 place = start & kPlace;
     const u32 end = last ? tile.last_end : next & kPlace;
+    const bool opens = (start & kOpensDocument) != 0;
+#if TM_IN_FRONT
+    const u32 first = tile.text[place / 4] >> 8 * (place % 4) & 255;
+    const bool piece = opens && (TM_IN_FRONT == 1 || first != ' ');
+#else
     const bool piece = TM_PIECES != 0 && ((start | next) & kAfterCut) != 0;
-    return {place, end - place, piece, (start & kOpensDocument) != 0};
+#endif
+    return {place, end - place, piece, opens};
 }
 
 // The words `window` to `end` of a tile's words.

@@ -43,8 +43,26 @@ constexpr u32 kManySlot = (1u << kManyShift) - 1;
 //   look_up          place of its bytes   size | kPiece   hash             0
 //   dedupe_misses    .                    .               .                representative
 //   finish_misses    .                    .               place in arena   count of ids
+// With TM_IN_FRONT, no word has pieces, and kPiece marks a word with a blank before its text: the
+// first one of a document.
 TM_DEVICE u32 miss_size(uint4 miss) {
     return miss.y & ~kPiece;
+}
+
+// Does a blank come before the text of a miss?
+TM_DEVICE u32 in_front(uint4 miss) {
+    return TM_IN_FRONT != 0 && (miss.y & kPiece) != 0 ? 1 : 0;
+}
+
+// The most symbols that a miss has.
+TM_DEVICE u32 symbol_places(uint4 miss) {
+    return miss_size(miss) + in_front(miss);
+}
+
+// Where the ids of a miss go in the arena. A word has at most one id a byte, and one more for the
+// blank in front.
+TM_DEVICE u32 arena_place(u32 position) {
+    return TM_IN_FRONT != 0 ? 2 * position : position;
 }
 
 TM_DEVICE bool same_words(uint4 a, uint4 b) {
