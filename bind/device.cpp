@@ -40,6 +40,7 @@ nb::dict rule_of(const split::Rule& rule) {
     out["isolate_digits"] = rule.isolate_digits;
     out["isolate_han"] = rule.isolate_han;
     out["fold_long_s"] = rule.fold_long_s;
+    out["wide_classes"] = rule.wide_classes;
     return out;
 }
 
@@ -49,6 +50,7 @@ void add_split(const split::SplitView& split, nb::dict& out) {
     if (split.rule.family != split::Family::None) {
         add_classes(split.rule_classes, "rule", out);
     }
+    out["joins"] = array_of(split.adjacency.joins, kByteClasses);
     out["stage_count"] = split.stage_count;
     if (split.stage_count != 1) {
         return;  // a chain of stages has no single table
@@ -102,7 +104,30 @@ void add_characters(const vocab::VocabView& vocab, nb::dict& out) {
     out["first_byte_id"] = vocab.scalars().first_byte_id;
 }
 
-// Kernels merge over bytes or characters; of other kinds they know no more than the kind.
+// What vocabularies have whose words are looked up.
+void add_words(const vocab::VocabView& vocab, nb::dict& out) {
+    using vocab::Trie;
+    const vocab::Scalars& scalars = vocab.scalars();
+    const std::uint32_t* const cells = vocab.small_trie.cells;
+    out["trie_cells"] = array_of(cells, vocab.trie.size);
+    out["trie_tokens"] = array_of(vocab.node_tokens, vocab.trie.size);
+    out["unk_id"] = scalars.unk_id;
+    out["drop_white"] = scalars.drop_white != 0;
+    out["max_characters"] = scalars.max_characters;
+    out["whole_text"] = scalars.whole_text != 0;
+    out["unknown_score"] = scalars.unknown_score;
+    out["has_byte_ids"] = scalars.first_byte_id != 0 && vocab.external.size() > 256;
+    out["doubt"] = vocab.doubt;
+    if (vocab.kind() == vocab::ModelKind::Unigram) {
+        out["trie_scores"] = array_of(vocab.node_scores, vocab.trie.size);
+    } else {
+        const std::uint32_t node = vocab.trie.step(Trie::kRoot, Trie::kContinues);
+        out["trie_continues"] = node == Trie::kNoNode ? 0U : cells[node];
+    }
+    add_tokens(vocab, out);
+}
+
+// Kernels merge over bytes or characters, or look words up in a trie.
 void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["kind"] = static_cast<std::uint32_t>(vocab.kind());
     out["token_count"] = vocab.token_count();
@@ -111,6 +136,9 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["has_ends"] = vocab.has_ends();
     out["has_ties"] = !vocab.tied_ranks.empty();
     if (!vocab.is_merged()) {
+        if (vocab.kind() != vocab::ModelKind::WordLevel) {
+            add_words(vocab, out);
+        }
         return;
     }
     if (vocab.kind() == vocab::ModelKind::Characters) {

@@ -114,6 +114,10 @@ TABLES = _fields("""
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
     joined_pairs: const u32*    // over characters: a bit for each two of them (char_bounds.h)
     char_symbols: const u32*    // over characters: the symbol of a code point, or 2^20 - 1
+    rewrites: const u32*        // what the normalizer makes of a code point (rewrites.h)
+    rewrite_bytes: const u8*
+    trie_cells: const u32*      // words that are looked up: SmallTrie
+    trie_tokens: const u32*     // by node: id + 1
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.

@@ -22,7 +22,7 @@ from tokenmill._cuda.steps import (
     buffers,
     miss_steps,
 )
-from tokenmill._cuda.tables import has_pieces
+from tokenmill._cuda.tables import WORD_PIECE, has_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +52,8 @@ def seed_words(
     scripts without blanks are cut into pieces, and most pieces are one character.
     """
     _seed(backend, tables, processors, token_seeds(device_tables))
+    if device_tables["kind"] == WORD_PIECE:
+        _seed(backend, tables, processors, after_blanks(token_seeds(device_tables)))
     if with_characters:
         _seed(backend, tables, processors, character_seeds(device_tables))
 
@@ -93,6 +95,20 @@ def token_seeds(device_tables: Mapping[str, Any]) -> Seeds:
     records = np.zeros((held.size, 4), dtype=np.uint32)
     records[:, 0], records[:, 1] = offsets[held], sizes[held]
     return _with_pieces(device_tables, text, records)
+
+
+def after_blanks(seeds: Seeds) -> Seeds:
+    """Return the same words with a blank before each."""
+    text, records = seeds
+    begins, sizes = records[:, 0].astype(np.int64), records[:, 1].astype(np.int64)
+    places = begins + np.arange(begins.size)
+    spaced = np.full(text.size + begins.size, ord(" "), np.uint8)
+    source = np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    target = np.repeat(places + 1 - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    spaced[target] = text[source]
+    made = records.copy()
+    made[:, 0], made[:, 1] = places, sizes + 1
+    return spaced, made[made[:, 1] <= LONGEST_LEARNT]
 
 
 def character_seeds(device_tables: Mapping[str, Any]) -> Seeds:

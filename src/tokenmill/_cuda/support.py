@@ -11,7 +11,8 @@ import numpy as np
 
 from tokenmill._cuda.char_tables import MARKER, added_runs, blank_steps
 from tokenmill._cuda.reasons import device_error
-from tokenmill._cuda.tables import BYTES, CHARACTERS, NOT_A_TOKEN, exact_tokens
+from tokenmill._cuda.tables import BYTES, CHARACTERS, NOT_A_TOKEN, WORD_PIECE, exact_tokens
+from tokenmill._cuda.word_tables import supports_word_piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +32,9 @@ _JAMO = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels and finals of Hangul, whi
 
 def check_support(facts: Mapping[str, Any], where: str) -> None:
     """Raise DeviceError if the kernels cannot run a model; `facts` are its `device_tables`."""
+    if facts["kind"] == WORD_PIECE:
+        _check_word_piece(facts, where)
+        return
     if facts["kind"] not in (BYTES, CHARACTERS):
         raise device_error("unsupported_model", where=where)
     if facts["has_ends"] or facts["has_ties"]:
@@ -61,6 +65,15 @@ def _check_characters(facts: Mapping[str, Any], where: str) -> None:
     if steps.in_front and any(text[:1] == b" " for text, _, _ in facts["added"]):
         detail = "an added token may start with the blank in front of a text"
         raise device_error("unsupported_normalizer", detail, where)
+
+
+def _check_word_piece(facts: Mapping[str, Any], where: str) -> None:
+    """Raise DeviceError if the kernels cannot run a WordPiece vocabulary."""
+    reason = supports_word_piece(facts)
+    if reason is not None:
+        raise device_error(reason, where=where)
+    if facts["unk_id"] >= facts["token_count"] or not facts["max_characters"]:
+        raise device_error("unsupported_model", "it has no token for unknown words", where)
 
 
 def _supports_split(facts: Mapping[str, Any]) -> bool:

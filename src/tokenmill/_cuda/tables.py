@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.char_tables import added_runs, blank_steps, joined_pairs
+from tokenmill._cuda.word_tables import char_tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,14 +23,16 @@ PLAIN = (
     "rule_basic", "rule_page_of", "rule_pages", "stage_basic", "stage_page_of", "stage_pages",
     "stage_next", "stage_sync", "pair_slots", "byte_pairs", "junction_words", "junction_flags",
     "junction_parts", "external", "token_bytes", "token_offsets", "char_symbols",
+    "trie_cells", "trie_tokens",
 )  # fmt: skip
 RULE = (
     "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
     "fold_long_s",
 )  # fmt: skip
-BYTES, CHARACTERS = 0, 1  # vocab::ModelKind
+BYTES, CHARACTERS, WORD_PIECE = 0, 1, 2  # vocab::ModelKind
 CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
+LONGEST_WORD = 8192  # bytes; the CPU encodes longer ones
 NOT_A_TOKEN = 0xFFFF_FFFF  # in "external"
 
 
@@ -37,6 +40,8 @@ def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the arrays of the struct Tables by field, except those of the word tables."""
     tables = {name: device_tables[name] for name in PLAIN if name in device_tables}
     tables["token_bytes"] = np.pad(tables["token_bytes"], (0, 64))  # read in words
+    if device_tables["kind"] == WORD_PIECE:
+        return tables | char_tables(device_tables)._asdict()
     # A byte that is not a token: the CPU encodes its documents, but the kernels still write an id,
     # which must not be wider than others or it would spill into the next field.
     external = tables["external"]
@@ -52,6 +57,8 @@ def bounds_kernel(device_tables: Mapping[str, Any]) -> str:
     """Return the name of the kernel that finds words."""
     if device_tables["kind"] == CHARACTERS:
         return "bounds_pairs"
+    if device_tables["kind"] == WORD_PIECE:
+        return "bounds_classes"
     return "bounds_masks" if device_tables["rule"]["family"] else "bounds_scan"
 
 
@@ -78,14 +85,28 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         **{f"TM_{name.upper()}": int(rule[name]) for name in RULE},
         "TM_STAGE_SHIFT": int(device_tables.get("stage_shift", 0)),
         "TM_STAGE_CLASSES": int(device_tables.get("stage_classes", 0)),
-        "TM_PAIR_SHIFT": int(device_tables["pair_shift"]),
-        "TM_PAIR_MASK": int(device_tables["pair_mask"]),
-        "TM_PARTS_MASK": int(device_tables["junction_parts_mask"]),
+        "TM_PAIR_SHIFT": int(device_tables.get("pair_shift", 0)),
+        "TM_PAIR_MASK": int(device_tables.get("pair_mask", 0)),
+        "TM_PARTS_MASK": int(device_tables.get("junction_parts_mask", 0)),
         "TM_EXACT": int(exact_tokens(device_tables).size > 0),
         "TM_PIECES": int(has_pieces(device_tables)),
         "TM_NORMAL": int(len(device_tables["normalizer"]) > 0),
         "TM_TILE": tile,
         **_character_defines(device_tables),
+        **_word_piece_defines(device_tables),
+    }
+
+
+def _word_piece_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
+    if device_tables["kind"] != WORD_PIECE:
+        return {}
+    return {
+        "TM_FAMILY": 0,  # the classes of characters are all that its split looks at
+        "TM_NORMAL": 0,  # and the classes also say which ones the normalizer needs the CPU for
+        "TM_WORD_PIECE": 1,
+        "TM_MAX_CHARACTERS": min(int(device_tables["max_characters"]), LONGEST_WORD),
+        "TM_CONTINUES": int(device_tables["trie_continues"]),
+        "TM_UNKNOWN": int(device_tables["unk_id"]),
     }
 
 

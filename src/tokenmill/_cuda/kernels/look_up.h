@@ -23,6 +23,9 @@ TM_DEVICE u32 known_code(const Tables* tables, const WordTable& table, const u32
         return kLost;
     }
     count = value_count(value);
+    if (TM_LOOKS_UP && count == 0) {
+        return kNothing;
+    }
     if (count == 1) {
         return kOne | (value.x & kExternalMask);
     }
@@ -31,6 +34,11 @@ TM_DEVICE u32 known_code(const Tables* tables, const WordTable& table, const u32
         return kLong | value.z;
     }
     return kMany | (count - 2) << kManyShift | slot;
+}
+
+TM_DEVICE u32 written_code(u32 code, const TileWord& word) {
+    const u32 own = TM_LOOKS_UP && code == kNothing ? kLost : code;
+    return own | (word.opens ? kOpens : 0);
 }
 
 // Can the kernels merge the word? A run of bytes that are added tokens has other ids if it is
@@ -60,7 +68,7 @@ TM_DEVICE u32 look_up_word(const Tables* tables, const Batch* batch, const WordT
     if (code == kLost) {
         leave_document_at(batch, base + word.place, kLongWord);
     }
-    write_once(batch->codes + first + index, code | (word.opens ? kOpens : 0));
+    write_once(batch->codes + first + index, written_code(code, word));
     return count;
 }
 
@@ -75,7 +83,8 @@ TM_DEVICE u32 quick_code(const WordTable& table, const u32* text, const TileWord
     count = value_count(value);
     const bool known = word.size <= kShortWord && same_words(found, key) && count != kElsewhere;
     const u32 one = kOne | (value.x & kExternalMask);
-    const u32 many = kMany | (count - 2) << kManyShift | slot;
+    const u32 many =
+        TM_LOOKS_UP && count == 0 ? kNothing : kMany | (count - 2) << kManyShift | slot;
     return known ? (count == 1 ? one : many) : kLost;
 }
 
@@ -91,7 +100,7 @@ TM_DEVICE void look_up_quickly(const Batch* batch, const WordTable& table, u32 f
             const u32 code = quick_code(table, tile.text, word, count);
             if (code != kLost) {
                 ids += count;
-                write_once(codes + i, code | (word.opens ? kOpens : 0));
+                write_once(codes + i, written_code(code, word));
             } else {
                 tile.put_off[atomicAdd(&tile.put_off_count, 1u)] = u16(i - round.window);
             }

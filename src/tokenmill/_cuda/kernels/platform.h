@@ -157,6 +157,19 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #ifndef TM_CHARACTERS
 #define TM_CHARACTERS 0  // 1: merging starts from characters, not bytes
 #endif
+#ifndef TM_WORD_PIECE
+#define TM_WORD_PIECE 0  // 1: a word is the longest tokens one after the other
+#endif
+#define TM_LOOKS_UP (TM_WORD_PIECE)  // words are looked up, not merged; some have no ids
+#ifndef TM_MAX_CHARACTERS
+#define TM_MAX_CHARACTERS 0  // of a word; longer ones are unknown
+#endif
+#ifndef TM_CONTINUES
+#define TM_CONTINUES 0  // the cell of the trie that leads to what continues a word
+#endif
+#ifndef TM_UNKNOWN
+#define TM_UNKNOWN 0  // the id of unknown words
+#endif
 #ifndef TM_FIRST_BYTE
 #define TM_FIRST_BYTE 0  // the symbol of byte 0 of unknown characters
 #endif

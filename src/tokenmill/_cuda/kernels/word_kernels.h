@@ -12,11 +12,17 @@
 
 #include "dedupe.h"
 
+#if TM_LOOKS_UP
+#include "word_piece.h"
+
+#include "word_lists.h"
+#else
 #include "exact.h"
 
 #include "merge.h"
 
 #include "merge_long.h"
+#endif
 
 #include "finish_misses.h"
 

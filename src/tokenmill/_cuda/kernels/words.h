@@ -35,6 +35,8 @@ constexpr u32 kKinds = 3u << 30;
 constexpr u32 kOpens = 1u << 29;
 constexpr u32 kPayload = kOpens - 1;
 constexpr u32 kLost = kMiss | kPayload;
+// In look_up, a word that is known to have no ids; its code becomes kLost.
+constexpr u32 kNothing = kLost - 1;
 constexpr u32 kManyShift = 26;
 constexpr u32 kManySlot = (1u << kManyShift) - 1;
 
