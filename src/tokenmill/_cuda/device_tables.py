@@ -14,7 +14,7 @@ from tokenmill._cuda.support import (
     changing_bits,
     packed_first_bytes,
 )
-from tokenmill._cuda.tables import WORD_PIECE, host_tables, table_numbers
+from tokenmill._cuda.tables import LOOKED_UP, host_tables, table_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -37,7 +37,7 @@ class DeviceTables:
         self._backend = backend
         self._arrays = {name: backend.asarray(a) for name, a in host_tables(facts).items()}
         self._arrays |= {name: backend.zeros(*room) for name, room in word_buffers(words).items()}
-        if facts["normalizer"] and facts["kind"] != WORD_PIECE:
+        if facts["normalizer"] and facts["kind"] not in LOOKED_UP:
             self._arrays["unsafe_basic"] = backend.asarray(changing_bits(facts))
         values = {name: backend.address(array) for name, array in self._arrays.items()}
         values |= table_numbers(facts) | word_numbers(words)

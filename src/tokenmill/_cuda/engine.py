@@ -31,7 +31,7 @@ from tokenmill._cuda.steps import (
     buffers,
     steps,
 )
-from tokenmill._cuda.tables import blank_in_front, bounds_kernel
+from tokenmill._cuda.tables import arena_step, bounds_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -75,8 +75,7 @@ class DeviceEngine:
         self.backend = backend
         self._learn = learn
         self._bounds = bounds_kernel(facts)
-        step = 2 if blank_in_front(facts) else 1
-        self._base = Capacity(0, 0, backend.processors, tile, arena_step=step)
+        self._base = Capacity(0, 0, backend.processors, tile, arena_step=arena_step(facts))
         self._tables = DeviceTables(backend, facts, meta, words or WordCapacity())
         self._work: dict[str, Any] = {}
         self._has_run = False  # kernels load on their first run, which cannot be captured

@@ -118,6 +118,7 @@ TABLES = _fields("""
     rewrite_bytes: const u8*
     trie_cells: const u32*      // words that are looked up: SmallTrie
     trie_tokens: const u32*     // by node: id + 1
+    trie_scores: const double*  // by node; of the root: of an unknown character
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.

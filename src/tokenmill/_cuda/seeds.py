@@ -22,7 +22,7 @@ from tokenmill._cuda.steps import (
     buffers,
     miss_steps,
 )
-from tokenmill._cuda.tables import WORD_PIECE, has_pieces
+from tokenmill._cuda.tables import LOOKED_UP, has_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +52,7 @@ def seed_words(
     scripts without blanks are cut into pieces, and most pieces are one character.
     """
     _seed(backend, tables, processors, token_seeds(device_tables))
-    if device_tables["kind"] == WORD_PIECE:
+    if device_tables["kind"] in LOOKED_UP:
         _seed(backend, tables, processors, after_blanks(token_seeds(device_tables)))
     if with_characters:
         _seed(backend, tables, processors, character_seeds(device_tables))
@@ -61,7 +61,7 @@ def seed_words(
 def _seed(backend: KernelBackend, tables: int, processors: int, seeds: Seeds) -> None:
     text, records = seeds
     capacity = Capacity(
-        text.size, 0, processors, misses=max(len(records), 1), dedupe=1, arena_step=2
+        text.size, 0, processors, misses=max(len(records), 1), dedupe=1, arena_step=3
     )
     counters = np.zeros(COUNTERS, dtype=np.uint32)
     counters[BatchCounter.MISS_COUNT] = len(records)

@@ -41,7 +41,7 @@ class Capacity:
     misses: int = 0  # words that the tables do not know; 0: one for three bytes
     ids: int = 0  # 0: one for each byte, which is always enough
     dedupe: int = 1 << 22  # a power of two
-    arena_step: int = 1  # places in the arena for each byte: 2 if a blank comes before texts
+    arena_step: int = 1  # places in the arena for each byte of text: TM_ARENA_STEP
 
     @property
     def tiles(self) -> int:

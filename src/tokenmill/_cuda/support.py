@@ -11,8 +11,15 @@ import numpy as np
 
 from tokenmill._cuda.char_tables import MARKER, added_runs, blank_steps
 from tokenmill._cuda.reasons import device_error
-from tokenmill._cuda.tables import BYTES, CHARACTERS, NOT_A_TOKEN, WORD_PIECE, exact_tokens
-from tokenmill._cuda.word_tables import supports_word_piece
+from tokenmill._cuda.tables import (
+    BYTES,
+    CHARACTERS,
+    LOOKED_UP,
+    NOT_A_TOKEN,
+    UNIGRAM,
+    exact_tokens,
+)
+from tokenmill._cuda.word_tables import supports_unigram, supports_word_piece
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -32,8 +39,8 @@ _JAMO = ((0x1161, 0x1176), (0x11A8, 0x11C3))  # vowels and finals of Hangul, whi
 
 def check_support(facts: Mapping[str, Any], where: str) -> None:
     """Raise DeviceError if the kernels cannot run a model; `facts` are its `device_tables`."""
-    if facts["kind"] == WORD_PIECE:
-        _check_word_piece(facts, where)
+    if facts["kind"] in LOOKED_UP:
+        _check_looked_up(facts, where)
         return
     if facts["kind"] not in (BYTES, CHARACTERS):
         raise device_error("unsupported_model", where=where)
@@ -67,13 +74,12 @@ def _check_characters(facts: Mapping[str, Any], where: str) -> None:
         raise device_error("unsupported_normalizer", detail, where)
 
 
-def _check_word_piece(facts: Mapping[str, Any], where: str) -> None:
-    """Raise DeviceError if the kernels cannot run a WordPiece vocabulary."""
-    reason = supports_word_piece(facts)
+def _check_looked_up(facts: Mapping[str, Any], where: str) -> None:
+    """Raise DeviceError if the kernels cannot run a vocabulary whose words are looked up."""
+    is_unigram = facts["kind"] == UNIGRAM
+    reason = supports_unigram(facts) if is_unigram else supports_word_piece(facts)
     if reason is not None:
         raise device_error(reason, where=where)
-    if facts["unk_id"] >= facts["token_count"] or not facts["max_characters"]:
-        raise device_error("unsupported_model", "it has no token for unknown words", where)
 
 
 def _supports_split(facts: Mapping[str, Any]) -> bool:

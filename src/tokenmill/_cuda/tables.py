@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.char_tables import added_runs, blank_steps, joined_pairs
-from tokenmill._cuda.word_tables import char_tables
+from tokenmill._cuda.word_tables import UNIGRAM_STEP, char_tables, keeps_last_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,13 +23,14 @@ PLAIN = (
     "rule_basic", "rule_page_of", "rule_pages", "stage_basic", "stage_page_of", "stage_pages",
     "stage_next", "stage_sync", "pair_slots", "byte_pairs", "junction_words", "junction_flags",
     "junction_parts", "external", "token_bytes", "token_offsets", "char_symbols",
-    "trie_cells", "trie_tokens",
+    "trie_cells", "trie_tokens", "trie_scores",
 )  # fmt: skip
 RULE = (
     "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
     "fold_long_s",
 )  # fmt: skip
-BYTES, CHARACTERS, WORD_PIECE = 0, 1, 2  # vocab::ModelKind
+BYTES, CHARACTERS, WORD_PIECE, UNIGRAM = range(4)  # vocab::ModelKind
+LOOKED_UP = (WORD_PIECE, UNIGRAM)
 CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
 LONGEST_WORD = 8192  # bytes; the CPU encodes longer ones
@@ -40,7 +41,7 @@ def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the arrays of the struct Tables by field, except those of the word tables."""
     tables = {name: device_tables[name] for name in PLAIN if name in device_tables}
     tables["token_bytes"] = np.pad(tables["token_bytes"], (0, 64))  # read in words
-    if device_tables["kind"] == WORD_PIECE:
+    if device_tables["kind"] in LOOKED_UP:
         return tables | char_tables(device_tables)._asdict()
     # A byte that is not a token: the CPU encodes its documents, but the kernels still write an id,
     # which must not be wider than others or it would spill into the next field.
@@ -57,9 +58,16 @@ def bounds_kernel(device_tables: Mapping[str, Any]) -> str:
     """Return the name of the kernel that finds words."""
     if device_tables["kind"] == CHARACTERS:
         return "bounds_pairs"
-    if device_tables["kind"] == WORD_PIECE:
+    if device_tables["kind"] in LOOKED_UP:
         return "bounds_classes"
     return "bounds_masks" if device_tables["rule"]["family"] else "bounds_scan"
+
+
+def arena_step(device_tables: Mapping[str, Any]) -> int:
+    """Return the most ids that a word has for each of its bytes."""
+    if device_tables["kind"] == UNIGRAM:
+        return UNIGRAM_STEP
+    return 2 if blank_in_front(device_tables) else 1
 
 
 def blank_in_front(device_tables: Mapping[str, Any]) -> int:
@@ -93,21 +101,40 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         "TM_NORMAL": int(len(device_tables["normalizer"]) > 0),
         "TM_TILE": tile,
         **_character_defines(device_tables),
-        **_word_piece_defines(device_tables),
+        **_look_up_defines(device_tables),
+        "TM_ARENA_STEP": arena_step(device_tables),
     }
 
 
-def _word_piece_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
-    if device_tables["kind"] != WORD_PIECE:
+def _look_up_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
+    """Return the macros of vocabularies whose words are looked up."""
+    kind = device_tables["kind"]
+    if kind not in LOOKED_UP:
         return {}
-    return {
+    found = {
         "TM_FAMILY": 0,  # the classes of characters are all that its split looks at
         "TM_NORMAL": 0,  # and the classes also say which ones the normalizer needs the CPU for
+        "TM_UNKNOWN": int(device_tables["unk_id"]),
+    }
+    if kind == UNIGRAM:
+        ring = 1 << longest_token(device_tables).bit_length()
+        return {
+            **found,
+            "TM_UNIGRAM": 1,
+            "TM_RING": ring,
+            "TM_CLOSING": int(keeps_last_blank(device_tables)),
+        }
+    return {
+        **found,
         "TM_WORD_PIECE": 1,
         "TM_MAX_CHARACTERS": min(int(device_tables["max_characters"]), LONGEST_WORD),
         "TM_CONTINUES": int(device_tables["trie_continues"]),
-        "TM_UNKNOWN": int(device_tables["unk_id"]),
     }
+
+
+def longest_token(device_tables: Mapping[str, Any]) -> int:
+    """Return the bytes of the longest token."""
+    return int(np.diff(device_tables["token_offsets"].astype(np.int64)).max(initial=1))
 
 
 def _character_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:

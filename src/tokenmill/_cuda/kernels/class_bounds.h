@@ -12,6 +12,7 @@ constexpr u32 kClassWhite = 1;
 constexpr u32 kClassAlone = 2;
 constexpr u32 kClassGone = 4;    // the normalizer removes it
 constexpr u32 kClassUnsafe = 8;  // what it becomes depends on its neighbours, or is too much
+constexpr u32 kClassMark = 16;   // the same, unless the character before has three bytes or more
 
 // The most characters that are looked at to find what is before those that vanish.
 constexpr u32 kMostGone = 16;
@@ -48,6 +49,12 @@ TM_DEVICE void add_ascii(const u8* classes, u32 four, u32 at, ClassMasks& m) {
     }
 }
 
+// Does the character before have three bytes or more?
+TM_DEVICE bool is_after_long(const Text& text, u32 position) {
+    return !begins_document(text, position) && is_continuation(text.bytes[int(position) - 1]) &&
+           is_continuation(text.bytes[int(position) - 2]);
+}
+
 // The classes of wide characters. `leads` are their first bytes; returns malformed bytes.
 TM_DEVICE u32 add_wide(const Tables* tables, const Text& text, int word, u32 head, u32 leads,
                        ClassMasks& m) {
@@ -69,7 +76,11 @@ TM_DEVICE u32 add_wide(const Tables* tables, const Text& text, int word, u32 hea
         }
         const u32 mask = ((1U << c.size) - 1) << i;
         expected |= mask & ~(1U << i);
-        add_class(rule_class(tables, c.code), mask, m);
+        const u32 bits = rule_class(tables, c.code);
+        add_class(bits, mask, m);
+        if ((bits & kClassMark) != 0 && !is_after_long(text, base + i)) {
+            m.unsafe |= 1U << i;
+        }
     }
     return malformed | (m.inside & ~expected);
 }

@@ -160,7 +160,19 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #ifndef TM_WORD_PIECE
 #define TM_WORD_PIECE 0  // 1: a word is the longest tokens one after the other
 #endif
-#define TM_LOOKS_UP (TM_WORD_PIECE)  // words are looked up, not merged; some have no ids
+#ifndef TM_UNIGRAM
+#define TM_UNIGRAM 0  // 1: a word is the pieces with the greatest sum of scores
+#endif
+#define TM_LOOKS_UP (TM_WORD_PIECE || TM_UNIGRAM)  // words are not merged; some have no ids
+#ifndef TM_RING
+#define TM_RING 0  // a power of two, more than the bytes of any piece
+#endif
+#ifndef TM_CLOSING
+#define TM_CLOSING 0  // 1: white space at the end of a document has ids
+#endif
+#ifndef TM_ARENA_STEP
+#define TM_ARENA_STEP 1  // the most ids of a word for each of its bytes
+#endif
 #ifndef TM_MAX_CHARACTERS
 #define TM_MAX_CHARACTERS 0  // of a word; longer ones are unknown
 #endif

@@ -3,12 +3,14 @@
 // rewrites[code point]:
 //   0                    it stays as it is
 //   0x00.. to 0xBF......  up to four bytes, the first one lowest: one character
+//   0xFD000000           white space: no byte of a word
 //   0xFE000000           it vanishes
 //   0xFF << 24 | size << 20 | place   bytes of rewrite_bytes
 #pragma once
 
 #include "base/utf8.h"
 
+constexpr u32 kWhiteSpace = 0xFD000000u;
 constexpr u32 kVanishes = 0xFE000000u;
 constexpr u32 kStored = 0xFF000000u;
 
@@ -29,13 +31,27 @@ struct WordText {
     u32 size;
 
     TM_DEVICE WordCursor start() const { return {0, 0, 0, 0, false}; }
+    // With one more byte before the word.
+    TM_DEVICE WordCursor start_with(u32 byte) const { return {0, byte, 0, 1, false}; }
+
+    // Is there white space? Only for words of nothing else.
+    TM_DEVICE bool has_blank() const {
+        for (u32 at = 0; at < size; ++at) {
+            const u32 four = text_word(text, begin + at);
+            const u32 wide = wide_of(four);
+            if (read_table(rewrites + code_of(four, wide)) == kWhiteSpace) {
+                return true;
+            }
+            at += wide - 1;
+        }
+        return false;
+    }
 
     // The next character that does not vanish. False at the end of the word.
     TM_DEVICE bool load(WordCursor& cursor) const {
         while (cursor.size == 0 && cursor.at < size) {
             const u32 four = text_word(text, begin + cursor.at);
-            const u32 lead = four & 255;
-            const u32 wide = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+            const u32 wide = wide_of(four);
             const u32 whole = wide < size - cursor.at ? wide : size - cursor.at;
             const u32 rewrite = read_table(rewrites + code_of(four, wide));
             cursor.at += whole;
@@ -56,6 +72,12 @@ struct WordText {
         return byte;
     }
 
+    // Bytes of the character that starts with the lowest byte.
+    TM_DEVICE static u32 wide_of(u32 four) {
+        const u32 lead = four & 255;
+        return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    }
+
     TM_DEVICE static u32 code_of(u32 four, u32 wide) {
         const u32 a = four >> 8 & 63;
         const u32 b = four >> 16 & 63;
@@ -71,7 +93,7 @@ struct WordText {
         if (rewrite >= kStored) {
             return rewrite >> 20 & 15;
         }
-        if (rewrite == kVanishes) {
+        if (rewrite >= kWhiteSpace) {
             return 0;
         }
         return rewrite < 0x100 ? 1 : rewrite < 0x10000 ? 2 : rewrite < 0x1000000 ? 3 : 4;

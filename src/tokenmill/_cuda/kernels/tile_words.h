@@ -49,7 +49,7 @@ static_assert(TM_TILE_WORDS <= kLookUpThreads, "a thread has one word of start_b
 struct TileWord {
     u32 place;
     u32 size;
-    bool piece;  // or it has a blank in front
+    bool piece;  // or what TM_IN_FRONT and TM_CLOSING need to know
     bool opens;
 };
 
@@ -67,10 +67,16 @@ TM_DEVICE void find_last_end(const Batch* batch, u32 base, LookUpTile& tile) {
             const u32 bit = lowest_bit(bits[i]);
             end = 32 * i + bit;
             tile.last_cut = TM_PIECES && (batch->cut_bits[i] >> bit & 1) != 0 ? kAfterCut : 0;
+#if TM_CLOSING
+            tile.last_cut = (batch->doc_bits[i + 1] >> bit & 1) * kOpensDocument;
+#endif
             break;
         }
     }
     const u32 size = u32(batch->size);
+#if TM_CLOSING
+    tile.last_cut |= end >= size ? kOpensDocument : 0;
+#endif
     tile.last_end = (end < size ? end : size) - base;
 }
 
@@ -143,6 +149,8 @@ TM_DEVICE TileWord word_at(const LookUpTile& tile, u32 index, bool last) {
 #if TM_IN_FRONT
     const u32 first = tile.text[place / 4] >> 8 * (place % 4) & 255;
     const bool piece = opens && (TM_IN_FRONT == 1 || first != ' ');
+#elif TM_CLOSING
+    const bool piece = (next & kOpensDocument) != 0;
 #else
     const bool piece = TM_PIECES != 0 && ((start | next) & kAfterCut) != 0;
 #endif

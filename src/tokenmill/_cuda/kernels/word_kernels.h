@@ -15,6 +15,8 @@
 #if TM_LOOKS_UP
 #include "word_piece.h"
 
+#include "unigram.h"
+
 #include "word_lists.h"
 #else
 #include "exact.h"

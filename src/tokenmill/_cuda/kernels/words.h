@@ -46,7 +46,7 @@ constexpr u32 kManySlot = (1u << kManyShift) - 1;
 //   dedupe_misses    .                    .               .                representative
 //   finish_misses    .                    .               place in arena   count of ids
 // With TM_IN_FRONT, no word has pieces, and kPiece marks a word with a blank before its text: the
-// first one of a document.
+// first one of a document. With TM_CLOSING it marks the last one.
 TM_DEVICE u32 miss_size(uint4 miss) {
     return miss.y & ~kPiece;
 }
@@ -61,10 +61,10 @@ TM_DEVICE u32 symbol_places(uint4 miss) {
     return miss_size(miss) + in_front(miss);
 }
 
-// Where the ids of a miss go in the arena. A word has at most one id a byte, and one more for the
-// blank in front.
+// Where the ids of a miss go in the arena. A word has at most one id a byte, unless a blank comes
+// in front or the normalizer makes characters longer.
 TM_DEVICE u32 arena_place(u32 position) {
-    return TM_IN_FRONT != 0 ? 2 * position : position;
+    return TM_ARENA_STEP * position;
 }
 
 TM_DEVICE bool same_words(uint4 a, uint4 b) {
