@@ -44,7 +44,20 @@ nb::dict rule_of(const split::Rule& rule) {
     return out;
 }
 
-// A kernel runs either the rule or a single automaton.
+nb::dict stage_of(const split::Stage& stage, std::size_t states) {
+    nb::dict out;
+    const std::size_t square = std::size_t{stage.n_classes} * stage.n_classes;
+    add_classes(stage.classes, "stage", out);
+    out["stage_next"] = array_of(stage.next, states << stage.shift);
+    out["stage_shift"] = stage.shift;
+    out["stage_classes"] = stage.n_classes;
+    out["stage_sync"] = array_of(stage.sync, square);
+    out["stage_keeps_all"] = stage.keep_match && stage.keep_gap;
+    out["stage_on_bytes"] = stage.on_bytes;
+    return out;
+}
+
+// A kernel runs either the rule, or the automata one after the other.
 void add_split(const split::SplitView& split, nb::dict& out) {
     out["rule"] = rule_of(split.rule);
     if (split.rule.family != split::Family::None) {
@@ -52,18 +65,36 @@ void add_split(const split::SplitView& split, nb::dict& out) {
     }
     out["joins"] = array_of(split.adjacency.joins, kByteClasses);
     out["stage_count"] = split.stage_count;
-    if (split.stage_count != 1) {
-        return;  // a chain of stages has no single table
+    nb::list stages;
+    for (std::size_t i = 0; i < split.stage_count; ++i) {
+        stages.append(stage_of(split.stages[i], split.stage_states[i]));
     }
-    const split::Stage& stage = split.stages[0];
-    const std::size_t square = std::size_t{stage.n_classes} * stage.n_classes;
-    add_classes(stage.classes, "stage", out);
-    out["stage_next"] = array_of(stage.next, split.stage_states << stage.shift);
-    out["stage_shift"] = stage.shift;
-    out["stage_classes"] = stage.n_classes;
-    out["stage_sync"] = array_of(stage.sync, square);
-    out["stage_keeps_all"] = stage.keep_match && stage.keep_gap;
-    out["stage_on_bytes"] = stage.on_bytes;
+    out["stages"] = stages;
+    if (split.stage_count != 0) {
+        out.update(stages[0]);  // most splits have one
+    }
+}
+
+nb::object nodes_of(const split::AddedMatcher& matcher) {
+    std::vector<std::uint32_t> flat;
+    for (const split::AddedNode& node : matcher.nodes()) {
+        flat.insert(flat.end(), {node.first_child, node.child_count, node.token});
+    }
+    return array_owning(std::move(flat));
+}
+
+// Both tries, the tokens that their nodes name, and the classes that their flags ask for.
+void add_added(const split::AddedView& added, nb::dict& out) {
+    out["raw_nodes"] = nodes_of(added.raw);
+    out["raw_edges"] = array_of(added.raw.edges());
+    out["normal_nodes"] = nodes_of(added.normal);
+    out["normal_edges"] = array_of(added.normal.edges());
+    std::vector<std::uint32_t> tokens;
+    for (const split::AddedToken& token : added.tokens) {
+        tokens.insert(tokens.end(), {token.id, token.flags});
+    }
+    out["added_tokens"] = array_owning(std::move(tokens));
+    add_classes(added.classes(), "added", out);
 }
 
 void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
@@ -158,30 +189,18 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     add_tokens(vocab, out);
 }
 
-// Texts, ids and flags of added tokens.
-nb::list added_of(const split::AddedView& added) {
-    nb::list out;
-    const auto add = [&](Bytes text, std::uint32_t number) {
-        const split::AddedToken& token = added.tokens[number - 1];
-        out.append(nb::make_tuple(nb::bytes(text.data(), text.size()), token.id, token.flags));
-    };
-    added.raw.for_each(add);
-    added.normal.for_each(add);
-    return out;
-}
-
 }  // namespace
 
 nb::dict device_tables(const pipeline::Model& model) {
     nb::dict out;
     add_vocab(model.vocab(), out);
     add_split(model.split(), out);
+    add_added(model.added(), out);
     const Bytes program = model.normalizer();
     out["normalizer"] = nb::bytes(program.data(), program.size());
     out["plain_ranges"] = model.has_plain_ranges();
     out["prefix_space"] = static_cast<std::uint32_t>(model.prefix_space());
     out["has_respelling"] = model.has_respelling();
-    out["added"] = added_of(model.added());
     out["prefix_ids"] = array_of(model.prefix_ids());
     out["suffix_ids"] = array_of(model.suffix_ids());
     return out;

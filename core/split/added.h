@@ -56,25 +56,10 @@ public:
     [[nodiscard]] std::size_t longest(const std::uint8_t* at, const std::uint8_t* end,
                                       std::uint32_t& token) const noexcept;
     [[nodiscard]] const PrefixFilter& filter() const noexcept { return filter_; }
-    // Calls visit(text, token) for every text.
-    template <typename Visit>
-    void for_each(Visit visit) const {
-        std::vector<std::uint8_t> text;
-        walk(0, text, visit);
-    }
+    [[nodiscard]] std::span<const AddedNode> nodes() const noexcept { return nodes_; }
+    [[nodiscard]] std::span<const std::uint8_t> edges() const noexcept { return edges_; }
 
 private:
-    template <typename Visit>
-    void walk(std::uint32_t node, std::vector<std::uint8_t>& text, Visit& visit) const {
-        if (node < nodes_.size() && nodes_[node].token != 0) {
-            visit(Bytes(text), nodes_[node].token);
-        }
-        for (std::uint32_t i = 0; node < nodes_.size() && i < nodes_[node].child_count; ++i) {
-            text.push_back(edges_[nodes_[node].first_child + i]);
-            walk(nodes_[node].first_child + i, text, visit);
-            text.pop_back();
-        }
-    }
     void add_to_filter(std::uint32_t node, unsigned depth, std::uint8_t* prefix);
 
     std::span<const AddedNode> nodes_;
@@ -107,6 +92,9 @@ public:
     // non-word character on both sides.
     void find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
                            FindCandidate find_candidate, std::vector<Segment>& out) const;
+
+    // White space is 1, word characters 2.
+    [[nodiscard]] const ClassTable& classes() const noexcept { return classes_; }
 
     AddedMatcher raw;
     AddedMatcher normal;

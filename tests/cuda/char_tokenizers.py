@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
+
 MARKER = "\u2581"
 ALPHABET = [MARKER, *"abct.<1\n\t", "\u00e9", "\u044f", "\u4e2d", "\u6587", "\u5b57", "\U0001f600"]
 UNKNOWN = ["z", "\u00f1", "\u9f98", "\ud55c", "\U0001f680", "\x00", "\u2028"]
@@ -16,6 +18,20 @@ RUNS = 5  # the longest run of newlines that is an added token
 def added_token(number: int, content: str, special: bool = False) -> dict[str, Any]:
     flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": number, "content": content, "special": special, **flags}
+
+
+def one_added_text(text: bytes, flags: int) -> dict[str, Any]:
+    """Return the fields of `device_tables` of a tokenizer with one added token."""
+    nodes = [[i + 1, 1, 0] for i in range(len(text))] + [[0, 0, 1]]
+    empty = np.zeros(3, np.uint32)
+    full, kind, other = np.array(nodes, np.uint32).reshape(-1), "raw", "normal"
+    if flags & 2:
+        kind, other = other, kind
+    return {
+        f"{kind}_nodes": full, f"{kind}_edges": np.frombuffer(b"\0" + text, np.uint8),
+        f"{other}_nodes": empty, f"{other}_edges": np.zeros(1, np.uint8),
+        "added_tokens": np.array([1, flags], np.uint32),
+    }  # fmt: skip
 
 
 def char_definition(seed: int, kind: str) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.cuda.char_tokenizers import RUNS, char_definition, char_texts
+from tests.cuda.char_tokenizers import RUNS, char_definition, char_texts, one_added_text
 from tests.cuda.devices import connect
 from tests.cuda.test_compile import compile_by_nvrtc, nvrtc
 from tests.cuda.tokenizers_small import write
@@ -53,13 +54,29 @@ def test_ids_are_those_of_the_engine(kind: str, tile: int, tmp_path: Path, folde
         assert found.fallbacks == {"long_word": 1 + long_runs}
 
 
+@pytest.mark.parametrize("tile", [8192, 64])
+@pytest.mark.parametrize("kind", KINDS)
+def test_added_tokens_in_any_place(kind: str, tile: int, tmp_path: Path, folder: Path) -> None:
+    tokenizer = load(tmp_path, 5, kind)
+    parts = ["<s>", "</s>", "<s", "<", " ", "  ", "a", "ab", "\n", "\n\n", "\t", "\u4e2d", "<unk>"]
+    choose = random.Random(2)  # noqa: S311
+    texts = ["".join(choose.choices(parts, k=choose.randrange(40))) for _ in range(400)]
+    gpu = on_device(tokenizer, folder, tile=tile)
+    for special in ("encode", "text"):
+        for _ in range(2):
+            found = gpu.encode_batch(texts, special_in_text=special)
+            assert found.to_host() == tokenizer.encode_batch(texts, special_in_text=special)
+    assert not found.fallbacks
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_the_device_leaves_to_the_cpu(kind: str, tmp_path: Path, folder: Path) -> None:
     tokenizer = load(tmp_path, 1, kind)
     texts = char_texts(3, 200, odd=True)
     found = on_device(tokenizer, folder).encode_batch(texts, errors="replace")
     assert found.to_host() == tokenizer.encode_batch(texts, errors="replace")
-    assert set(found.fallbacks) == {"not_normalized", "added_token", "invalid_utf8", "long_word"}
+    reasons = {"not_normalized", "invalid_utf8", "long_word"}
+    assert set(found.fallbacks) == reasons | ({"added_token"} if kind == "first" else set())
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -90,11 +107,13 @@ def test_runs_that_are_added_tokens_need_no_search(tmp_path: Path) -> None:
     bits = joined_pairs(facts, added_runs(facts)).reshape(8, 256)
     assert bits[0, 10] == 1 << 10  # a newline is joined to newlines only
     assert not bits[:, 9].any()
-    other = [(text, number + 1, flags) for text, number, flags in facts["added"]]
-    longer = [*facts["added"], (b"\n<", 3, 0)]
-    special = [(text, number, 1) for text, number, _ in facts["added"]]
-    for added in (other, longer, special):
-        assert 10 not in added_runs({**facts, "added": added}).longest
+    tokens = facts["added_tokens"].reshape(-1, 2)
+    other, special = tokens + np.array([1, 0]), tokens | np.array([0, 1])
+    for added in (other, special):
+        changed = {**facts, "added_tokens": added.astype(np.uint32).reshape(-1)}
+        assert not added_runs(changed).longest
+    longer = {**facts, **one_added_text(b"\n<", 0)}
+    assert 10 not in added_runs(longer).longest
     assert not added_runs(load(tmp_path, 0, "front").ready.model.device_tables()).longest
 
 
@@ -106,7 +125,7 @@ def test_runs_that_are_added_tokens_need_no_search(tmp_path: Path) -> None:
         ({"has_respelling": True}, "unsupported_normalizer"),
         ({"prefix_space": 1}, "unsupported_normalizer"),
         ({"normalizer": b"\x05"}, "unsupported_normalizer"),
-        ({"added": [(b" x", 1, 2)]}, "unsupported_normalizer"),
+        (one_added_text(b" x", 2), "unsupported_normalizer"),
     ],
 )
 def test_characters_that_the_kernels_cannot_run(

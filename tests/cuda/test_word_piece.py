@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.cuda.char_tokenizers import one_added_text
 from tests.cuda.devices import connect
 from tests.cuda.test_compile import compile_by_nvrtc, nvrtc
 from tests.cuda.tokenizers_small import write
@@ -58,7 +59,7 @@ def test_what_the_device_leaves_to_the_cpu(kind: str, tmp_path: Path, folder: Pa
     texts += [b"a\xff", b"\xe4\xb8", b"\xad", b"ab\xf0\x9f\x98", b"\xed\xa0\x80", b"\x80\x80"]
     found = on_device(tokenizer, folder).encode_batch(texts, errors="replace")
     assert found.to_host() == tokenizer.encode_batch(texts, errors="replace")
-    reasons = {"added_token", "invalid_utf8", "long_word", "no_sync"}
+    reasons = {"invalid_utf8", "long_word", "no_sync"}
     assert set(found.fallbacks) == reasons | ({"not_normalized"} if kind == "uncased" else set())
 
 
@@ -131,7 +132,7 @@ def test_characters_that_are_rewritten() -> None:
         ({"normalizer": b"\x0a\x01"}, "unsupported_normalizer"),
         ({"normalizer": b""}, "unsupported_normalizer"),
         ({"prefix_space": 1}, "unsupported_normalizer"),
-        ({"added": [(b"x", 1, 2)]}, "unsupported_normalizer"),
+        (one_added_text(b"x", 2), "unsupported_normalizer"),
         ({"drop_white": False}, "unsupported_split"),
         ({"joins": np.zeros(7, np.uint8)}, "unsupported_split"),
         ({"unk_id": 0xFFFFFFFF}, "unsupported_model"),

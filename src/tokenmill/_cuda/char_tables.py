@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from tokenmill._cuda.added_texts import added_texts
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 MARKER = "\u2581"
 _ID_BITS = 20
 _REPLACE, _PREPEND = 8, 9  # normalize::StepKind
+_CODES = 0x110000
 _CONTROLS = 32  # bytes below are control characters
 _PLAIN = 0  # flags of an added token that is found anywhere in the raw text, and is not special
 
@@ -120,17 +123,25 @@ def added_runs(facts: Mapping[str, Any]) -> AddedRuns:
     steps = blank_steps(facts)
     if steps is None or steps.in_front:
         return AddedRuns({})
-    added = {text: number for text, number, flags in facts["added"] if flags == _PLAIN}
+    every = added_texts(facts)
+    added = {text: number for text, number, flags in every if flags == _PLAIN}
     longest = {}
     for byte in range(_CONTROLS):
         size = 0
         while bytes([byte]) * (size + 1) in added:
             size += 1
         # Any other token with the byte in it may be longer than a run, or start inside of one.
-        with_byte = [text for text, _, _ in facts["added"] if byte in text]
+        with_byte = [text for text, _, _ in every if byte in text]
         if size and len(with_byte) == size and _merges_alike(facts, added, byte, size):
             longest[byte] = size
     return AddedRuns(longest)
+
+
+def marker_bits() -> NDArray[np.uint32]:
+    """Return a bit for every code point, set for the one that the normalizer replaces."""
+    bits = np.zeros(_CODES, np.uint8)
+    bits[ord(MARKER)] = 1
+    return np.packbits(bits, bitorder="little").view(np.uint32)
 
 
 def _merges_alike(

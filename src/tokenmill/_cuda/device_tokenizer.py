@@ -71,9 +71,7 @@ class DeviceTokenizer:
         self._last: Mark | None = None
         words = WordCapacity(entries=1 << options.table_bits)
         with self._backend.using(None):
-            engine = DeviceEngine(
-                self._backend, facts, ready.meta, words=words, learn=options.learn, tile=tile
-            )
+            engine = DeviceEngine(self._backend, facts, words=words, learn=options.learn, tile=tile)
             self._encoder = PartEncoder(engine, options.batch_bytes, options.max_memory)
             self._self_test(sample_texts(facts))
 
@@ -191,7 +189,11 @@ class DeviceTokenizer:
         special, policy = modes(options.special_in_text, options.errors)
         unsigned = "uint32" if options.dtype == "int32" else options.dtype
         return EncodeCall(
-            BatchJob(special != SPECIAL_MODES["text"], bits_of(unsigned, self._model.max_id)),
+            BatchJob(
+                special != SPECIAL_MODES["text"],
+                bits_of(unsigned, self._model.max_id),
+                raises_special=special == SPECIAL_MODES["raise"],
+            ),
             self._special if options.add_special_tokens else NO_SPECIAL_IDS,
             CpuFallback(self._model, special, policy),
         )

@@ -24,6 +24,7 @@ from tokenmill._cuda.layout import (
 )
 from tokenmill._cuda.slot import MARGIN_AFTER, MARGIN_BEFORE, BatchOutcome, Slot
 from tokenmill._cuda.steps import (
+    ADDED_STEPS,
     Capacity,
     Step,
     WordCapacity,
@@ -31,7 +32,7 @@ from tokenmill._cuda.steps import (
     buffers,
     steps,
 )
-from tokenmill._cuda.tables import arena_step, bounds_kernel
+from tokenmill._cuda.tables import arena_step, bounds_kernel, stage_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -66,7 +67,6 @@ class DeviceEngine:
         self,
         backend: DeviceBackend,
         facts: Mapping[str, Any],
-        meta: Mapping[str, Any],
         *,
         words: WordCapacity | None = None,
         learn: bool = True,
@@ -75,8 +75,9 @@ class DeviceEngine:
         self.backend = backend
         self._learn = learn
         self._bounds = bounds_kernel(facts)
+        self._stages = stage_count(facts)
         self._base = Capacity(0, 0, backend.processors, tile, arena_step=arena_step(facts))
-        self._tables = DeviceTables(backend, facts, meta, words or WordCapacity())
+        self._tables = DeviceTables(backend, facts, words or WordCapacity())
         self._work: dict[str, Any] = {}
         self._has_run = False  # kernels load on their first run, which cannot be captured
         self._room = self._capacity(0, 0)
@@ -163,7 +164,7 @@ class DeviceEngine:
         """Launch the kernels of a batch one by one, and yield the name of each."""
         self._fill(slot, job, None)
         self.backend.upload(slot.struct, slot.host_struct)
-        for step in self._steps(self._capacity(*slot.loaded)):
+        for step in self._steps(self._capacity(*slot.loaded), job):
             self._launch(step, slot, job)
             yield step.name
 
@@ -171,7 +172,7 @@ class DeviceEngine:
         """Upload the structs, launch the kernels and download the counters."""
         self.backend.upload(slot.struct, slot.host_struct)
         group: list[Callable[[], None]] = []
-        for step in self._steps(grid):
+        for step in self._steps(grid, job):
             if not step.with_previous:
                 self.backend.together(group)
                 group = []
@@ -179,11 +180,16 @@ class DeviceEngine:
         self.backend.together(group)
         self.backend.download(slot.host_counters, slot.counters)
 
-    def _steps(self, grid: Capacity) -> list[Step]:
-        found = steps(grid)
+    def _steps(self, grid: Capacity, job: BatchJob) -> list[Step]:
+        finds_added = self._tables.finds_added[job.with_special]
+        found = [step for step in steps(grid) if finds_added or step.name not in ADDED_STEPS]
         at = next(i for i, step in enumerate(found) if step.name == "bounds")
         # A thread for a word of a mask.
         found[at] = replace(found[at], name=self._bounds, threads=grid.tile // 32)
+        scan = next(i for i, step in enumerate(found) if step.name == "scan_words")
+        found[scan:scan] = [
+            replace(found[at], name=f"bounds_stage_{number}") for number in range(1, self._stages)
+        ]
         return [*found, Step("place_offsets", grid.documents // 256 + 1, 256)]
 
     def _launch(self, step: Step, slot: Slot, job: BatchJob) -> None:
@@ -222,6 +228,10 @@ class DeviceEngine:
         options = BatchOption(0)
         if self._tables.finds_added[job.with_special]:
             options |= BatchOption.FIND_ADDED
+        if not job.with_special:
+            options |= BatchOption.SKIP_SPECIAL
+        if job.raises_special:
+            options |= BatchOption.RAISE_SPECIAL
         if job.keep_repeats:
             options |= BatchOption.KEEP_REPEATS
         elif self._learn:

@@ -49,8 +49,19 @@ class BatchOption(IntFlag):
     """Bits of Batch::options."""
 
     FIND_ADDED = 1  # look for added tokens
+    SKIP_SPECIAL = 2  # special tokens in a text are text
     KEEP_REPEATS = 4  # no dedupe: merge every miss on its own (for measurements)
     LEARN = 8  # insert new words into the tables
+    RAISE_SPECIAL = 16  # a text with a special token is an error, which the CPU finds again
+
+
+class TileFlag(IntFlag):
+    """Bits of Batch::tile_again: why the words of a tile are found again."""
+
+    MAY_ADD = 1  # an added token may start in it
+    HAS_SPAN = 2  # one starts or ends in it
+    AFTER_SPAN = 4  # its first document has one in a tile before
+    BEFORE_SPAN = 8  # its last document has one in a tile after
 
 
 class BatchCounter(IntEnum):
@@ -63,6 +74,9 @@ class BatchCounter(IntEnum):
     LEARNT_COUNT = 10
     WORD_COUNT = 11
     ID_COUNT = 12
+    ADDED_TILES = 16  # listed in added_tiles
+    SPAN_TILES = 17  # listed in again_tiles, with added tokens
+    AGAIN_TILES = 18  # listed there after those
 
 
 class RowOption(IntFlag):
@@ -72,7 +86,9 @@ class RowOption(IntFlag):
     SHIFTED_LABELS = 2  # a label is the next token, not the token itself
 
 
-ENUMS: tuple[type[IntEnum | IntFlag], ...] = (DocumentFlag, BatchOption, BatchCounter, RowOption)
+ENUMS: tuple[type[IntEnum | IntFlag], ...] = (
+    DocumentFlag, BatchOption, TileFlag, BatchCounter, RowOption,
+)  # fmt: skip
 
 # Of a tokenizer: made once for a device. The names up to `external` are those of
 # `Model.device_tables`.
@@ -85,6 +101,7 @@ TABLES = _fields("""
     stage_pages: const u8*
     stage_next: const u16*
     stage_sync: const u8*
+    chain: const u64*           // of each DFA of a chain: the five arrays above, classes, shift, on_bytes
     pair_slots: const u64*
     byte_pairs: const u32*
     junction_words: const u32*
@@ -92,6 +109,10 @@ TABLES = _fields("""
     junction_parts: const u64*
     external: const u32*        // internal id -> id
     unsafe_basic: const u32*    // a bit for every code point that a normalizer may touch
+    normal_page_of: const u16*  // pages of 256 code points: combining class, MAYBE, CHANGED
+    normal_pages: const u16*
+    normal_pairs: const u64*    // left << 32 | right: neighbours that compose; 0 is free
+    normal_mask: u64
     added_first: const u32*     // a bit for every first byte of an added token
     added_prefixes: const u64*  // up to eight bytes each, little-endian
     added_masks: const u64*     // which bytes of the prefix count
@@ -112,6 +133,18 @@ TABLES = _fields("""
     learnt: u32*                // how full: [0] words, [1] long_slots, [2] long_bytes, [3] long_ids
     early_parts: const u32*     // a bit for each internal id that is part of an earlier merge
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
+    added_seconds: u64          // the second bytes; highest byte: a bit for each that is the only one
+    added_longest: u64          // bytes of the longest added token
+    missing_bytes: const u32*   // a bit for every byte that the vocabulary does not have
+    raw_nodes: const u32*       // trie of the tokens that the raw text is searched for (added.h)
+    raw_edges: const u8*
+    normal_nodes: const u32*    // those of the normalized text between them
+    normal_edges: const u8*
+    added_roots: const u32*     // a bit for every first byte, of both tries
+    added_tokens: const u32*    // of each token: id and flags
+    added_basic: const u8*      // classes for the flags: white space is 1, word characters 2
+    added_page_of: const u16*
+    added_pages: const u8*
     joined_pairs: const u32*    // over characters: a bit for each two of them (char_bounds.h)
     char_symbols: const u32*    // over characters: the symbol of a code point, or 2^20 - 1
     rewrites: const u32*        // what the normalizer makes of a code point (rewrites.h)
@@ -154,6 +187,13 @@ BATCH = _fields("""
     options: u64                // bits of BatchOption
     text_capacity: u64          // the most that `size` can be
     tile_misses: u32*           // per tile: its first miss, and how many
+    tile_again: u32*            // per tile: bits of TileFlag
+    added_tiles: u32*           // tiles where an added token may start, in any order
+    again_tiles: u32*           // tiles whose words are found again, in any order
+    span_bits: u32*             // a bit where an added token begins
+    inner_bits: u32*            // the other bytes of added tokens
+    stage_bits: u32*            // where the words of a chain's stages begin: twice as doc_bits
+    raw_bits: u32*              // all bytes of those that the raw text is searched for
 """)
 
 # Of one batch whose ids go to the caller. The ids of a document are those of the batch or, if the

@@ -14,7 +14,7 @@ from tokenmill._cuda.char_tables import added_runs, blank_steps, joined_pairs
 from tokenmill._cuda.word_tables import UNIGRAM_STEP, char_tables, keeps_last_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +31,7 @@ RULE = (
 )  # fmt: skip
 BYTES, CHARACTERS, WORD_PIECE, UNIGRAM = range(4)  # vocab::ModelKind
 LOOKED_UP = (WORD_PIECE, UNIGRAM)
+_STAGE = ("stage_basic", "stage_page_of", "stage_pages", "stage_next", "stage_sync")
 CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
 LONGEST_WORD = 8192  # bytes; the CPU encodes longer ones
@@ -93,6 +94,7 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         **{f"TM_{name.upper()}": int(rule[name]) for name in RULE},
         "TM_STAGE_SHIFT": int(device_tables.get("stage_shift", 0)),
         "TM_STAGE_CLASSES": int(device_tables.get("stage_classes", 0)),
+        "TM_STAGES": stage_count(device_tables),
         "TM_PAIR_SHIFT": int(device_tables.get("pair_shift", 0)),
         "TM_PAIR_MASK": int(device_tables.get("pair_mask", 0)),
         "TM_PARTS_MASK": int(device_tables.get("junction_parts_mask", 0)),
@@ -143,12 +145,36 @@ def _character_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
     runs = added_runs(device_tables)
     return {
         "TM_FAMILY": 0,  # the pairs of neighbours are all that its split looks at
+        "TM_NORMAL": 2 if device_tables["normalizer"] else 0,  # every marker is left to the CPU
         "TM_CHARACTERS": 1,
         "TM_FIRST_BYTE": int(device_tables["first_byte_id"]),
         "TM_IN_FRONT": blank_in_front(device_tables),
         "TM_RUN_BYTES": runs.mask,
         "TM_LONGEST_RUN": runs.limit,
     }
+
+
+def stage_count(device_tables: Mapping[str, Any]) -> int:
+    """Return how many automata find words, one after the other; a rule needs at most one."""
+    has_rule = device_tables["rule"]["family"] != 0
+    return 1 if has_rule else max(len(device_tables["stages"]), 1)
+
+
+def chain_tables(device_tables: Mapping[str, Any]) -> list[NDArray[Any]]:
+    """Return the arrays of a chain, five for each stage; none if there is only one stage."""
+    if stage_count(device_tables) == 1:
+        return []
+    return [stage[name] for stage in device_tables["stages"] for name in _STAGE]
+
+
+def chain_struct(device_tables: Mapping[str, Any], addresses: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the structs Stage (scan.h) of a chain, whose arrays have these addresses."""
+    rows = []
+    for number in range(len(addresses) // len(_STAGE)):
+        stage = device_tables["stages"][number]
+        numbers = [stage["stage_classes"], stage["stage_shift"], int(stage["stage_on_bytes"])]
+        rows += [*addresses[len(_STAGE) * number :][: len(_STAGE)], *numbers]
+    return np.array(rows, np.uint64)
 
 
 def exact_tokens(device_tables: Mapping[str, Any]) -> NDArray[np.int64]:

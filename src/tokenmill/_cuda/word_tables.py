@@ -13,6 +13,7 @@ import numpy as np
 
 from tokenmill import _core
 from tokenmill._compile.normalizer import serialize_normalizer
+from tokenmill._cuda.added_texts import NORMALIZED, added_texts
 from tokenmill._cuda.char_tables import MARKER
 from tokenmill._spec import NormalizerStep
 
@@ -74,7 +75,7 @@ def supports_word_piece(facts: Mapping[str, Any]) -> str | None:
     if not facts["drop_white"] or not has_rule:
         return "unsupported_split"
     is_plain = facts["prefix_space"] == 0 and not facts["has_respelling"]
-    is_raw = not any(flags & 2 for _, _, flags in facts["added"])
+    is_raw = not any(token.flags & NORMALIZED for token in added_texts(facts))
     if steps != in_order or _CLEAN not in steps or not is_plain or not is_raw:
         return "unsupported_normalizer"
     has_unknown = facts["unk_id"] < facts["token_count"] and facts["max_characters"] > 0
@@ -93,7 +94,7 @@ def supports_unigram(facts: Mapping[str, Any]) -> str | None:
         return "unsupported_model"
     rest = _after_map(facts["normalizer"])
     is_known = (rest, facts["prefix_space"]) in ((_SQUEEZED, 0), (_SHORTENED, 1))
-    is_raw = not any(flags & 2 for _, _, flags in facts["added"])
+    is_raw = not any(token.flags & NORMALIZED for token in added_texts(facts))
     if not is_known or not is_raw or facts["has_respelling"]:
         return "unsupported_normalizer"
     return None

@@ -53,50 +53,45 @@ TM_DEVICE u32 pair_starts(const u32* pairs, const u8* text, int word, const Byte
     return starts | starts_in_four(pairs, bytes.high.w, 28, left);
 }
 
-// bounds_pairs: text -> start_bits, tile_words, doc_flags.
-//
 // A block owns a tile, a thread 32 bytes of it. The first barrier makes the table of pairs visible,
-// the second one the starts, the third one their count. Threads write disjoint words.
-TM_KERNEL(TM_TILE_WORDS) bounds_pairs(const Tables* tables, const Batch* batch) {
-    TM_SHARED TileStarts out;
-    TM_SHARED PairBits pairs;
-    if (TM_BLOCK >= batch->tiles) {
-        return;
-    }
-    const Text text = text_of(batch);
-    const int first_word = int(TM_BLOCK * TM_TILE_WORDS);
+// the second one the starts; write_tile has one more. Threads write disjoint words.
+template <bool kFirst>
+TM_DEVICE void pairs_of_tile(const TileJob<kFirst>& job, PairBits& pairs, TileStarts& out) {
+    const Text& text = job.text;
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
             out.count = 0;
         }
-        const uint4* const table = (const uint4*)global_memory(tables->joined_pairs);
+        const uint4* const table = (const uint4*)global_memory(job.tables->joined_pairs);
         for (u32 i = t; i < kPairWords / 4; i += TM_TILE_WORDS) {
             ((uint4*)pairs.of)[i] = read_table(table + i);
         }
     }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {
-        const int word = first_word + int(t);
+        const int word = int(job.first_word() + t);
         Findings found = {};
         out.starts[t] = 0;
         if (u32(word) * 32 < text.size) {
             const Bytes32 bytes = read_bytes(text.bytes, word);
-            word_masks<false>(tables, text, word, bytes, found);
-            report(tables, batch, text, word, bytes, found);
+            word_masks<false>(job.tables, text, word, bytes, found);
+            job.check(word, bytes, found);
             out.starts[t] = pair_starts(pairs.of, text.bytes, word, bytes);
         }
         out.cuts[t] = found.cuts;
     }
     TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        write_starts(batch, text, t, out);
+    write_tile(job, out);
+}
+
+// bounds_pairs: text -> start_bits, tile_words, doc_flags, added_tiles.
+TM_KERNEL(TM_TILE_WORDS) bounds_pairs(const Tables* tables, const Batch* batch) {
+    TM_SHARED TileStarts out;
+    TM_SHARED PairBits pairs;
+    if (TM_BLOCK >= batch->tiles) {
+        return;
     }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        if (t == 0) {
-            batch->tile_words[TM_BLOCK] = out.count;
-        }
-    }
+    pairs_of_tile<true>({tables, batch, text_of(batch), TM_BLOCK}, pairs, out);
 }
 
 #endif

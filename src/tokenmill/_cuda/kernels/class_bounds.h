@@ -131,8 +131,11 @@ TM_DEVICE u32 class_starts(const ClassMasks& m, u32 before, bool white_after) {
     return starts & ~(m.gone | m.inside);
 }
 
-TM_DEVICE u32 starts_of_word(const Tables* tables, const Batch* batch, const Text& text, int word,
-                             const u8* ascii) {
+template <bool kFirst>
+TM_DEVICE u32 starts_of_word(const TileJob<kFirst>& job, int word, const u8* ascii) {
+    const Tables* const tables = job.tables;
+    const Batch* const batch = job.batch;
+    const Text& text = job.text;
     const u32 base = u32(word) * 32;
     const u32 left = text.size - base;
     const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
@@ -167,50 +170,44 @@ TM_DEVICE u32 starts_of_word(const Tables* tables, const Batch* batch, const Tex
                           ? m.white >> 31 != 0
                           : (rule_class(tables, char_at(text, base + 32).code) & kClassWhite) != 0;
     }
-    report(tables, batch, text, word, bytes, found);
-    if ((m.unsafe & valid) != 0) {
+    job.check(word, bytes, found);
+    if (kFirst && (m.unsafe & valid) != 0) {
         flag_documents(batch, text, base, m.unsafe & valid, kNotNormalized);
     }
     return class_starts(m, before, white_after);
 }
 
-// bounds_classes: text -> start_bits, tile_words, doc_flags.
-//
 // A block owns a tile, a thread 32 bytes of it. The first barrier makes the classes of ASCII
-// visible, the second one the starts, the third one their count. Threads write disjoint words.
+// visible, the second one the starts; write_tile has one more. Threads write disjoint words.
+template <bool kFirst>
+TM_DEVICE void classes_of_tile(const TileJob<kFirst>& job, AsciiClasses& ascii, TileStarts& out) {
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t == 0) {
+            out.count = 0;
+        }
+        for (u32 i = t; i < 128; i += TM_TILE_WORDS) {
+            ascii.of[i] = global_memory(job.tables->rule_basic)[i];
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        const int word = int(job.first_word() + t);
+        const bool is_text = u32(word) * 32 < job.text.size;
+        out.starts[t] = is_text ? starts_of_word(job, word, ascii.of) : 0;
+        out.cuts[t] = 0;
+    }
+    TM_SYNC();
+    write_tile(job, out);
+}
+
+// bounds_classes: text -> start_bits, tile_words, doc_flags, added_tiles.
 TM_KERNEL(TM_TILE_WORDS) bounds_classes(const Tables* tables, const Batch* batch) {
     TM_SHARED TileStarts out;
     TM_SHARED AsciiClasses ascii;
     if (TM_BLOCK >= batch->tiles) {
         return;
     }
-    const Text text = text_of(batch);
-    const int first_word = int(TM_BLOCK * TM_TILE_WORDS);
-    TM_THREADS(t, TM_TILE_WORDS) {
-        if (t == 0) {
-            out.count = 0;
-        }
-        for (u32 i = t; i < 128; i += TM_TILE_WORDS) {
-            ascii.of[i] = global_memory(tables->rule_basic)[i];
-        }
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        const int word = first_word + int(t);
-        const bool is_text = u32(word) * 32 < text.size;
-        out.starts[t] = is_text ? starts_of_word(tables, batch, text, word, ascii.of) : 0;
-        out.cuts[t] = 0;
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        write_starts(batch, text, t, out);
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        if (t == 0) {
-            batch->tile_words[TM_BLOCK] = out.count;
-        }
-    }
+    classes_of_tile<true>({tables, batch, text_of(batch), TM_BLOCK}, ascii, out);
 }
 
 #endif

@@ -58,6 +58,11 @@ TM_DEVICE bool can_merge(const u32* text, const TileWord& word) {
 // Writes the code of a word, or marks it as missing. Returns how many ids it has.
 TM_DEVICE u32 look_up_word(const Tables* tables, const Batch* batch, const WordTable& table,
                            u32 base, u32 first, u32 index, const TileWord& word, LookUpTile& tile) {
+    if (word.size >= kAddedSize) {
+        const u32 id = batch->arena[arena_place(base + word.place)];
+        write_once(batch->codes + first + index, kOne | id | (word.opens ? kOpens : 0));
+        return 1;
+    }
     u32 count = 0;
     const u32 code = known_code(tables, table, tile.text, word, count);
     if (code == kLost && can_merge(tile.text, word)) {
@@ -160,6 +165,9 @@ TM_KERNEL(256, 6) look_up(const Tables* tables, const Batch* batch) {
             load_bits(batch, base, bits);
         }
         list_starts(bits, ranks, window, tile);
+        if (tile.has_added != 0) {
+            mark_added(batch, base, bits, ranks, window, tile);
+        }
         look_up_words(tables, batch, base, first, tile_round(window, words), tile);
         window += kListedWords;
     } while (window < words);

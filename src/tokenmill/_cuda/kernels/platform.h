@@ -20,6 +20,7 @@ typedef long long i64;
 // TM_KERNEL(threads), or TM_KERNEL(threads, blocks): registers for that many blocks on a processor.
 #define TM_KERNEL(...) extern "C" __global__ void __launch_bounds__(__VA_ARGS__)
 #define TM_DEVICE __device__ __forceinline__
+#define TM_RARE __device__ __noinline__  // its registers do not count where it is not called
 #define TM_SHARED __shared__
 #define TM_ALIGN16 __align__(16)
 #define TM_THREADS(t, n) if (const u32 t = threadIdx.x; t < u32(n))
@@ -135,6 +136,9 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #endif
 #ifndef TM_STAGE_SHIFT
 #define TM_STAGE_SHIFT 0
+#endif
+#ifndef TM_STAGES
+#define TM_STAGES 1  // DFAs in a chain
 #endif
 #ifndef TM_PARTS_MASK
 #define TM_PARTS_MASK 0
