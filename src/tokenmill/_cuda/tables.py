@@ -119,7 +119,7 @@ def _look_up_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
         "TM_UNKNOWN": int(device_tables["unk_id"]),
     }
     if kind == UNIGRAM:
-        ring = 1 << longest_token(device_tables).bit_length()
+        ring = max(1 << longest_token(device_tables).bit_length(), 8)  # any character fits
         return {
             **found,
             "TM_UNIGRAM": 1,

@@ -161,7 +161,7 @@ def char_tables(facts: Mapping[str, Any]) -> CharTables:
     """Return classes and rewritings of all characters."""
     rules = _rules_of(facts)
     codes, data, ends, slow = _core.rewrite_characters(rules.program)
-    begins = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+    begins = np.concatenate([[0], ends])[:-1].astype(np.int64)
     written = data.tobytes()
     classes = rules.split.copy()
     rewrites = np.zeros(_CODES, np.uint32)

@@ -53,7 +53,8 @@ struct WordText {
             const u32 four = text_word(text, begin + cursor.at);
             const u32 wide = wide_of(four);
             const u32 whole = wide < size - cursor.at ? wide : size - cursor.at;
-            const u32 rewrite = read_table(rewrites + code_of(four, wide));
+            // Of a malformed character at the end, the rest is not in the word.
+            const u32 rewrite = whole < wide ? 0 : read_table(rewrites + code_of(four, wide));
             cursor.at += whole;
             cursor.is_stored = rewrite >= kStored;
             cursor.bytes = rewrite == 0 ? four : rewrite;

@@ -32,16 +32,18 @@ struct UnigramWay {
 };
 
 // Offers all pieces that start at a place. Returns the bytes of its first character; `cursor`,
-// which is at that place, moves past them.
+// which is at that place, moves past them. A character that the word ends in is malformed.
 TM_DEVICE u32 offer_pieces(const Tables* tables, const WordText& word, u32 at, WordCursor& cursor,
                            UnigramWay& way) {
     const double here = way.sums[at % TM_RING];
     WordCursor ahead = cursor;
     u32 cell = tables->trie_cells[0];
     u32 size = 0;  // of the first character
+    u32 seen = 0;  // bytes
     bool is_known = true;
-    for (u32 end = at + 1; end - at < TM_RING && word.load(ahead); ++end) {
+    while (seen < TM_RING - 1 && (is_known || seen < size) && word.load(ahead)) {
         const u8 byte = u8(word.next(ahead));
+        ++seen;
         size = size == 0 ? tokenmill::char_size(byte) : size;
         const u32 node = SmallTrie::child(cell, byte);
         if (is_known) {
@@ -49,20 +51,21 @@ TM_DEVICE u32 offer_pieces(const Tables* tables, const WordText& word, u32 at, W
             is_known = SmallTrie::leads_to(cell, byte);
         }
         const bool is_token = is_known && (cell & SmallTrie::kToken) != 0;
-        if (end - at == size) {
+        if (seen == size) {
             cursor = ahead;
-            if (!is_token) {
-                way.offer(at, end, tables->trie_scores[0] + here, 0);
-            }
         }
-        if (is_token && end - at >= size) {
-            way.offer(at, end, tables->trie_scores[node] + here, node);
+        if (seen == size && !is_token) {
+            way.offer(at, at + seen, tables->trie_scores[0] + here, 0);
         }
-        if (!is_known && end - at >= size) {
-            break;
+        if (seen >= size && is_token) {
+            way.offer(at, at + seen, tables->trie_scores[node] + here, node);
         }
     }
-    return size;
+    if (seen < size) {
+        cursor = ahead;
+        way.offer(at, at + seen, tables->trie_scores[0] + here, 0);
+    }
+    return seen < size ? seen : size;
 }
 
 // Walks back over the best way, and writes its ids to the places of its steps, from the last one
