@@ -1,6 +1,6 @@
 """Added tokens for a device: the filter that lists candidates, and the tries that decide.
 
-`facts` are the `device_tables` of a model: the tries are those of the CPU engine (core/split/added).
+`facts` are the `device_tables` of a model. The tries are those of the CPU engine, core/split/added.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class DocumentFlag(IntFlag):
 
     INVALID_UTF8 = 1
     NOT_NORMALIZED = 2  # the normalizer may change it
-    ADDED_TOKEN = 4  # it may hold one
+    ADDED_TOKEN = 4  # the CPU must cut it out
     LONG_WORD = 8
     NO_SYNC = 16  # a long stretch without a safe word boundary
     OVERFLOW = 32  # a list of the batch was too short
@@ -101,7 +101,7 @@ TABLES = _fields("""
     stage_pages: const u8*
     stage_next: const u16*
     stage_sync: const u8*
-    chain: const u64*           // of each DFA of a chain: the five arrays above, classes, shift, on_bytes
+    chain: const u64*           // of each DFA of a chain: a Stage (scan.h)
     pair_slots: const u64*
     byte_pairs: const u32*
     junction_words: const u32*
@@ -133,7 +133,7 @@ TABLES = _fields("""
     learnt: u32*                // how full: [0] words, [1] long_slots, [2] long_bytes, [3] long_ids
     early_parts: const u32*     // a bit for each internal id that is part of an earlier merge
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
-    added_seconds: u64          // the second bytes; highest byte: a bit for each that is the only one
+    added_seconds: u64          // second bytes; highest byte: a bit for each that is the only one
     added_longest: u64          // bytes of the longest added token
     missing_bytes: const u32*   // a bit for every byte that the vocabulary does not have
     raw_nodes: const u32*       // trie of the tokens that the raw text is searched for (added.h)

@@ -232,7 +232,8 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
 
 // The words that stage kStage of a chain finds. For it, every word of the stage before is a text.
 //   stage_bits   word -1 | words of all tiles | one more      twice: a stage reads one half, in
-//                                                             place of doc_bits, and writes the other
+//                                                             place of doc_bits, and writes the
+//                                                             other
 template <u32 kStage>
 TM_DEVICE u32* stage_bits(const Batch* batch) {
     return batch->stage_bits + (kStage & 1) * (batch->tiles * TM_TILE_WORDS + 2) + 1;
@@ -302,15 +303,15 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
 }
 
 // bounds_stage_1 and up: stage_bits -> stage_bits; the last one writes what bounds_scan writes.
-#define TM_STAGE_KERNEL(number)                                                              \
+#define TM_STAGE_KERNEL(number)                                                                \
     TM_KERNEL(TM_TILE_WORDS) bounds_stage_##number(const Tables* tables, const Batch* batch) { \
-        TM_SHARED TileStarts out;                                                            \
-        TM_SHARED u32 arrivals[TM_TILE_WORDS];                                               \
-        if (TM_BLOCK >= batch->tiles) {                                                      \
-            return;                                                                          \
-        }                                                                                    \
-        scan_tile<number, false>({tables, batch, text_of_stage<number>(batch), TM_BLOCK},    \
-                                 arrivals, out);                                             \
+        TM_SHARED TileStarts out;                                                              \
+        TM_SHARED u32 arrivals[TM_TILE_WORDS];                                                 \
+        if (TM_BLOCK >= batch->tiles) {                                                        \
+            return;                                                                            \
+        }                                                                                      \
+        scan_tile<number, false>({tables, batch, text_of_stage<number>(batch), TM_BLOCK},      \
+                                 arrivals, out);                                               \
     }
 
 #if TM_STAGES > 1
