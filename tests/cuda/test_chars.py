@@ -100,7 +100,7 @@ def test_special_tokens_as_text(tmp_path: Path, folder: Path) -> None:
 
 
 def test_runs_that_are_added_tokens_need_no_search(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "runs").ready.model.device_tables()
+    facts = load(tmp_path, 0, "runs")._model.device_tables()
     assert added_runs(facts).longest == {9: 1, 10: RUNS}
     assert added_runs(facts).limit == RUNS
     assert added_runs(facts).mask == 1 << 10
@@ -114,7 +114,7 @@ def test_runs_that_are_added_tokens_need_no_search(tmp_path: Path) -> None:
         assert not added_runs(changed).longest
     longer = {**facts, **one_added_text(b"\n<", 0)}
     assert 10 not in added_runs(longer).longest
-    assert not added_runs(load(tmp_path, 0, "front").ready.model.device_tables()).longest
+    assert not added_runs(load(tmp_path, 0, "front")._model.device_tables()).longest
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ def test_runs_that_are_added_tokens_need_no_search(tmp_path: Path) -> None:
 def test_characters_that_the_kernels_cannot_run(
     changes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    facts = load(tmp_path, 0, "front").ready.model.device_tables()
+    facts = load(tmp_path, 0, "front")._model.device_tables()
     check_support(facts, "here")
     with pytest.raises(DeviceError) as caught:
         check_support({**facts, **changes}, "here")
@@ -139,7 +139,7 @@ def test_characters_that_the_kernels_cannot_run(
 
 
 def test_nvrtc_takes_the_kernels_over_characters(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "runs").ready.model.device_tables()
+    facts = load(tmp_path, 0, "runs")._model.device_tables()
     macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
     options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
     assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""
@@ -147,7 +147,7 @@ def test_nvrtc_takes_the_kernels_over_characters(tmp_path: Path) -> None:
 
 def test_neighbours_are_joined_if_a_token_has_both(tmp_path: Path) -> None:
     tokenizer = load(tmp_path, 0, "front")
-    facts = tokenizer.ready.model.device_tables()
+    facts = tokenizer._model.device_tables()
     bits = joined_pairs(facts, added_runs(facts)).reshape(8, 256)
     data, offsets = facts["token_bytes"].tobytes(), facts["token_offsets"].astype(np.int64)
     expected = set()

@@ -108,7 +108,7 @@ def test_tables_that_are_full_or_never_learn(kind: str, tmp_path: Path, folder: 
 
 
 def test_classes_of_characters(tmp_path: Path) -> None:
-    tables = char_tables(load(tmp_path, 0, "squeezed").ready.model.device_tables())
+    tables = char_tables(load(tmp_path, 0, "squeezed")._model.device_tables())
     found = {
         "a": PART, "A": PART, ".": PART, "\u4e2d": PART, "\u00bd": PART, " ": WHITE, "\n": WHITE,
         "\r": WHITE, "\u3000": WHITE, "\x01": GONE, "\ufeff": GONE, "\u0301": UNSAFE,
@@ -120,7 +120,7 @@ def test_classes_of_characters(tmp_path: Path) -> None:
 
 def test_characters_become_what_the_map_makes_of_their_text(tmp_path: Path) -> None:
     """Characters that are not left to the CPU, in any order: each becomes the same as alone."""
-    facts = load(tmp_path, 0, "shortened").ready.model.device_tables()
+    facts = load(tmp_path, 0, "shortened")._model.device_tables()
     program = facts["normalizer"]
     only_map = program[: 5 + int.from_bytes(program[1:5], "little")]
     basic = char_tables(facts).rule_basic
@@ -157,7 +157,7 @@ def test_characters_become_what_the_map_makes_of_their_text(tmp_path: Path) -> N
 def test_pieces_that_the_kernels_cannot_find(
     changes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    facts = load(tmp_path, 0, "squeezed").ready.model.device_tables()
+    facts = load(tmp_path, 0, "squeezed")._model.device_tables()
     check_support(facts, "here")
     with pytest.raises(DeviceError) as caught:
         check_support({**facts, **changes}, "here")
@@ -165,7 +165,7 @@ def test_pieces_that_the_kernels_cannot_find(
 
 
 def test_nvrtc_takes_the_kernels_of_pieces(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "shortened").ready.model.device_tables()
+    facts = load(tmp_path, 0, "shortened")._model.device_tables()
     macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
     options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
     assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""

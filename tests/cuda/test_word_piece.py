@@ -85,7 +85,7 @@ def test_text_without_any_ids(tmp_path: Path, folder: Path) -> None:
 
 
 def test_classes_of_characters(tmp_path: Path) -> None:
-    tables = char_tables(load(tmp_path, 0, "uncased").ready.model.device_tables())
+    tables = char_tables(load(tmp_path, 0, "uncased")._model.device_tables())
     found = {
         "a": PART, "A": PART, "\u00e9": PART, "\ud55c": PART, " ": WHITE, "\n": WHITE,
         "\u3000": WHITE, ".": ALONE, "\u4e2d": ALONE, "\uf900": ALONE, "\x00": GONE,
@@ -100,7 +100,7 @@ def test_characters_become_what_the_normalizer_makes_of_their_text(
     kind: str, tmp_path: Path
 ) -> None:
     """Characters that are not left to the CPU, in any order: each becomes the same as alone."""
-    facts = load(tmp_path, 0, kind).ready.model.device_tables()
+    facts = load(tmp_path, 0, kind)._model.device_tables()
     program = facts["normalizer"]
     basic = char_tables(facts).rule_basic
     safe = [chr(code) for code in np.flatnonzero(basic != LEFT).tolist()]
@@ -142,7 +142,7 @@ def test_characters_that_are_rewritten() -> None:
 def test_words_that_the_kernels_cannot_look_up(
     changes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    facts = load(tmp_path, 0, "uncased").ready.model.device_tables()
+    facts = load(tmp_path, 0, "uncased")._model.device_tables()
     check_support(facts, "here")
     with pytest.raises(DeviceError) as caught:
         check_support({**facts, **changes}, "here")
@@ -150,7 +150,7 @@ def test_words_that_the_kernels_cannot_look_up(
 
 
 def test_nvrtc_takes_the_kernels_of_word_pieces(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "uncased").ready.model.device_tables()
+    facts = load(tmp_path, 0, "uncased")._model.device_tables()
     macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
     options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
     assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""

@@ -12,7 +12,7 @@ SPECIAL, NORMALIZED, STRIPS_LEFT, STRIPS_RIGHT = 1, 2, 4, 8  # split::AddedFlag
 
 
 class AddedText(NamedTuple):
-    """An added token as texts have it."""
+    """An added token: its text, id and flags."""
 
     text: bytes
     id: int

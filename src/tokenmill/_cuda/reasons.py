@@ -53,8 +53,8 @@ WHOLE = {
         "the kernels cannot run its word split, which removes text", _OTHER_TOKENIZER
     ),
     "unsupported_normalizer": ReasonText(
-        "the kernels leave text unchanged, compose it (NFC), mark its blanks, or run the normalizers"
-        " of BERT, T5 and XLM-R",
+        "the kernels leave text unchanged, compose it (NFC), mark its blanks, or run the"
+        " normalizers of BERT, T5 and XLM-R",
         _OTHER_TOKENIZER,
     ),
     "unsupported_option": ReasonText(
