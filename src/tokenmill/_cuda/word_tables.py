@@ -192,7 +192,8 @@ def _split_classes(facts: Mapping[str, Any]) -> NDArray[np.uint8]:
         numbers[byte] = (
             0 if character.isalnum() else 2 if character == " " or byte in range(9, 14) else 5
         )
-    return _BYTE_CLASSES[numbers]
+    classes: NDArray[np.uint8] = _BYTE_CLASSES[numbers]
+    return classes
 
 
 def _class_of(text: bytes, rules: CharRules, size: int) -> int:
