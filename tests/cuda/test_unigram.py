@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.cuda.char_tokenizers import one_added_text
 from tests.cuda.devices import connect
+from tests.cuda.sanitized import run_sanitized
 from tests.cuda.test_compile import compile_by_nvrtc, nvrtc
 from tests.cuda.tokenizers_small import write
 from tests.cuda.word_tokenizers import unigram_definition, word_texts
@@ -169,3 +170,8 @@ def test_nvrtc_takes_the_kernels_of_pieces(tmp_path: Path) -> None:
     macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
     options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
     assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""
+
+
+def test_other_models_under_sanitizers(folder: Path) -> None:
+    run = run_sanitized(folder, "tests.cuda.sanitized_models")
+    assert run.stdout == "clean\n", run.stderr[-3000:]
