@@ -51,7 +51,13 @@ nb::dict stage_of(const split::Stage& stage, std::size_t states) {
     out["stage_next"] = array_of(stage.next, states << stage.shift);
     out["stage_shift"] = stage.shift;
     out["stage_classes"] = stage.n_classes;
-    out["stage_sync"] = array_of(stage.sync, square);
+    // Bit 0: a word always starts there. Bit 1: no match reaches over it, so a scan may start
+    // there.
+    std::vector<std::uint8_t> sync(stage.sync, stage.sync + square);
+    for (std::size_t i = 0; i < square; ++i) {
+        sync[i] = static_cast<std::uint8_t>(sync[i] | stage.separates[i] << 1);
+    }
+    out["stage_sync"] = array_owning(std::move(sync));
     out["stage_keeps_all"] = stage.keep_match && stage.keep_gap;
     out["stage_on_bytes"] = stage.on_bytes;
     return out;

@@ -42,7 +42,8 @@ nb::object text_array(read::JoinedTexts& texts) {
     return nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {texts.used()}, owner));
 }
 
-// line, begin, length, fault and reason of each bad line, one after the other.
+}  // namespace
+
 nb::object bad_array(const std::vector<read::BadLine>& bad) {
     std::vector<std::int64_t> numbers;
     numbers.reserve(5 * bad.size());
@@ -52,6 +53,8 @@ nb::object bad_array(const std::vector<read::BadLine>& bad) {
     }
     return array_of(std::move(numbers));
 }
+
+namespace {
 
 using Jsonl = std::tuple<nb::object, nb::object, nb::object, nb::object, nb::object, nb::object>;
 

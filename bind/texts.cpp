@@ -26,7 +26,16 @@ Text text_of_str(PyObject* object) noexcept {
     }
 }
 
-// str and bytes, whose fields are read in place; false for all other objects.
+// Objects of a list lie anywhere: a walk that waits for each takes several times as long.
+void prefetch(PyObject* const* items, std::size_t i, std::size_t count) noexcept {
+    constexpr std::size_t kAhead = 24;
+    if (i + kAhead < count) {
+        __builtin_prefetch(items[i + kAhead], 1);
+    }
+}
+
+}  // namespace
+
 bool read_quickly(PyObject* object, Text& text) noexcept {
     if (PyUnicode_Check(object)) {
         text = text_of_str(object);
@@ -39,16 +48,6 @@ bool read_quickly(PyObject* object, Text& text) noexcept {
     }
     return false;
 }
-
-// Objects of a list lie anywhere: a walk that waits for each takes several times as long.
-void prefetch(PyObject* const* items, std::size_t i, std::size_t count) noexcept {
-    constexpr std::size_t kAhead = 24;
-    if (i + kAhead < count) {
-        __builtin_prefetch(items[i + kAhead], 1);
-    }
-}
-
-}  // namespace
 
 BorrowedTexts::~BorrowedTexts() {
     buffers_.clear();
@@ -118,7 +117,16 @@ pipeline::Text TextBuffer::at(std::size_t i) const noexcept {
     return {data_.data() + at[0], static_cast<std::size_t>(at[1] - at[0]), Text::Encoding::Utf8};
 }
 
+void BorrowedTexts::add_views(std::span<const Text> texts, nb::object owner) {
+    texts_.insert(texts_.end(), texts.begin(), texts.end());
+    owners_.push_back(std::move(owner));
+}
+
 void BorrowedTexts::add_all(nb::handle texts) {
+    if (nb::isinstance<PickedTexts>(texts)) {
+        add_views(nb::inst_ptr<PickedTexts>(texts)->view(), nb::borrow(texts));
+        return;
+    }
     if (nb::isinstance<TextBuffer>(texts)) {
         const auto& flat = *nb::inst_ptr<TextBuffer>(texts);
         texts_.reserve(flat.size());
@@ -186,13 +194,6 @@ void BorrowedTexts::add_arrow_stream(nb::handle texts) {
 }
 
 void register_texts(nb::module_& m) {
-    m.def(
-        "refuse_non_texts",
-        [](nb::handle texts) {
-            BorrowedTexts views;
-            views.add_all(texts);
-        },
-        nb::arg("texts"), "Raise TextTypeError for the first document that is not a text.");
     nb::class_<TextBuffer>(m, "TextBuffer",
                            "Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]].")
         .def(nb::init<TextBuffer::Data, TextBuffer::Offsets>(), nb::arg("data"), nb::arg("offsets"))

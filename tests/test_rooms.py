@@ -27,6 +27,7 @@ ROOMS = {  # row order = data flow
     "pipeline": [
         "base", "simd", "unicode", "vocab", "normalize", "split", "encode", "decode",
     ],
+    "mill": ["base", "read", "pipeline"],
 }  # fmt: skip
 VOCABULARY = {"base", "simd"}  # every header is public
 FUSES = {"pipeline"}  # may open the *-inl.h of a room too

@@ -9,23 +9,6 @@ namespace tokenmill::pipeline {
 
 namespace {
 
-const EncodeKernel& kernel_of(simd::Target target) {
-    switch (target) {
-        case simd::Target::Scalar:
-            return kScalarKernel;
-#if defined(__x86_64__)
-        case simd::Target::Avx2:
-            return kAvx2Kernel;
-        case simd::Target::Avx512:
-            return kAvx512Kernel;
-#else
-        default:
-            break;
-#endif
-    }
-    return kScalarKernel;
-}
-
 // The CharSide bits of the vocabulary as the fact bits that the split tests, so that the two rooms
 // need not know each other.
 void add_sides(std::span<const std::uint8_t> sides, std::vector<std::uint8_t>& facts) {
@@ -80,6 +63,23 @@ std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab:
 }
 
 }  // namespace
+
+const EncodeKernel& kernel_of(simd::Target target) {
+    switch (target) {
+        case simd::Target::Scalar:
+            return kScalarKernel;
+#if defined(__x86_64__)
+        case simd::Target::Avx2:
+            return kAvx2Kernel;
+        case simd::Target::Avx512:
+            return kAvx512Kernel;
+#else
+        default:
+            break;
+#endif
+    }
+    return kScalarKernel;
+}
 
 Model::Model(Bytes blob, const Tables& tables)
     : blob_(blob),

@@ -74,6 +74,9 @@ struct Encoded {
     std::size_t documents = 0;
 };
 
+// The kernels of a target.
+[[nodiscard]] const EncodeKernel& kernel_of(simd::Target target);
+
 struct MemoryUse {
     std::size_t mapped;   // the compiled model
     std::size_t tables;   // word tables of all idle workers

@@ -17,9 +17,6 @@ ERROR_CODES: int = 10
 def compile_model(definition: object) -> bytes:
     """Compile a tokenmill._compile.definition.Definition."""
 
-def refuse_non_texts(texts: object) -> None:
-    """Raise TextTypeError for the first document that is not a text."""
-
 class TextBuffer:
     """Many texts in one buffer: text i is data[offsets[i]:offsets[i + 1]]."""
 
@@ -28,6 +25,76 @@ class TextBuffer:
     def __len__(self) -> int: ...
 
     def __getitem__(self, arg: int, /) -> bytes: ...
+
+class BlockRules:
+    """How Model.encode_jsonl and encode_texts read and encode a block."""
+
+    def __init__(self, field: str, before: Sequence[int], after: Sequence[int], special_mode: int = 0, bits: int = 32) -> None: ...
+
+    @property
+    def max_document_bytes(self) -> int: ...
+
+    @max_document_bytes.setter
+    def max_document_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def max_line_bytes(self) -> int: ...
+
+    @max_line_bytes.setter
+    def max_line_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def replace_bad_utf8(self) -> bool: ...
+
+    @replace_bad_utf8.setter
+    def replace_bad_utf8(self, arg: bool, /) -> None: ...
+
+    @property
+    def replace_lone_surrogate(self) -> bool: ...
+
+    @replace_lone_surrogate.setter
+    def replace_lone_surrogate(self, arg: bool, /) -> None: ...
+
+    @property
+    def step_bytes(self) -> int: ...
+
+    @step_bytes.setter
+    def step_bytes(self, arg: int, /) -> None: ...
+
+class PickedTexts:
+    """Some texts of a list, for Model.encode_batch."""
+
+    def __len__(self) -> int: ...
+
+class TextList:
+    """Texts, held where they are, and their sizes as UTF-8."""
+
+    def __init__(self, texts: object, threads: int = 1) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def offsets(self) -> NDArray[numpy.int64]:
+        """Where each text begins if all are UTF-8, back to back; int64."""
+
+    def pick(self, numbers: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PickedTexts:
+        """Return texts by their numbers."""
+
+def pick_ranges(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PickedTexts:
+    """Return texts that are ranges of one buffer."""
+
+class Crew:
+    """Threads that copy, without the GIL."""
+
+    def __init__(self, threads: int) -> None: ...
+
+    def gather_texts(self, texts: TextList, begin: int, end: int, out: Annotated[NDArray, dict(order='C', device='cpu')]) -> NDArray[numpy.int64]:
+        """
+        Write texts as UTF-8, back to back. Lone surrogates become U+FFFD: the numbers of texts with one are returned.
+        """
+
+    def copy(self, target: Annotated[NDArray, dict(order='C', device='cpu')], source: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None:
+        """Copy the bytes of an array."""
 
 class Model:
     """A compiled model over a buffer that it keeps alive."""
@@ -44,7 +111,13 @@ class Model:
 
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0) -> NDArray[numpy.int64]: ...
 
+    def encode_jsonl(self, buffer: object, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+    def encode_texts(self, texts: TextBuffer, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64]]: ...
+
     def count_batch(self, texts: object | None, threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1) -> NDArray[numpy.int64]: ...
+
+    def count(self, text: object | None, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1) -> int: ...
 
     def prefix_end(self, text: object, start: int) -> int: ...
 
@@ -80,8 +153,18 @@ class Model:
 def target() -> str:
     """The instruction set that new models use."""
 
+def environment(name: str) -> str | None:
+    """
+    Return a variable of the environment; os.environ takes 0.8 us for one that is not set.
+    """
+
 def targets() -> list[str]:
     """Every instruction set that this CPU can run."""
+
+def encode_method(function: object) -> object:
+    """
+    Return the method `function`, whose plain calls encode with the slot `_model`.
+    """
 
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
@@ -118,6 +201,23 @@ def pack_one_per_row(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,)
 
 def pack_documents(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """One document per row, whatever its length."""
+
+class Checksum:
+    """XXH3 of 128 bits, of more bytes than SHORT."""
+
+    def __init__(self) -> None: ...
+
+    def update(self, buffer: object) -> None: ...
+
+    def short_bytes(self) -> object:
+        """All bytes, if they are too few for `digest`; else None."""
+
+    def digest(self) -> tuple: ...
+
+def copy_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], id_bytes: int, out: int, checksum: Checksum) -> tuple:
+    """
+    Append pieces of files (descriptors) to another one; return the number of the file that could not be read, the number of files if that one could not be written, or -1; and the error of the system, 0 if the file ended.
+    """
 
 @overload
 def frame(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple: ...

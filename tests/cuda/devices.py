@@ -177,8 +177,11 @@ class HostDevice(ShimBackend):
         begin = array.ctypes.data
         return bool(first + before <= begin and begin + array.nbytes + after <= last)
 
-    def mark(self) -> Mark:
-        return Mark(self._stream)
+    def mark(self, again: Mark | None = None) -> Mark:
+        if again is None:
+            return Mark(self._stream)
+        again.__init__(self._stream)  # type: ignore[misc]
+        return again
 
     def wait(self, mark: Mark) -> None:
         self._stream.put(mark.synchronize)

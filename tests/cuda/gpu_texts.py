@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.cuda.devices import HostDevice
 
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
+    from tokenmill._cuda.slot import Slot
 
 
 TEXTS = random_texts(60)
@@ -44,6 +45,14 @@ def pinned(gpu: DeviceTokenizer, texts: list[str]) -> FlatTexts:
     memory = gpu.pinned(data.size)
     memory[:] = data
     return FlatTexts(memory, offsets)
+
+
+def slots_of(gpu: DeviceTokenizer) -> list[Slot]:
+    """Return the slots of the ring, and the one for text on the device."""
+    ring = gpu.encoder.ring
+    lanes = [] if ring is None else [lane for lane in ring._lanes if lane is not None]
+    own = [] if gpu.encoder.slot is None else [gpu.encoder.slot]
+    return [*(lane.slot for lane in lanes), *own]
 
 
 FORMS: dict[str, Callable[[DeviceTokenizer], Any]] = {

@@ -12,7 +12,9 @@ import pytest
 
 from tokenmill import DeviceError, OptionError, Tokenizer
 from tokenmill._cuda import choose
+from tokenmill._cuda.crossover import CallTime, Crossover, measure
 from tokenmill._cuda.cupy_backend import CupyBackend, connect_cupy
+from tokenmill._cuda.texts import host_parts
 from tokenmill.cuda import GpuTokenizer
 
 if TYPE_CHECKING:
@@ -214,7 +216,9 @@ def test_a_tokenizer_is_put_on_a_device_once(monkeypatch: pytest.MonkeyPatch, pl
     monkeypatch.setattr(choose, "DeviceTokenizer", open_it)
     tokenizer = plain.tokenizer
     wanted = tokenizer.encode_batch(MUCH[:3], add_special_tokens=True, dtype="uint16")
-    monkeypatch.setattr(choose, "_is_worth_it", lambda _: True)
+    monkeypatch.setattr(choose, "WORTH_OPENING", 0)
+    monkeypatch.setattr(choose, "SAMPLE_BYTES", 0)
+    monkeypatch.setattr(choose, "measure", lambda *_: QUICK_DEVICE)
     for asked, name in (("cuda", "host:0"), ("cuda:1", "host:1"), ("auto", "host:0")):
         found = tokenizer.encode_batch(
             MUCH[:3], add_special_tokens=True, dtype="uint16", device=asked
@@ -225,10 +229,79 @@ def test_a_tokenizer_is_put_on_a_device_once(monkeypatch: pytest.MonkeyPatch, pl
     assert made == [0, 1]
 
 
-def test_what_counts_as_worth_a_device() -> None:
+QUICK_DEVICE = Crossover(cpu=CallTime(1e-6, 1e-9), device=CallTime(1e-7, 1e-10))
+SLOW_START = Crossover(cpu=CallTime(1e-6, 1e-9), device=CallTime(1e-4, 1e-10))
+
+
+@pytest.fixture
+def opened_device(plain: Bench) -> Bench:
+    choose._OPENED.setdefault(plain.tokenizer.ready, {})[0] = plain.gpu()
+    choose._MEASURED.pop(plain.tokenizer.ready, None)
+    return plain
+
+
+def test_auto_chooses_by_what_was_measured(
+    opened_device: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+
+    def measured(parts: Any, *_: object) -> Crossover:
+        calls.append(parts[0].size)
+        return SLOW_START
+
+    monkeypatch.setattr(choose, "measure", measured)
+    tokenizer = opened_device.tokenizer
+    small = tokenizer.encode_batch(["hello"], device="auto")
+    assert str(small.reason).startswith("batch_too_small: ")
+    assert calls == []  # too little to measure
+    large = tokenizer.encode_batch(MUCH, device="auto")
+    assert (large.device, large.reason) == ("host:0", None)
+    small = tokenizer.encode_batch(["hello"], device="auto")
+    assert "0.0 KB of str: about 0.001 ms on the CPU, 0.100 ms on host:0" in str(small.reason)
+    assert len(calls) == 1
+    tokenizer.encode_batch([text.encode() for text in MUCH], device="auto")
+    assert len(calls) == 2  # another kind of input
+    assert large == tokenizer.encode_batch(MUCH)
+
+
+def test_auto_leaves_texts_to_a_faster_cpu(
+    opened_device: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = Crossover(cpu=CallTime(0, 1e-10), device=CallTime(0, 1e-9))
+    monkeypatch.setattr(choose, "measure", lambda *_: slow)
+    found = opened_device.tokenizer.encode_batch(MUCH, device="auto")
+    assert found.device == "cpu"
+    assert str(found.reason).startswith("cpu_faster: ")
+    assert "MB of str: about 0.480 ms on the CPU, 4.800 ms on host:0" in str(found.reason)
+    assert found == opened_device.tokenizer.encode_batch(MUCH)
+
+
+def test_both_are_measured_on_the_first_documents(opened_device: Bench) -> None:
+    tokenizer = opened_device.tokenizer
+    sizes: dict[str, set[int]] = {"cpu": set(), "device": set()}
+    parts = host_parts(["hello world " * 1000] * 400)
+    crossover = measure(
+        parts,
+        lambda part: sizes["cpu"].add(part.size),
+        lambda part: sizes["device"].add(part.size),
+    )
+    assert sizes["cpu"] == sizes["device"] == {72_000, 1_056_000}
+    assert crossover.cpu.of(1000) >= 0
+    found = tokenizer.encode_batch(MUCH, device="auto")  # by the clock, so either may win
+    assert found == tokenizer.encode_batch(MUCH)
+    assert list(choose._MEASURED[tokenizer.ready]) == ["str"]
+
+
+def test_the_kind_of_input_is_looked_up_in_a_few_places() -> None:
     import pyarrow as pa
 
-    assert choose._is_worth_it(MUCH)
-    assert not choose._is_worth_it(["a"] * 1000)
-    assert choose._is_worth_it(pa.array(MUCH))
-    assert not choose._is_worth_it(pa.array(["a"]))
+    assert choose.kind_of([]) == "nothing"
+    assert choose.kind_of(["a", b"b", "c"]) == "bytes and str"
+    assert choose.kind_of((b"b",)) == "bytes"
+    assert choose.kind_of(pa.array(["a"])) == "Arrow"
+
+
+def test_times_of_equal_samples_are_by_the_byte() -> None:
+    parts = host_parts(["hello world " * 200_000])
+    found = measure(parts, lambda _: None, lambda _: None)
+    assert found.cpu.start <= found.cpu.of(1) <= found.cpu.of(1000)

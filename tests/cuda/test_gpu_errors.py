@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cuda.devices import HostDevice
-from tests.cuda.gpu_texts import TEXTS, device_of
+from tests.cuda.gpu_texts import TEXTS, device_of, slots_of
 from tests.cuda.shim import build
 
 from tokenmill import (
@@ -151,8 +151,7 @@ def test_a_device_that_gives_other_ids_is_not_used(plain: Bench) -> None:
 def test_a_fault_that_the_kernels_notice_leaves_the_batch_to_the_cpu(plain: Bench) -> None:
     gpu = plain.gpu()
     gpu.encode_batch(TEXTS)
-    slot = gpu.encoder.slot
-    assert slot is not None
+    (slot,) = slots_of(gpu)
     device = device_of(gpu)
     run = device.run_kernel
 

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.cuda.devices import Stream
-from tests.cuda.gpu_texts import TEXTS, device_of, on_device
+from tests.cuda.gpu_texts import TEXTS, device_of, on_device, slots_of
 from tests.cuda.tokenizers_small import random_texts
 
 from tokenmill import (
@@ -30,9 +30,8 @@ def test_launches_of_small_batches_are_captured_once_a_class(plain: Bench) -> No
     for texts in (TEXTS, TEXTS[:7], ["hello"]):
         gpu.encode_batch(texts)
     assert device.graphs_launched == before + 3
-    slot = gpu.encoder.slot
-    assert slot is not None
-    assert list(slot.graphs) == [(1 << 20, True)]
+    (slot,) = slots_of(gpu)
+    assert list(slot.graphs) == [(1 << 14, True, False)]
     gpu.encode_batch([""] * 5000 + ["hello"])  # more documents than those launches are for
     assert device.graphs_launched == before + 3
 
@@ -104,11 +103,9 @@ def test_shares_are_of_about_the_same_size(plain: Bench) -> None:
 
 
 def test_a_slice_of_a_part_keeps_its_texts() -> None:
-    part = TextPart(
-        4, np.frombuffer(b"abcdef", np.uint8), np.array([0, 1, 3, 6]), originals={1: "x"}
-    )
+    part = TextPart(4, np.frombuffer(b"abcdef", np.uint8), np.array([0, 1, 3, 6]))
     piece = slice_of(part, 1, 3, 0)
-    assert (len(piece), piece.skipped, piece.originals) == (2, 5, {0: "x"})
+    assert (len(piece), piece.skipped, piece.shift) == (2, 5, 1)
 
 
 @pytest.mark.parametrize("output", ["device", "host"])
@@ -133,13 +130,13 @@ def test_all_slots_together_stay_within_the_memory(plain: Bench) -> None:
     most = plain.gpu().encoder.engine.memory_for(1 << 20, 1 + SLOTS)
     gpu = plain.gpu(max_memory=most)
     texts = ["hello world " * 80_000] * (SLOTS + 1)
-    assert gpu.encode_batch(texts[:1]).to_host() == plain.tokenizer.encode_batch(texts[:1])
+    one = on_device(gpu, texts[:1])
+    assert gpu.encode_batch(one).to_host() == plain.tokenizer.encode_batch(texts[:1])
     found = gpu.encode_batch(texts, output="host")
     assert not found.fallbacks
     assert found.to_host() == plain.tokenizer.encode_batch(texts)
-    assert gpu.encoder.ring is not None
-    slots = [gpu.encoder.slot, *(lane.slot for lane in gpu.encoder.ring._lanes if lane is not None)]
+    slots = slots_of(gpu)
     assert len(slots) == 1 + SLOTS
     held = sum(array.nbytes for array in gpu.encoder.engine._work.values())
-    held += sum(slot.text.nbytes + slot.ids.nbytes for slot in slots if slot is not None)
+    held += sum(slot.text.nbytes + slot.ids.nbytes for slot in slots)
     assert 0.9 * most < held <= most

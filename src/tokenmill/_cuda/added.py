@@ -162,14 +162,47 @@ def _is_white(facts: Facts, character: str) -> bool:
     return bool(facts["added_pages"][page << 8 | above & 255] & _WHITE)
 
 
+def packed_nodes(facts: Facts, kind: str) -> NDArray[np.uint32]:
+    """Return the nodes of a trie, each with the byte that leads to its first child."""
+    nodes, edges = facts[f"{kind}_nodes"].reshape(-1, 3), facts[f"{kind}_edges"]
+    first = edges[np.minimum(nodes[:, 0], edges.size - 1)].astype(np.uint32)
+    return np.column_stack([nodes, first]).reshape(-1)
+
+
+def run_table(facts: Facts) -> NDArray[np.uint32]:
+    """Return what runs of one byte lead to, for both tries.
+
+    First a number for each trie and byte: where its entries start, and in the highest byte how many
+    there are. Entry d is for d times that byte: the node that they lead to, and in the highest byte
+    the size of the longest token among them.
+    """
+    heads, entries = np.zeros(2 * 256, np.uint32), []
+    for number, kind in enumerate(KINDS):
+        nodes = facts[f"{kind}_nodes"].reshape(-1, 3).tolist()
+        edges = facts[f"{kind}_edges"].tolist()
+        for byte in range(256):
+            node, best, own = 0, 0, []
+            while len(own) < LONGEST:
+                first, count, _ = nodes[node]
+                child = next((c for c in range(first, first + count) if edges[c] == byte), 0)
+                if not child:
+                    break
+                node = child
+                best = len(own) + 1 if nodes[node][2] else best
+                own.append(node | best << 24)
+            if own:
+                heads[256 * number + byte] = heads.size + len(entries) | len(own) << 24
+                entries += own
+    return np.concatenate([heads, np.array(entries, np.uint32)])
+
+
 def added_tables(facts: Facts) -> dict[str, NDArray[Any]]:
     """Return the arrays of the struct Tables that all calls share."""
-    roots = [byte_bits(text[0] for text in trie_texts(facts, kind)) for kind in KINDS]
-    names = ["added_basic", "added_page_of", "added_pages"]
-    names += [f"{kind}_{part}" for kind in KINDS for part in ("nodes", "edges")]
+    names = ("added_basic", "added_page_of", "added_pages", "raw_edges", "normal_edges")
     return {
         **{name: facts[name] for name in names},
-        "added_roots": np.concatenate(roots),
+        **{f"{kind}_nodes": packed_nodes(facts, kind) for kind in KINDS},
+        "added_runs": run_table(facts),
         "added_tokens": device_tokens(facts),
         "missing_bytes": byte_bits(byte[0] for byte in missing_bytes(facts)),
     }
@@ -178,4 +211,7 @@ def added_tables(facts: Facts) -> dict[str, NDArray[Any]]:
 def added_numbers(facts: Facts) -> dict[str, int]:
     """Return the numbers of the struct Tables that all calls share."""
     texts = [text for kind in KINDS for text in trie_texts(facts, kind)]
-    return {"added_longest": max(map(len, texts), default=0)}
+    return {
+        "added_longest": max(map(len, texts), default=0),
+        "missing_count": len(missing_bytes(facts)),
+    }

@@ -215,10 +215,10 @@ class CupyBackend:
             found = runtime.pointerGetAttributes(array.ctypes.data)
         return bool(found.type == runtime.memoryTypeHost)
 
-    def mark(self) -> Mark:
-        """Record an event on the current stream."""
+    def mark(self, again: Any = None) -> Mark:
+        """Record an event on the current stream, a new one or one that is no longer waited for."""
         with self._device:
-            event = self._cupy.cuda.Event(disable_timing=True)
+            event = again or self._cupy.cuda.Event(disable_timing=True)
             event.record(self._cupy.cuda.get_current_stream())
         return cast("Mark", event)
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._cuda.added import (
+    KINDS,
     AddedFilter,
     added_filter,
     added_numbers,
@@ -13,13 +14,14 @@ from tokenmill._cuda.added import (
     missing_bytes,
     packed_first_bytes,
     packed_second_bytes,
+    trie_texts,
     wanted_texts,
 )
 from tokenmill._cuda.char_tables import marker_bits
 from tokenmill._cuda.layout import TABLES, fill
 from tokenmill._cuda.normal import normal_tables
 from tokenmill._cuda.seeds import ROOM_FOR_CHARACTERS, seed_words
-from tokenmill._cuda.steps import WordCapacity, word_buffers, word_numbers
+from tokenmill._cuda.steps import ADDED_STEPS, WordCapacity, word_buffers, word_numbers
 from tokenmill._cuda.support import NFC
 from tokenmill._cuda.tables import (
     CHARACTERS,
@@ -61,6 +63,7 @@ class DeviceTables:
         values |= table_numbers(facts) | word_numbers(words) | added_numbers(facts)
         if facts["normalizer"] == NFC:
             values["normal_mask"] = arrays["normal_pairs"].size - 1
+        self._has_kind = {kind: bool(trie_texts(facts, kind)) for kind in KINDS}
         self._added: list[dict[str, Any]] = []  # held: the structs point to them
         self._structs: dict[bool, Any] = {}
         self.finds_added: dict[bool, bool] = {}
@@ -83,6 +86,12 @@ class DeviceTables:
         self._added.append(placed)
         self.finds_added[special] = count > 0
         self._structs[special] = self._backend.asarray(fill(TABLES, {**values, **own}))
+
+    def steps_left_out(self, with_special: bool) -> set[str]:
+        """Return the launches that find added tokens, as far as there are none to find."""
+        if not self.finds_added[with_special]:
+            return set(ADDED_STEPS)
+        return {f"find_{kind}_added" for kind in KINDS if not self._has_kind[kind]}
 
     def forget(self) -> None:
         """Reset the word tables to the vocabulary's own tokens."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tokenmill._calls.batch import TokenBatch
-from tokenmill._calls.options import SPECIAL_MODES, bits_of, modes, texts_of
+from tokenmill._calls.options import SPECIAL_MODES, bits_of, modes, texts_of, thread_count
 from tokenmill._checks import whole_number
 from tokenmill._core import Model
 from tokenmill._cuda.cupy_backend import connect_cupy
@@ -22,9 +22,12 @@ from tokenmill._cuda.options import (
     check_out,
     dtype_of,
 )
-from tokenmill._cuda.part_encoder import EncodeCall, PartEncoder
+from tokenmill._cuda.part_encoder import PartEncoder
 from tokenmill._cuda.reasons import device_error
+from tokenmill._cuda.requests import Requests
 from tokenmill._cuda.selftest import sample_texts
+from tokenmill._cuda.short import MOST_DOCUMENTS
+from tokenmill._cuda.sinks import EncodeCall
 from tokenmill._cuda.slot import BatchJob
 from tokenmill._cuda.splice import NO_SPECIAL_IDS, special_ids
 from tokenmill._cuda.steps import WordCapacity
@@ -33,13 +36,15 @@ from tokenmill._cuda.tables import defines
 from tokenmill._cuda.texts import FlatTexts, parts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
     from tokenmill._cuda.protocols import Connect, DeviceBackend, Mark
+    from tokenmill._cuda.sinks import Chunk
+    from tokenmill._cuda.splice import SpecialIds
     from tokenmill._cuda.texts import TextPart
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 
 class DeviceTokenizer:
@@ -69,10 +74,15 @@ class DeviceTokenizer:
         self._special = special_ids(facts)
         self._lock = threading.Lock()
         self._last: Mark | None = None
+        self._threads = thread_count(None)
+        self._calls: dict[tuple[Any, ...], tuple[BatchJob, SpecialIds, int, int]] = {}
         words = WordCapacity(entries=1 << options.table_bits)
         with self._backend.using(None):
             engine = DeviceEngine(self._backend, facts, words=words, learn=options.learn, tile=tile)
             self._encoder = PartEncoder(engine, options.batch_bytes, options.max_memory)
+            self._requests = Requests(
+                self._lock, self._encode_short, self._encoder.short_bytes, MOST_DOCUMENTS
+            )
             self._self_test(sample_texts(facts))
 
     @property
@@ -119,23 +129,60 @@ class DeviceTokenizer:
     def encode_parts(self, parts: Sequence[TextPart], options: CallOptions) -> GpuTokenBatch:
         """Return the ids of texts that `parts` returned."""
         call = self._call(options)
-        backend, encoder = self._backend, self._encoder
+        made: Mark | None = None
+        if options.output == "host":
+            ids, offsets = self._to_host(parts, call, options)
+        else:
+            ids, offsets, made = self._to_device(parts, call, options)
+        wanted = ids.view(np.int32) if options.dtype == "int32" else ids
+        return GpuTokenBatch(self._backend, wanted, offsets, call.cpu.fallbacks, made)
+
+    def _to_device(
+        self, parts: Sequence[TextPart], call: EncodeCall, options: CallOptions
+    ) -> tuple[Any, Any, Mark]:
+        backend = self._backend
         with self._lock, backend.using(options.stream):
             self._take_turn()
-            encode = encoder.to_host if options.output == "host" else encoder.to_device
-            ids, offsets = encode(parts, call)
+            ids, offsets = self._encoder.to_device(parts, call)
             made = self._last = backend.mark()
         if options.stream is not None:
             with backend.using(None):
                 backend.wait(made)
-        wanted = ids.view(np.int32) if options.dtype == "int32" else ids
-        return GpuTokenBatch(backend, wanted, offsets, call.cpu.fallbacks, made)
+        return ids, offsets, made
+
+    def _to_host(
+        self, parts: Sequence[TextPart], call: EncodeCall, options: CallOptions
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        chunk = self._encoder.short_chunk(parts)
+        if chunk is not None and options.stream is None:
+            return self._requests.encode(chunk, call)
+        with self._lock, self._backend.using(options.stream):
+            self._take_turn()
+            found = self._encoder.to_host(parts, call)
+            self._last = None  # the host has waited
+        return found
+
+    def _encode_short(
+        self, chunks: Sequence[Chunk], call: EncodeCall
+    ) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Encode requests together; the caller holds the lock."""
+        with self._backend.using(None):
+            self._take_turn()
+            found = self._encoder.encode_short(chunks, call)
+            self._last = None  # the host has waited
+        return found
+
+    def cpu_encoder(self, options: CallOptions) -> Callable[[TextPart], object]:
+        """Return what encodes a part by the CPU engine, with the same options: to compare times."""
+        cpu = self._call(options).cpu
+        return lambda part: cpu.encode(part.pick(self._backend, np.arange(len(part))))
 
     def parts(self, texts: Any) -> list[TextPart]:
-        """Lay texts back to back; TextTypeError for anything that is not a text."""
-        with self._backend.using(None):
-            flat = isinstance(texts, FlatTexts)
-            return parts_of(texts if flat else texts_of(texts), self._backend)
+        """Find out where texts are; TextTypeError for anything that is not a text."""
+        if isinstance(texts, FlatTexts):
+            with self._backend.using(None):
+                return parts_of(texts, self._backend)
+        return parts_of(texts_of(texts), self._backend, self._threads)
 
     def encode_host(
         self,
@@ -158,8 +205,8 @@ class DeviceTokenizer:
         check_out(out, wanted)
         with self._lock, self._backend.using(None):
             self._take_turn()
-            found = self._encoder.through_ring(self.parts(FlatTexts(data, offsets)), call, out)
-            self._last = self._backend.mark()
+            found = self._encoder.to_host(self.parts(FlatTexts(data, offsets)), call, out)
+            self._last = None  # the host has waited
         return found
 
     def encode_flat(
@@ -186,17 +233,19 @@ class DeviceTokenizer:
         return self._backend.pinned(count, dtype)
 
     def _call(self, options: CallOptions) -> EncodeCall:
-        special, policy = modes(options.special_in_text, options.errors)
-        unsigned = "uint32" if options.dtype == "int32" else options.dtype
-        return EncodeCall(
-            BatchJob(
-                special != SPECIAL_MODES["text"],
-                bits_of(unsigned, self._model.max_id),
-                raises_special=special == SPECIAL_MODES["raise"],
-            ),
-            self._special if options.add_special_tokens else NO_SPECIAL_IDS,
-            CpuFallback(self._model, special, policy),
-        )
+        key = (options.dtype, options.add_special_tokens, options.special_in_text, options.errors)
+        known = self._calls.get(key)
+        if known is None:
+            special, policy = modes(options.special_in_text, options.errors)
+            unsigned = "uint32" if options.dtype == "int32" else options.dtype
+            bits = bits_of(unsigned, self._model.max_id)
+            job = BatchJob(
+                special != SPECIAL_MODES["text"], bits, special == SPECIAL_MODES["raise"]
+            )
+            around = self._special if options.add_special_tokens else NO_SPECIAL_IDS
+            known = self._calls[key] = (job, around, special, policy)
+        job, around, special, policy = known
+        return EncodeCall(job, around, CpuFallback(self._model, special, policy))
 
     def _take_turn(self) -> None:
         """Let the stream of this call wait for the previous call: they share tables and buffers."""

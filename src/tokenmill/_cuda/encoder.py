@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
     from tokenmill._cuda.options import CallOptions
     from tokenmill._cuda.protocols import RowBackend
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 
 class DeviceEncoder(Protocol):

@@ -24,7 +24,6 @@ from tokenmill._cuda.layout import (
 )
 from tokenmill._cuda.slot import MARGIN_AFTER, MARGIN_BEFORE, BatchOutcome, Slot
 from tokenmill._cuda.steps import (
-    ADDED_STEPS,
     Capacity,
     Step,
     WordCapacity,
@@ -37,16 +36,24 @@ from tokenmill._cuda.tables import arena_step, bounds_kernel, stage_count
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from numpy.typing import NDArray
+
     from tokenmill._cuda.protocols import DeviceBackend
     from tokenmill._cuda.slot import BatchJob, OffsetsTarget
     from tokenmill._cuda.texts import TextPart
 
 LONGEST = 1 << 30  # bytes of a batch
 SMALLEST = 1 << 20  # buffers are for that many bytes at least
+_GRAPH_SIZES = (1 << 14, 1 << 16, 1 << 18)  # bytes; then powers of two from SMALLEST on
+_TRANSFER_BYTES = 256 * 16  # a thread of a block moves 16 at a time
 LARGEST_GRAPH = 32 << 20  # launches for larger batches are not captured
 _ALIGNMENT = 256
 _PER_SLOT = ("doc_flags", "counters")
 _IN_BATCH, _IN_SPLICE = places(BATCH), places(SPLICE)
+_TEXT, _SIZE, _DOCUMENTS_AT, _TILES, _OPTIONS, _DEDUPE, _IDS, _IDS16 = (
+    _IN_BATCH[name]
+    for name in ("text", "size", "documents", "tiles", "options", "dedupe_mask", "ids", "ids16")
+)
 _NUMBER = 8  # bytes of a field
 _DOCUMENTS = 1024  # a slot has room for that many at least
 _SLOT_BYTES = 5  # for each byte of text: itself, and an id
@@ -58,6 +65,24 @@ def power_of_two(count: int, least: int = 1) -> int:
     (5, 1) -> 8; (5, 64) -> 64
     """
     return max(least, 1 << max(count - 1, 0).bit_length())
+
+
+def dedupe_entries(size: int) -> int:
+    """Return the entries of the dedupe table of a batch of that many bytes."""
+    return min(power_of_two(size // 32, 1 << 12), 1 << 22)
+
+
+def graph_size(size: int) -> int:
+    """Return the size that captured launches for a batch are for.
+
+    5 -> 16384; 300_000 -> 1048576; 1_100_000 -> 2097152
+    """
+    return next((step for step in _GRAPH_SIZES if size <= step), power_of_two(size, SMALLEST))
+
+
+def host_address(array: NDArray[Any]) -> int:
+    """Return the address of an array of the host."""
+    return int(array.__array_interface__["data"][0])
 
 
 class DeviceEngine:
@@ -79,12 +104,22 @@ class DeviceEngine:
         self._base = Capacity(0, 0, backend.processors, tile, arena_step=arena_step(facts))
         self._tables = DeviceTables(backend, facts, words or WordCapacity())
         self._work: dict[str, Any] = {}
-        self._has_run = False  # kernels load on their first run, which cannot be captured
+        # Kernels load on their first run, which cannot be captured: with and without transfers.
+        self._has_run = {False: False, True: False}
         self._room = self._capacity(0, 0)
+        self._known_options: dict[BatchJob, int] = {}
 
     def _capacity(self, size: int, documents: int) -> Capacity:
-        dedupe = min(power_of_two(size // 32, 1 << 12), 1 << 22)
+        dedupe = dedupe_entries(size)
         return replace(self._base, size=size, documents=documents, dedupe=dedupe)
+
+    def _grid(self, size: int, documents: int) -> Capacity:
+        """Return what the launches for batches up to a size are for: few blocks where it is small.
+
+        Thousands of blocks without work take longer than a kernel that has some.
+        """
+        enough = min(max(size // self._base.tile, 2), self._base.processors)
+        return replace(self._capacity(size, documents), processors=enough)
 
     def forget_words(self) -> None:
         """Forget learnt words; the ids are the same with and without them."""
@@ -138,27 +173,49 @@ class DeviceEngine:
         else:
             backend.copy(slot.text[: text.size], text)
 
-    def launch(self, slot: Slot, job: BatchJob, target: OffsetsTarget | None = None) -> None:
-        """Encode the batch in a slot, and write the offsets of its documents to a target."""
+    def launch(
+        self,
+        slot: Slot,
+        job: BatchJob,
+        target: OffsetsTarget | None = None,
+        *,
+        by_kernels: bool = False,
+    ) -> None:
+        """Encode the batch in a slot, and write the offsets of its documents to a target.
+
+        `by_kernels`: the Transfer of the slot says where on the host its text comes from and its
+        ids go to, and kernels move both.
+        """
         size, documents = slot.loaded
         self._fill(slot, job, target)
-        step = power_of_two(size, SMALLEST)
+        step = graph_size(size)
         fits = step <= min(LARGEST_GRAPH, slot.size) and documents <= self._documents_of(step)
-        if fits and self._has_run:
-            key = (step, job.with_special)
+        run = self._run_short if by_kernels else self._run
+        if fits and self._has_run[by_kernels]:
+            key = (step, job.with_special, by_kernels)
             if key not in slot.graphs:
-                grid = self._capacity(step, self._documents_of(step))
-                slot.graphs[key] = self.backend.capture(lambda: self._run(grid, slot, job))
+                grid = self._grid(step, self._documents_of(step))
+                slot.graphs[key] = self.backend.capture(lambda: run(grid, slot, job))
             slot.graphs[key].launch()
         else:
-            self._run(self._capacity(size, documents), slot, job)
-            self._has_run = True
-        slot.done = self.backend.mark()
+            run(self._capacity(size, documents), slot, job)
+            self._has_run[by_kernels] = True
+        slot.done = self.backend.mark(slot.done)
+
+    def place_offsets(self, slot: Slot, target: OffsetsTarget) -> None:
+        """Write the offsets of an encoded batch, whose launches did not know where they go."""
+        self._fill_splice(slot, target)
+        self.backend.upload(slot.struct, slot.host_struct)
+        self._launch(self._place_step(slot.loaded[1]), slot, None)
+
+    @staticmethod
+    def _place_step(documents: int) -> Step:
+        return Step("place_offsets", documents // 256 + 1, 256)
 
     @staticmethod
     def _documents_of(size: int) -> int:
         """Return how many documents the captured launches for batches of that size allow."""
-        return size // 256
+        return max(size // 256, 64)
 
     def run_steps(self, slot: Slot, job: BatchJob) -> Iterator[str]:
         """Launch the kernels of a batch one by one, and yield the name of each."""
@@ -171,18 +228,30 @@ class DeviceEngine:
     def _run(self, grid: Capacity, slot: Slot, job: BatchJob) -> None:
         """Upload the structs, launch the kernels and download the counters."""
         self.backend.upload(slot.struct, slot.host_struct)
+        self._run_all(self._steps(grid, job), slot, job)
+        self.backend.download(slot.host_counters, slot.counters)
+
+    def _run_short(self, grid: Capacity, slot: Slot, job: BatchJob) -> None:
+        """Launch the kernels between those that fetch the text and bring the ids."""
+        places = _NUMBER * (len(BATCH) + len(SPLICE))
+        blocks = 1 + min(max(grid.size // _TRANSFER_BYTES, 1), 64)
+        here, there = host_address(slot.host_struct), self.backend.address(slot.struct)
+        self.backend.launch("arrive", blocks, 256, 0, here + places)
+        self._run_all(self._steps(grid, job)[:-1], slot, job)  # the host adds up offsets
+        self.backend.launch("deliver", blocks, 256, 0, there + places)
+
+    def _run_all(self, found: list[Step], slot: Slot, job: BatchJob) -> None:
         group: list[Callable[[], None]] = []
-        for step in self._steps(grid, job):
+        for step in found:
             if not step.with_previous:
                 self.backend.together(group)
                 group = []
             group.append(partial(self._launch, step, slot, job))
         self.backend.together(group)
-        self.backend.download(slot.host_counters, slot.counters)
 
     def _steps(self, grid: Capacity, job: BatchJob) -> list[Step]:
-        finds_added = self._tables.finds_added[job.with_special]
-        found = [step for step in steps(grid) if finds_added or step.name not in ADDED_STEPS]
+        left_out = self._tables.steps_left_out(job.with_special)
+        found = [step for step in steps(grid) if step.name not in left_out]
         at = next(i for i, step in enumerate(found) if step.name == "bounds")
         # A thread for a word of a mask.
         found[at] = replace(found[at], name=self._bounds, threads=grid.tile // 32)
@@ -190,53 +259,60 @@ class DeviceEngine:
         found[scan:scan] = [
             replace(found[at], name=f"bounds_stage_{number}") for number in range(1, self._stages)
         ]
-        return [*found, Step("place_offsets", grid.documents // 256 + 1, 256)]
+        return [*found, self._place_step(grid.documents)]
 
-    def _launch(self, step: Step, slot: Slot, job: BatchJob) -> None:
+    def _launch(self, step: Step, slot: Slot, job: BatchJob | None) -> None:
         struct = self.backend.address(slot.struct)
         if step.name == "place_offsets":  # it reads the Splice, which follows the Batch
             struct += _NUMBER * len(BATCH)
-        tables = self._tables.address(job.with_special)
+        tables = 0 if job is None else self._tables.address(job.with_special)
         self.backend.launch(step.name, step.blocks, step.threads, tables, struct)
 
     def _fill(self, slot: Slot, job: BatchJob, target: OffsetsTarget | None) -> None:
         """Write both structs of a slot: constant fields once, the others for every batch."""
         self._make_room(slot.size)
-        address = self.backend.address
-        batch, splice = slot.host_struct[: len(BATCH)], slot.host_struct[len(BATCH) :]
+        batch = slot.host_struct
         if slot.room is not self._room:
             slot.room = self._room
-            batch[:] = fill(BATCH, self._constants(slot))
-            splice[_IN_SPLICE["doc_ids"]] = address(slot.doc_ids)
+            batch[: len(BATCH)] = fill(BATCH, self._constants(slot))
+            slot.splice[_IN_SPLICE["doc_ids"]] = self.backend.address(slot.doc_ids)
         size, documents = slot.loaded
-        ids = address(slot.ids)
-        for name, value in (
-            ("text", address(slot.here)), ("size", size), ("documents", documents),
-            ("tiles", -(-size // self._base.tile)), ("options", self._options(job)),
-            ("dedupe_mask", self._capacity(size, 0).dedupe - 1),
-            ("ids", 0 if job.is_half else ids), ("ids16", ids if job.is_half else 0),
-        ):  # fmt: skip
-            batch[_IN_BATCH[name]] = value
-        splice[_IN_SPLICE["documents"]] = documents
-        splice[_IN_SPLICE["out_offsets"]] = 0 if target is None else address(target.array)
-        if target is not None:
-            splice[_IN_SPLICE["base"]] = target.base
-            splice[_IN_SPLICE["before_count"]] = target.before
-            splice[_IN_SPLICE["after_count"]] = target.after
+        ids = self.backend.address(slot.ids)
+        batch[_TEXT] = self.backend.address(slot.here)
+        batch[_SIZE], batch[_DOCUMENTS_AT] = size, documents
+        batch[_TILES] = -(-size // self._base.tile)
+        batch[_OPTIONS] = self._options(job)
+        batch[_DEDUPE] = dedupe_entries(size) - 1
+        batch[_IDS], batch[_IDS16] = (0, ids) if job.is_half else (ids, 0)
+        self._fill_splice(slot, target)
 
-    def _options(self, job: BatchJob) -> BatchOption:
-        options = BatchOption(0)
-        if self._tables.finds_added[job.with_special]:
-            options |= BatchOption.FIND_ADDED
-        if not job.with_special:
-            options |= BatchOption.SKIP_SPECIAL
-        if job.raises_special:
-            options |= BatchOption.RAISE_SPECIAL
-        if job.keep_repeats:
-            options |= BatchOption.KEEP_REPEATS
-        elif self._learn:
-            options |= BatchOption.LEARN
-        return options
+    def _fill_splice(self, slot: Slot, target: OffsetsTarget | None) -> None:
+        splice = slot.splice
+        splice[_IN_SPLICE["documents"]] = slot.loaded[1]
+        if target is None:
+            splice[_IN_SPLICE["out_offsets"]] = 0
+            return
+        splice[_IN_SPLICE["out_offsets"]] = self.backend.address(target.array)
+        splice[_IN_SPLICE["base"]] = target.base
+        splice[_IN_SPLICE["before_count"]] = target.before
+        splice[_IN_SPLICE["after_count"]] = target.after
+
+    def _options(self, job: BatchJob) -> int:
+        found = self._known_options.get(job)
+        if found is None:
+            options = BatchOption(0)
+            if self._tables.finds_added[job.with_special]:
+                options |= BatchOption.FIND_ADDED
+            if not job.with_special:
+                options |= BatchOption.SKIP_SPECIAL
+            if job.raises_special:
+                options |= BatchOption.RAISE_SPECIAL
+            if job.keep_repeats:
+                options |= BatchOption.KEEP_REPEATS
+            elif self._learn:
+                options |= BatchOption.LEARN
+            found = self._known_options[job] = int(options)
+        return found
 
     def _constants(self, slot: Slot) -> dict[str, int]:
         address = self.backend.address

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokenmill._calls.options import thread_count
+from tokenmill._calls.options import ERROR_MODES, thread_count
 from tokenmill._cuda.layout import DocumentFlag
 from tokenmill._cuda.reasons import reason_of
 from tokenmill._errors import EncodeError
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tokenmill._cuda.protocols import DeviceBackend
     from tokenmill._cuda.slot import BatchOutcome
     from tokenmill._cuda.texts import TextPart
+
+NO_DOCUMENTS = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True)
@@ -39,19 +41,33 @@ class CpuFallback:
         self._special_mode, self._errors = special_mode, errors
         self.fallbacks: Counter[str] = Counter()
 
+    def like(self, other: CpuFallback) -> bool:
+        """Check whether both encode alike."""
+        return (self._special_mode, self._errors) == (other._special_mode, other._errors)
+
     def replace(
-        self, backend: DeviceBackend, part: TextPart, begin: int, outcome: BatchOutcome
+        self,
+        backend: DeviceBackend,
+        part: TextPart,
+        begin: int,
+        outcome: BatchOutcome,
+        broken: NDArray[np.int64] = NO_DOCUMENTS,
     ) -> Replaced | None:
-        """Encode what the device could not, of a batch that starts at document `begin`."""
-        broken = [d - begin for d in part.originals if 0 <= d - begin < outcome.documents]
-        if outcome.flags is None and not broken:
+        """Encode what the device could not, of a batch that starts at document `begin`.
+
+        `broken` are documents of the batch with lone surrogates, which are U+FFFD on the device.
+        """
+        is_strict = self._errors == ERROR_MODES["strict"]
+        if outcome.flags is None and not (broken.size and is_strict):
             return None
         flags = np.zeros(outcome.documents, np.uint32) if outcome.flags is None else outcome.flags
-        flags[broken] |= np.uint32(DocumentFlag.INVALID_UTF8)
+        if is_strict:
+            flags[broken] |= np.uint32(DocumentFlag.INVALID_UTF8)
         wanted = np.flatnonzero(flags)
         if not wanted.size:
             return None
-        self.fallbacks.update(reason_of(int(bits)) for bits in flags[wanted])
+        for bits, count in zip(*np.unique(flags[wanted], return_counts=True), strict=True):
+            self.fallbacks[reason_of(int(bits))] += int(count)
         return self._encode(backend, part, begin + wanted, wanted)
 
     def replace_long(self, backend: DeviceBackend, part: TextPart, document: int) -> Replaced:
@@ -67,9 +83,8 @@ class CpuFallback:
         places: NDArray[np.int64],
     ) -> Replaced:
         """Encode documents of a part by their numbers; `places` are their numbers in the batch."""
-        texts = [part.text(backend, document) for document in numbers.tolist()]
         try:
-            ids, offsets = self.encode(texts)
+            ids, offsets = self.encode(part.pick(backend, numbers))
         except EncodeError as error:
             if error.document is None:
                 raise

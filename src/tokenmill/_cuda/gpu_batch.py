@@ -33,7 +33,7 @@ class GpuTokenBatch:
         ids: Any,
         offsets: Any,
         fallbacks: Counter[str],
-        made: Mark,
+        made: Mark | None,  # None: on the host
     ) -> None:
         self._backend = backend
         self._made = made
@@ -55,7 +55,8 @@ class GpuTokenBatch:
         if not self._backend.is_own(array):
             return cast("NDArray[Any]", array)  # output="host"
         with self._backend.using(None):
-            self._backend.wait(self._made)  # another stream may be current by now
+            if self._made is not None:
+                self._backend.wait(self._made)  # another stream may be current by now
             return self._backend.to_host(array)
 
     def __repr__(self) -> str:

@@ -2,9 +2,9 @@
 
 Every kernel has the same two arguments, `const Tables*` and `const Batch*`, which point to device
 memory. So a captured graph of launches serves every batch: only the structs change. The kernel that
-writes rows takes `const Rows*` in place of the batch, the kernels that splice `const Splice*`. The
-fields of all structs are eight bytes wide. The C text of structs and enums is made from the lists
-below, so they cannot differ from Python's.
+writes rows takes `const Rows*` in place of the batch, others `const Splice*` or `const Transfer*`.
+The fields of all structs are eight bytes wide. The C text of structs and enums is made from the
+lists below, so they cannot differ from Python's.
 """
 
 from __future__ import annotations
@@ -135,12 +135,13 @@ TABLES = _fields("""
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
     added_seconds: u64          // second bytes; highest byte: a bit for each that is the only one
     added_longest: u64          // bytes of the longest added token
+    missing_count: u64          // bytes that the vocabulary does not have
     missing_bytes: const u32*   // a bit for every byte that the vocabulary does not have
     raw_nodes: const u32*       // trie of the tokens that the raw text is searched for (added.h)
     raw_edges: const u8*
     normal_nodes: const u32*    // those of the normalized text between them
     normal_edges: const u8*
-    added_roots: const u32*     // a bit for every first byte, of both tries
+    added_runs: const u32*      // of both tries: what runs of one byte lead to (added.h)
     added_tokens: const u32*    // of each token: id and flags
     added_basic: const u8*      // classes for the flags: white space is 1, word characters 2
     added_page_of: const u16*
@@ -217,6 +218,28 @@ SPLICE = _fields("""
     out_offsets: i64*           // documents + 1
 """)
 
+# Of one short batch, which kernels bring from pinned memory of the host and back: the structs, the
+# text and doc_begin in; counters, doc_ids and ids out. All arrays are padded to 16 bytes.
+TRANSFER = _fields("""
+    structs_from: const u64*
+    structs: u64*
+    struct_words: u64
+    begins_from: const u32*
+    begins: u32*
+    begin_count: u64            // documents + 1
+    text_from: const u8*
+    text: u8*
+    size: u64                   // bytes of text
+    counters: const u32*
+    counters_to: u32*
+    doc_ids: const u32*
+    doc_ids_to: u32*
+    ids: const void*
+    ids_to: void*
+    id_bytes: u64               // of one id
+    id_room: u64                // the most ids that ids_to holds
+""")
+
 # Of one table of rows. A piece is a run of tokens of one document in one row; pieces are in the
 # order of their places. Each fact about pieces is a column of eight-byte numbers.
 ROWS = _fields("""
@@ -245,7 +268,9 @@ ROWS = _fields("""
 
 def shared_text() -> str:
     """Return the C text of all enums and structs."""
-    structs = {"Tables": TABLES, "Batch": BATCH, "Splice": SPLICE, "Rows": ROWS}
+    structs = {
+        "Tables": TABLES, "Batch": BATCH, "Splice": SPLICE, "Transfer": TRANSFER, "Rows": ROWS,
+    }  # fmt: skip
     texts = [_enum(enum) for enum in ENUMS]
     texts += [_struct(name, fields) for name, fields in structs.items()]
     return "".join(texts)

@@ -52,6 +52,8 @@ class CallOptions:
 
 def dtype_of(dtype: Any, choices: Sequence[str]) -> str:  # whatever numpy takes
     """Return the name of a number type that is one of the choices."""
+    if type(dtype) is str and dtype in choices:
+        return dtype
     with suppress(TypeError):
         name = str(np.dtype(dtype))
         if name in choices:

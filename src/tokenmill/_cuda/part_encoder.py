@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from tokenmill._calls.options import thread_count
+from tokenmill._core import Crew
 from tokenmill._cuda.engine import LONGEST, SMALLEST
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.ring import SLOTS, Ring
-from tokenmill._cuda.slot import BatchOutcome, OffsetsTarget
-from tokenmill._cuda.splice import EncodedSlot, splice_batch
+from tokenmill._cuda.short import LARGEST, MOST_DOCUMENTS, ShortWay
+from tokenmill._cuda.sinks import Chunk, DeviceSink, HostSink
+from tokenmill._cuda.splice import EncodedSlot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from tokenmill._cuda.engine import DeviceEngine
-    from tokenmill._cuda.fallback import CpuFallback
-    from tokenmill._cuda.slot import BatchJob, Slot
-    from tokenmill._cuda.splice import SpecialIds
+    from tokenmill._cuda.sinks import EncodeCall
+    from tokenmill._cuda.slot import Slot
     from tokenmill._cuda.texts import TextPart
 
-_RING_BYTES = 64 << 20  # the most text in a chunk of the ring
-
-
-@dataclass(frozen=True)
-class EncodeCall:
-    """One call: how batches are encoded, the ids around documents, and the CPU for the rest."""
-
-    job: BatchJob
-    special: SpecialIds
-    cpu: CpuFallback
+RING_BYTES = 32 << 20  # the most text in a chunk of the ring
+COPY_THREADS = 12  # more would only wait for the memory
 
 
 class PartEncoder:
@@ -48,58 +41,73 @@ class PartEncoder:
 
     def to_device(self, parts: Sequence[TextPart], call: EncodeCall) -> tuple[Any, Any]:
         """Return ids and offsets on the device."""
-        backend = self.engine.backend
-        offsets = backend.zeros(sum(map(len, parts)) + 1, np.int64)
-        around = (call.special.before.size, call.special.after.size)
-        pieces, base = [], 0
-        for part in parts:
-            for begin, end in part.batches(self.batch_bytes):
-                own = offsets[part.first + begin : part.first + end + 1]
-                target = OffsetsTarget(own, base, *around)
-                pieces.append(self._encode(part, begin, end, call, target))
-                base += int(pieces[-1].size)
-        if len(pieces) == 1:
-            return pieces[0], offsets
-        ids = backend.empty(base, call.job.dtype)
-        at = 0
-        for piece in pieces:
-            backend.copy(ids[at : at + piece.size], piece)
-            at += int(piece.size)
-        return ids, offsets
-
-    def to_host(self, parts: Sequence[TextPart], call: EncodeCall) -> tuple[Any, Any]:
-        """Return ids and offsets on the host."""
-        if call.special.size == 0 and not any(part.on_device for part in parts):
-            return self.through_ring(parts, call, None)
-        backend = self.engine.backend
-        ids, offsets = self.to_device(parts, call)
-        return backend.to_host(ids), backend.to_host(offsets)
-
-    def through_ring(
-        self, parts: Sequence[TextPart], call: EncodeCall, out: NDArray[Any] | None
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Return ids and offsets on the host, while copies and kernels overlap."""
-        if self.ring is None:
-            self.ring = Ring(self.engine, min(self.batch_bytes, _RING_BYTES), self.longest)
-        return self.ring.encode(parts, call.job, call.cpu, out)
-
-    def _encode(
-        self, part: TextPart, begin: int, end: int, call: EncodeCall, target: OffsetsTarget
-    ) -> Any:
-        """Encode one batch, and return its ids."""
-        backend = self.engine.backend
-        size = int(part.offsets[end] - part.offsets[begin])
-        slot = self._slot_for(min(size, self.longest), end - begin)
-        if size > self.longest:
-            replaced = call.cpu.replace_long(backend, part, begin)
-            backend.upload(slot.doc_ids[:2], np.zeros(2, np.uint32))
-            batch = EncodedSlot(slot, BatchOutcome(1, 0, None), replaced)
+        sink = DeviceSink(self.engine, parts, call)
+        if any(part.on_device for part in parts):
+            self._in_place(parts, call, sink)
         else:
-            self.engine.load(slot, part, begin, end)
-            self.engine.launch(slot, call.job, target)
-            outcome = self.engine.outcome(slot)
-            batch = EncodedSlot(slot, outcome, call.cpu.replace(backend, part, begin, outcome))
-        return splice_batch(backend, batch, call.special, target, call.job)
+            self._ring().encode(parts, call, sink)
+        return sink.result()
+
+    def to_host(
+        self, parts: Sequence[TextPart], call: EncodeCall, out: NDArray[Any] | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Return ids and offsets on the host."""
+        ring = self._ring()
+        sink = HostSink(self.engine, parts, call, self.crew, out)
+        ring.encode(parts, call, sink)
+        return sink.result()
+
+    def short_chunk(self, parts: Sequence[TextPart]) -> Chunk | None:
+        """Return all texts as one chunk, if they are short enough for a single graph."""
+        if len(parts) != 1 or parts[0].on_device or not 0 < len(parts[0]) <= MOST_DOCUMENTS:
+            return None
+        chunk = Chunk(parts[0], 0, len(parts[0]))
+        return chunk if chunk.size <= self.short_bytes else None
+
+    @property
+    def short_bytes(self) -> int:
+        """The most text that goes the short way."""
+        return min(LARGEST, self.batch_bytes)
+
+    def encode_short(
+        self, chunks: Sequence[Chunk], call: EncodeCall
+    ) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+        """Return ids and offsets of short chunks on the host; None: encode each by itself."""
+        size = sum(chunk.size for chunk in chunks)
+        documents = sum(chunk.end - chunk.begin for chunk in chunks)
+        return self.short.encode(self._ring().first_lane(size, documents), chunks, call)
+
+    @cached_property
+    def short(self) -> ShortWay:
+        """The way of small batches from host to host."""
+        return ShortWay(self.engine, self.crew)
+
+    def _ring(self) -> Ring:
+        if self.ring is None:
+            chunk = min(self.batch_bytes, RING_BYTES)
+            self.ring = Ring(self.engine, self.crew, chunk, self.longest)
+        return self.ring
+
+    @cached_property
+    def crew(self) -> Crew:
+        """The threads that copy within the host."""
+        return Crew(min(thread_count(None), COPY_THREADS))
+
+    def _in_place(self, parts: Sequence[TextPart], call: EncodeCall, sink: DeviceSink) -> None:
+        """Encode text that is on the device, in batches as large as they may be."""
+        backend = self.engine.backend
+        for part in parts:
+            for ends in part.batches(self.batch_bytes):
+                chunk = Chunk(part, *ends)
+                if chunk.size > self.longest:
+                    sink.take_long(chunk, call.cpu.replace_long(backend, part, chunk.begin))
+                    continue
+                slot = self._slot_for(chunk.size, chunk.end - chunk.begin)
+                self.engine.load(slot, part, chunk.begin, chunk.end)
+                self.engine.launch(slot, call.job, sink.target(chunk, is_next=True))
+                outcome = self.engine.outcome(slot)
+                replaced = call.cpu.replace(backend, part, chunk.begin, outcome)
+                sink.take(chunk, EncodedSlot(slot, outcome, replaced), None, is_placed=True)
 
     def _slot_for(self, size: int, documents: int) -> Slot:
         slot = self.slot

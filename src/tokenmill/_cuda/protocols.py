@@ -98,8 +98,11 @@ class DeviceBackend(RowBackend, Protocol):
     def is_pinned(self, array: NDArray[Any]) -> bool:
         """Check whether host memory is copied while kernels run."""
 
-    def mark(self) -> Mark:
-        """Mark the end of the work that the current stream has so far."""
+    def mark(self, again: Any = None) -> Mark:
+        """Mark the end of the work that the current stream has so far.
+
+        `again` is a mark that nobody waits for any more: using it again saves a moment.
+        """
 
     def wait(self, mark: Any) -> None:
         """Let the current stream wait for a mark of another one; the host does not wait."""

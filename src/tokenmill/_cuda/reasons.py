@@ -63,6 +63,9 @@ WHOLE = {
     "batch_too_small": ReasonText(
         "the texts are so short that the CPU is faster", "device='cuda' uses the device anyway"
     ),
+    "cpu_faster": ReasonText(
+        "the CPU was faster on the first texts of this kind", "device='cuda' uses the device anyway"
+    ),
     "out_of_memory": ReasonText(
         "the device has too little free memory", "use a smaller batch_bytes, or free some memory"
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._cuda.layout import BATCH, SPLICE
+from tokenmill._cuda.layout import BATCH, SPLICE, TRANSFER
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from tokenmill._cuda.protocols import DeviceBackend, Graph, Mark
     from tokenmill._cuda.steps import Capacity
 
+_WORDS = len(BATCH) + len(SPLICE) + len(TRANSFER)
+STRUCT_WORDS = _WORDS + _WORDS % 2  # of all structs of a slot, padded to 16 bytes
+PAD = 4  # numbers after the documents: their end, and up to 16 bytes
 COUNTERS = 64  # Batch::counters
 MARGIN_BEFORE, MARGIN_AFTER = 256, 256  # readable bytes around a text
 
@@ -69,19 +72,21 @@ class Slot:
         self.size, self.documents = size, documents
         self.memory = backend.zeros(MARGIN_BEFORE + size + MARGIN_AFTER, np.uint8)
         self.text = self.memory[MARGIN_BEFORE : MARGIN_BEFORE + size]
-        self.doc_begin = backend.zeros(documents + 1, np.uint32)
-        self.host_begin = backend.pinned(documents + 1, np.uint32)
-        self.doc_ids = backend.zeros(documents + 1, np.uint32)
+        self.doc_begin = backend.zeros(documents + PAD, np.uint32)
+        self.host_begin = backend.pinned(documents + PAD, np.uint32)
+        self.doc_ids = backend.zeros(documents + PAD, np.uint32)
         self.doc_flags = backend.zeros(documents + 1, np.uint32)
         self.counters = backend.zeros(COUNTERS, np.uint32)
         self.ids = backend.zeros(size, np.uint32)
-        # A Batch, then a Splice: one copy uploads both.
-        self.struct = backend.zeros(len(BATCH) + len(SPLICE), np.uint64)
-        self.host_struct = backend.pinned(len(BATCH) + len(SPLICE), np.uint64)
+        # A Batch, a Splice and a Transfer: one copy uploads all.
+        self.struct = backend.zeros(STRUCT_WORDS, np.uint64)
+        self.host_struct = backend.pinned(STRUCT_WORDS, np.uint64)
         self.host_struct[:] = 0
+        self.splice = self.host_struct[len(BATCH) :]
+        self.transfer = self.splice[len(SPLICE) :]
         self.room: Capacity | None = None  # of the shared buffers that the struct points to
         self.host_counters = backend.pinned(COUNTERS, np.uint32)
-        self.graphs: dict[tuple[int, bool], Graph] = {}
+        self.graphs: dict[tuple[int, bool, bool], Graph] = {}
         self.here: Any = self.text  # the text of the current batch
         self.loaded = (0, 0)  # its bytes and documents
         self.done: Mark | None = None

@@ -10,7 +10,7 @@ import numpy as np
 from tokenmill._cuda.layout import SPLICE, fill
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -62,24 +62,32 @@ def lengths_of(
     return np.asarray(lengths + special.size, np.int64)
 
 
+@dataclass(frozen=True)
+class SplicedIds:
+    """Ids on the device. `begins` are those of documents, if the host had to find them out."""
+
+    ids: Any
+    begins: NDArray[np.int64] | None = None
+
+
 def splice_batch(
     backend: DeviceBackend,
     batch: EncodedSlot,
     special: SpecialIds,
-    target: OffsetsTarget,
+    target: OffsetsTarget | None,
     job: BatchJob,
-) -> Any:
+) -> SplicedIds:
     """Return the ids of a batch in an array of their own.
 
-    Where the CPU encoded documents, the offsets are written again: the launches of the batch did
-    not know the lengths of those documents.
+    Where the CPU encoded documents, the offsets are written to the target again: the launches of
+    the batch did not know the lengths of those documents.
     """
     slot, outcome = batch.slot, batch.outcome
     total = outcome.id_count + special.size * outcome.documents
     if batch.replaced is None and not special.size:
         ids = backend.empty(total, job.dtype)
         backend.copy(ids, slot.ids_of(job)[:total])
-        return ids
+        return SplicedIds(ids)
     arrays: dict[str, NDArray[Any]] = {"before": special.before, "after": special.after}
     if batch.replaced is not None:
         doc_ids = backend.to_host(slot.doc_ids[: outcome.documents + 1])
@@ -90,20 +98,20 @@ def splice_batch(
     values = {name: backend.address(array) for name, array in kept.items()} | {
         "documents": outcome.documents,
         "total": total,
-        "base": target.base,
+        "base": 0 if target is None else target.base,
         "before_count": special.before.size,
         "after_count": special.after.size,
         "doc_ids": backend.address(slot.doc_ids),
         "ids16" if job.is_half else "ids": backend.address(slot.ids),
         "out16" if job.is_half else "out": backend.address(ids),
-        "out_offsets": backend.address(target.array),
+        "out_offsets": 0 if target is None else backend.address(target.array),
     }
     struct = backend.asarray(fill(SPLICE, values))
-    if batch.replaced is not None:
+    if batch.replaced is not None and target is not None:
         _launch(backend, "place_offsets", outcome.documents + 1, _OFFSETS_PER_BLOCK, struct)
     if total:
         _launch(backend, "splice_ids", total, _IDS_PER_BLOCK, struct)
-    return ids
+    return SplicedIds(ids, arrays.get("out_begin"))
 
 
 def _origins(
@@ -122,15 +130,24 @@ def _launch(backend: DeviceBackend, name: str, items: int, per_block: int, struc
     backend.launch(name, blocks, _THREADS, 0, backend.address(struct))
 
 
-def splice_on_host(
-    ids: NDArray[Any], doc_ids: NDArray[Any], replaced: Replaced
-) -> Sequence[NDArray[Any]]:
-    """Return the ids of a batch as pieces in order, replaced documents in their places."""
-    pieces: list[NDArray[Any]] = []
-    at = 0
-    for number, document in enumerate(replaced.documents.tolist()):
-        pieces.append(ids[at : doc_ids[document]])
-        begin, end = replaced.offsets[number : number + 2]
-        pieces.append(replaced.ids[begin:end].astype(ids.dtype))
-        at = int(doc_ids[document + 1])
-    return [*pieces, ids[at:]]
+def framed(replaced: Replaced, special: SpecialIds, dtype: Any) -> NDArray[Any]:
+    """Return the ids of a single document that the CPU encoded, with those around it."""
+    return np.concatenate((special.before, replaced.ids, special.after)).astype(dtype)
+
+
+def frame_all(
+    ids: NDArray[Any], offsets: NDArray[np.int64], special: SpecialIds
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return ids with those around every document, and the new offsets.
+
+    ids 1 2 3, offsets 0 2 3, before 7  ->  7 1 2 7 3, offsets 0 3 5
+    """
+    documents = offsets.size - 1
+    moved = offsets + special.size * np.arange(documents + 1)
+    framed_ids = np.empty(ids.size + special.size * documents, ids.dtype)
+    begins = moved[:-1, None]
+    framed_ids[begins + np.arange(special.before.size)] = special.before
+    framed_ids[moved[1:, None] - special.after.size + np.arange(special.after.size)] = special.after
+    shifts = moved[:-1] - offsets[:-1] + special.before.size
+    framed_ids[np.arange(ids.size) + np.repeat(shifts, np.diff(offsets))] = ids
+    return framed_ids, moved

@@ -1,23 +1,25 @@
-"""Texts of callers -> text that lies back to back, and the offsets of its documents."""
+"""Texts of callers -> where they are, and their offsets as UTF-8, back to back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._core import refuse_non_texts
+from tokenmill._core import TextList, pick_ranges
 from tokenmill._errors import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from tokenmill._core import PickedTexts
     from tokenmill._cuda.protocols import DeviceBackend
 
 _NO_BYTES = np.empty(0, np.uint8)
+_GAP = 128 << 10  # bytes on a device: copying them takes as long as another copy
 
 
 @dataclass(frozen=True)
@@ -34,17 +36,20 @@ class FlatTexts:
 
 @dataclass(frozen=True)
 class TextPart:
-    """Documents of a call that lie back to back, from number `first` of the result on.
+    """Documents of a call, in order, from number `first` of the result on.
 
-    `data` is on the host, or on the device if `on_device`. `originals` are documents that UTF-8
-    cannot hold: their text is empty here. `skipped` documents of the caller come before the result.
+    As UTF-8, document `i` is the bytes `offsets[i]` to `offsets[i + 1]`: of `data`, on the host or,
+    if `on_device`, on the device; or of `texts`, which are anywhere on the host and are gathered
+    batch by batch (there, document 0 of the part is number `shift`). `skipped` documents of the
+    caller come before the result.
     """
 
     first: int
     data: Any
     offsets: NDArray[np.int64]
     on_device: bool = False
-    originals: Mapping[int, object] = field(default_factory=dict)
+    texts: TextList | None = None
+    shift: int = 0
     skipped: int = 0
 
     def __len__(self) -> int:
@@ -55,13 +60,15 @@ class TextPart:
         """Bytes of text."""
         return int(self.offsets[-1] - self.offsets[0])
 
-    def text(self, backend: DeviceBackend, document: int) -> object:
-        """Return a document for the CPU engine."""
-        if document in self.originals:
-            return self.originals[document]
-        begin, end = self.offsets[document : document + 2]
-        data = self.data[begin:end]
-        return bytes(backend.to_host(data) if self.on_device else data)
+    def pick(self, backend: DeviceBackend, numbers: NDArray[np.int64]) -> PickedTexts:
+        """Return documents for the CPU engine."""
+        if self.texts is not None:
+            return self.texts.pick(numbers + self.shift)
+        begins, ends = self.offsets[numbers], self.offsets[numbers + 1]
+        if not self.on_device:
+            return pick_ranges(self.data, begins, ends)
+        data, begins, ends = _downloaded(backend, self.data, begins, ends)
+        return pick_ranges(data, begins, ends)
 
     def batches(self, most: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of documents of at most `most` bytes, or of one longer document."""
@@ -74,29 +81,47 @@ class TextPart:
             begin = end
 
 
+def _downloaded(
+    backend: DeviceBackend, data: Any, begins: NDArray[np.int64], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+    """Bring ranges of device memory to the host, in as few copies as are worth it."""
+    starts = np.flatnonzero(begins[1:] - ends[:-1] > _GAP) + 1
+    groups = np.split(np.arange(begins.size), starts)
+    pieces, moved, at = [], np.empty_like(begins), 0
+    for group in groups:
+        low, high = begins[group[0]], ends[group[-1]]
+        pieces.append(backend.to_host(data[low:high]))
+        moved[group] = begins[group] - low + at
+        at += int(high - low)
+    return np.concatenate(pieces), moved, moved + (ends - begins)
+
+
 def slice_of(part: TextPart, begin: int, end: int, first: int) -> TextPart:
     """Return some documents of a part, as documents `first` and up of another result."""
-    originals = {d - begin: text for d, text in part.originals.items() if begin <= d < end}
     return replace(
         part,
         first=first,
         offsets=part.offsets[begin : end + 1],
-        originals=originals,
+        shift=part.shift + begin,
         skipped=part.skipped + part.first + begin - first,
     )
 
 
-def parts_of(texts: Any, backend: DeviceBackend) -> list[TextPart]:
-    """Bring texts into parts, without a copy where they lie back to back already."""
+def parts_of(texts: Any, backend: DeviceBackend, threads: int = 1) -> list[TextPart]:
+    """Bring texts into parts; none are copied. Long lists are measured by several threads."""
     if isinstance(texts, FlatTexts):
         return [_of_flat(texts, backend)]
-    try:
-        if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
-            return _of_arrow(texts)
-        return [_of_sequence(texts)]
-    except (TypeError, ValueError, BufferError):
-        refuse_non_texts(texts)  # TextTypeError: which document, and what it is
-        raise
+    return host_parts(texts, threads)
+
+
+def host_parts(texts: Any, threads: int = 1) -> list[TextPart]:
+    """Bring lists and Arrow arrays into parts."""
+    if hasattr(texts, "__arrow_c_array__") or hasattr(texts, "__arrow_c_stream__"):
+        found = _of_arrow(texts)
+        if found is not None:
+            return found
+    listed = TextList(texts, threads)  # TextTypeError: which document, and what it is
+    return [TextPart(0, None, listed.offsets, texts=listed)]
 
 
 def _of_flat(texts: FlatTexts, backend: DeviceBackend) -> TextPart:
@@ -140,45 +165,33 @@ def _not_flat(problem: str) -> OptionError:
     )
 
 
-def _of_sequence(texts: Sequence[object]) -> TextPart:
-    pieces, originals = [], {}
-    for number, text in enumerate(texts):
-        try:
-            piece = text.encode() if isinstance(text, str) else memoryview(text)  # type: ignore[arg-type]
-        except UnicodeEncodeError:
-            piece = b""
-            originals[number] = text
-        pieces.append(piece)
-    offsets = np.zeros(len(pieces) + 1, np.int64)
-    np.cumsum([memoryview(piece).nbytes for piece in pieces], out=offsets[1:])
-    data = b"".join(pieces)  # BufferError for a view with gaps
-    return TextPart(0, np.frombuffer(data, np.uint8), offsets, originals=originals)
-
-
-def _of_arrow(texts: Any) -> list[TextPart]:
-    import pyarrow as pa  # import tokenmill stays light
-
-    is_array = hasattr(texts, "__arrow_c_array__")
-    parts, first = [], 0
+def _of_arrow(texts: Any) -> list[TextPart] | None:
+    """Return the chunks of an array whose texts lie back to back; None for any other."""
     try:
-        for chunk in [pa.array(texts)] if is_array else pa.chunked_array(texts).chunks:
-            parts.append(_of_chunk(pa, chunk, first))
-            first += len(chunk)
-    except pa.ArrowException as error:
-        raise TypeError(str(error)) from error
+        import pyarrow as pa  # import tokenmill stays light
+    except ImportError:
+        return None
+    is_array = hasattr(texts, "__arrow_c_array__")
+    parts: list[TextPart] = []
+    first = 0
+    try:
+        chunks = [pa.array(texts)] if is_array else pa.chunked_array(texts).chunks
+    except (pa.ArrowException, TypeError, ValueError):
+        return None
+    for chunk in chunks:
+        part = _of_chunk(pa, chunk, first)
+        if part is None:
+            return None
+        parts.append(part)
+        first += len(chunk)
     return parts
 
 
-def _of_chunk(pa: Any, chunk: Any, first: int) -> TextPart:
-    wide = {pa.large_string(), pa.large_binary()}
-    narrow = {pa.string(), pa.binary()}
-    if chunk.null_count:
-        raise TypeError("expected text, got null")
-    if chunk.type in (pa.string_view(), pa.binary_view()):
-        chunk = chunk.cast(pa.large_binary())
-    if chunk.type not in wide | narrow:
-        raise TypeError(f"expected an Arrow array of strings, got {chunk.type}")
-    dtype = np.dtype(np.int64 if chunk.type in wide else np.int32)
+def _of_chunk(pa: Any, chunk: Any, first: int) -> TextPart | None:
+    is_wide = chunk.type in (pa.large_string(), pa.large_binary())
+    if chunk.null_count or not (is_wide or chunk.type in (pa.string(), pa.binary())):
+        return None
+    dtype = np.dtype(np.int64 if is_wide else np.int32)
     _, offsets, data = chunk.buffers()
     if offsets is None or len(chunk) == 0:
         return TextPart(first, _NO_BYTES, np.zeros(len(chunk) + 1, np.int64))

@@ -36,17 +36,15 @@ TM_DEVICE void list_candidate(const Batch* batch, u32 tile) {
     }
 }
 
-struct AddedNode {
-    u32 first_child;
-    u32 child_count;
-    u32 token;  // number + 1, or 0
-};
-
 // The tokens of one kind: those of the raw text, or those of the text between them.
+//   nodes   x first child   y how many   z token + 1, or 0   w byte that leads to the first child
+//   runs    of a byte: entries from bits 23..0, as many as bits 31..24; entry d - 1 is for d times
+//           that byte: the node, and in bits 31..24 the size of the longest token in them
 struct AddedTrie {
-    const AddedNode* nodes;
+    const uint4* nodes;
     const u8* edges;
-    const u32* first;  // a bit for each first byte
+    const u32* heads;  // of runs: the 256 of this kind
+    const u32* runs;
     bool is_raw;
 };
 
@@ -61,54 +59,87 @@ struct AddedSearch {
     Text text;
     AddedTrie trie;
 
-    TM_DEVICE bool is_raw_token(u32 position) const {
-        return (batch->raw_bits[position >> 5] >> (position & 31) & 1) != 0;
+    // Where the text that is searched ends, among 32 bytes. Tokens of the raw text end it, too.
+    TM_DEVICE u32 ends_of_word(u32 word) const {
+        return document_word(text, int(word)) | (trie.is_raw ? 0 : batch->raw_bits[word]);
     }
 
-    // Does the text that is searched end at this place? Tokens of the raw text end it, too.
     TM_DEVICE bool is_end(u32 position) const {
-        return begins_document(text, position) || (!trie.is_raw && is_raw_token(position));
+        return position >= text.size || (ends_of_word(position >> 5) >> (position & 31) & 1) != 0;
     }
 
     TM_DEVICE bool is_begin(u32 position) const {
-        return begins_document(text, position) || (!trie.is_raw && is_raw_token(position - 1));
+        const u32 before = position - 1;
+        return begins_document(text, position) ||
+               (!trie.is_raw && (batch->raw_bits[before >> 5] >> (before & 31) & 1) != 0);
     }
 
-    TM_DEVICE bool may_start(u32 position) const {
-        const u32 byte = text.bytes[position];
-        return (trie.first[byte >> 5] >> (byte & 31) & 1) != 0;
+    // Bytes from a place to where its text ends; not more than a token needs.
+    TM_DEVICE u32 room_at(u32 position) const {
+        u32 word = position >> 5;
+        u32 ends = ends_of_word(word) & bits_above(position & 31);
+        while (ends == 0 && 32 * word < position + kLongestAdded && 32 * word < text.size) {
+            ++word;
+            ends = ends_of_word(word);
+        }
+        return ends == 0 ? kLongestAdded : 32 * word + lowest_bit(ends) - position;
     }
 
-    TM_DEVICE u32 child(const AddedNode& node, u32 byte) const {
-        u32 low = node.first_child;
-        u32 count = node.child_count;
+    // How often the byte at a place is repeated, up to the size of a token.
+    TM_DEVICE u32 run_at(u32 position) const {
+        const u32 spread = text.bytes[position] * 0x01010101U;
+        u32 run = 0;
+        while (run < kLongestAdded && position + run < text.size) {
+            const u32 other = four_bytes(text.bytes, position + run) ^ spread;
+            if (other != 0) {
+                return run + lowest_bit(other) / 8;
+            }
+            run += 4;
+        }
+        return run;
+    }
+
+    TM_DEVICE u32 child(const uint4& node, u32 byte) const {
+        if (node.y < 2) {
+            return node.y != 0 && node.w == byte ? node.x : 0;
+        }
+        u32 low = node.x;
+        u32 count = node.y;
         while (count > 1) {
             const u32 half = count / 2;
             low += trie.edges[low + half] <= byte ? half : 0;
             count -= half;
         }
-        return count != 0 && trie.edges[low] == byte ? low : 0;
+        return trie.edges[low] == byte ? low : 0;
     }
 
-    // The longest token at a place where the text has not ended.
-    TM_DEVICE AddedMatch longest(u32 position) const {
-        AddedMatch found = {0, 0};
-        AddedNode node = trie.nodes[0];
-        for (u32 at = position;;) {
-            const u32 next = child(node, text.bytes[at]);
-            if (next == 0) {
-                return found;
-            }
-            node = trie.nodes[next];
-            ++at;
-            if (node.token != 0) {
-                found = {at - position, node.token};
-            }
-            if (node.child_count == 0 || is_end(at)) {
-                return found;
-            }
+    // The longest token at a place where the text has not ended, whose byte comes `run` times.
+    TM_DEVICE AddedMatch longest(u32 position, u32 run) const {
+        const u32 head = trie.heads[text.bytes[position]];
+        if (head == 0) {
+            return {0, 0};
         }
+        const u32 room = room_at(position);
+        const u32 depth = head >> 24 < run ? head >> 24 : run;
+        u32 at = depth < room ? depth : room;
+        const u32* const entries = trie.runs + (head & 0xFFFFFF) - 1;
+        u32 size = entries[at] >> 24;
+        uint4 node = read_table(trie.nodes + (entries[at] & 0xFFFFFF));
+        u32 token = size == 0 ? 0 : read_table(trie.nodes + (entries[size] & 0xFFFFFF)).z;
+        while (at < room) {
+            const u32 next = child(node, text.bytes[position + at]);
+            if (next == 0) {
+                break;
+            }
+            node = read_table(trie.nodes + next);
+            ++at;
+            size = node.z != 0 ? at : size;
+            token = node.z != 0 ? node.z : token;
+        }
+        return {size, token};
     }
+
+    TM_DEVICE AddedMatch longest(u32 position) const { return longest(position, run_at(position)); }
 
     TM_DEVICE u32 class_at(u32 position) const {
         const u32 code = char_at(text, position).code;
@@ -143,7 +174,8 @@ struct AddedSearch {
     }
 
     TM_DEVICE void list_tile(u32 tile) const {
-        if ((atomicOr(batch->tile_again + tile, kHasSpan) & ~kMayAdd) == 0) {
+        u32* const bits = batch->tile_again + tile;
+        if ((*bits & kHasSpan) == 0 && (atomicOr(bits, kHasSpan) & ~kMayAdd) == 0) {
             batch->again_tiles[atomicAdd(batch->counters + kSpanTiles, 1u)] = tile;
         }
     }

@@ -94,10 +94,12 @@ TM_DEVICE bool is_added_prefix(const Tables* tables, const u8* text, u32 positio
     return false;
 }
 
-// The candidates among 32 bytes where an added token starts.
-TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position, u32 candidates) {
+// The candidates among 32 bytes where an added token starts; only the first of them, unless
+// `every`.
+TM_DEVICE u32 added_prefixes(const Tables* tables, const u8* text, u32 position, u32 candidates,
+                             bool every) {
     u32 found = 0;
-    for (u32 rest = candidates; rest != 0; rest &= rest - 1) {
+    for (u32 rest = candidates; rest != 0 && (every || found == 0); rest &= rest - 1) {
         const u32 i = lowest_bit(rest);
         const u32 byte = text[position + i];
         if ((read_table(tables->added_first + (byte >> 5)) >> (byte & 31) & 1) != 0) {
@@ -183,7 +185,8 @@ TM_RARE void report_added(const Tables* tables, const Batch* batch, int word) {
     const u32 left = text.size - base;
     const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
     const u32 candidates = may_begin_added(tables, read_bytes(text.bytes, word)) & valid;
-    const u32 added = added_prefixes(tables, text.bytes, base, candidates);
+    const bool every = tables->added_longest > kLongestAdded || tables->missing_count != 0;
+    const u32 added = added_prefixes(tables, text.bytes, base, candidates, every);
     if (added == 0) {
         return;
     }
@@ -191,7 +194,7 @@ TM_RARE void report_added(const Tables* tables, const Batch* batch, int word) {
         flag_documents(batch, text, base, added, kAddedToken);
         return;
     }
-    const u32 missing = missing_bytes(tables, text.bytes + base, added);
+    const u32 missing = every ? missing_bytes(tables, text.bytes + base, added) : 0;
     if (missing != 0) {
         flag_documents(batch, text, base, missing, kAddedToken);
     }

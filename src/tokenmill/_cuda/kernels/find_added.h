@@ -2,6 +2,7 @@
 #pragma once
 
 #include "added.h"
+#include "checks.h"
 
 constexpr u32 kAddedWords = kHaloWords + TM_TILE_WORDS;
 
@@ -10,14 +11,13 @@ struct AddedTile {
     u32 matches[kAddedWords];
     u32 covered[kAddedWords];
     u8 sizes[32 * kAddedWords];
-    u32 first[8];
 };
 
 TM_DEVICE AddedSearch added_search(const Tables* tables, const Batch* batch, bool is_raw) {
     const u32* const nodes = is_raw ? tables->raw_nodes : tables->normal_nodes;
-    const AddedTrie trie = {(const AddedNode*)nodes,
-                            is_raw ? tables->raw_edges : tables->normal_edges,
-                            is_raw ? tables->added_roots : tables->added_roots + 8, is_raw};
+    const u32* const runs = tables->added_runs;
+    const AddedTrie trie = {(const uint4*)nodes, is_raw ? tables->raw_edges : tables->normal_edges,
+                            is_raw ? runs : runs + 256, runs, is_raw};
     return {tables, batch, text_of(batch), trie};
 }
 
@@ -32,6 +32,23 @@ TM_DEVICE void add_match(u32 at, u32 size, AddedTile& kept) {
     }
 }
 
+// A bit for each of 32 bytes that is equal to the next one; `after` is the byte after them.
+TM_DEVICE u32 same_as_next(const Bytes32& b, u32 after) {
+    u32 mask = 0;
+    u32 next = after;
+    // The high bit of each byte that is zero, without exception.
+#define TM_PUSH(bytes)                                                                   \
+    {                                                                                    \
+        const u32 other = (bytes) ^ funnel(bytes, next, 8);                              \
+        const u32 zero = ~(((other & 0x7F7F7F7FU) + 0x7F7F7F7FU) | other | 0x7F7F7F7FU); \
+        mask = push_four(mask, zero);                                                    \
+        next = bytes;                                                                    \
+    }
+    TM_EACH_FOUR_BACKWARDS(b, TM_PUSH)
+#undef TM_PUSH
+    return mask;
+}
+
 // The matches that start in word i of the tile and its halo.
 TM_DEVICE void match_word(const AddedSearch& search, u32 tile, u32 i, AddedTile& kept) {
     const int word = int(tile * TM_TILE_WORDS + i) - int(kHaloWords);
@@ -39,18 +56,24 @@ TM_DEVICE void match_word(const AddedSearch& search, u32 tile, u32 i, AddedTile&
         return;
     }
     const u32 base = u32(word) * 32;
-    const u32* const bytes = (const u32*)search.text.bytes + 8 * word;
+    const u32 left = search.text.size - base;
+    const u32 taken = search.trie.is_raw ? 0 : search.batch->raw_bits[word];
+    const u32 valid = (left < 32 ? (1U << left) - 1 : ~0U) & ~taken;
+    const Bytes32 bytes = read_bytes(search.text.bytes, word);
+    u32 candidates = may_begin_added(search.tables, bytes) & valid;
+    if (candidates == 0) {
+        return;
+    }
+    const u32 same = same_as_next(bytes, search.text.bytes[base + 32]);
+    const u32 tail = same >> 31 != 0 ? search.run_at(base + 32) : 0;
     TM_ROLLED
-    for (u32 k = 0; k < 32; ++k) {
-        const u32 byte = bytes[k >> 2] >> 8 * (k & 3) & 255;
-        const u32 at = base + k;
-        const bool may_start = (kept.first[byte >> 5] >> (byte & 31) & 1) != 0;
-        if (may_start && at < search.text.size &&
-            (search.trie.is_raw || !search.is_raw_token(at))) {
-            const u32 size = search.longest(at).size;
-            if (size != 0) {
-                add_match(32 * i + k, size, kept);
-            }
+    for (; candidates != 0; candidates &= candidates - 1) {
+        const u32 k = lowest_bit(candidates);
+        const u32 stops = ~same >> k;  // the last byte of a run
+        const u32 run = stops == 0 ? 32 - k + tail : lowest_bit(stops) + 1;
+        const u32 size = search.longest(base + k, run).size;
+        if (size != 0) {
+            add_match(32 * i + k, size, kept);
         }
     }
 }
@@ -61,7 +84,7 @@ TM_DEVICE u32 match_size(const AddedSearch& search, const AddedTile& kept, u32 h
     if (at < 32 * kAddedWords) {
         return (kept.matches[at >> 5] >> (at & 31) & 1) != 0 ? kept.sizes[at] : 0;
     }
-    return search.may_start(position) ? search.longest(position).size : 0;
+    return search.longest(position).size;
 }
 
 // Walks from a head to the next place that no match reaches over. `halo` is the place of the
@@ -94,9 +117,6 @@ TM_DEVICE void find_in_tile(const AddedSearch& search, u32 tile, AddedTile& kept
         for (u32 i = t; i < kAddedWords; i += TM_TILE_WORDS) {
             kept.matches[i] = 0;
             kept.covered[i] = 0;
-        }
-        for (u32 i = t; i < 8; i += TM_TILE_WORDS) {
-            kept.first[i] = search.trie.first[i];
         }
     }
     TM_SYNC();

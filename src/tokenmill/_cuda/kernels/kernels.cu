@@ -7,3 +7,4 @@
 
 #include "rows.h"
 #include "splice.h"
+#include "transfer.h"

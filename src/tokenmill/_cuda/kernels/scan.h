@@ -9,6 +9,10 @@
 
 using namespace tokenmill::split;  // facts.h: the bits of a transition
 
+// How far a scan follows a word beyond its own bytes, so that scans can be compared. Not in chains:
+// the first stages often have no word for a long way.
+constexpr u32 kScanBeyond = TM_STAGES > 1 ? 0 : 32;
+
 // A DFA of a chain, as tables.py lays it out: numbers of eight bytes.
 struct Stage {
     const u8* basic;
@@ -55,8 +59,10 @@ struct Scanner {
         return TM_STAGES > 1 && stage.on_bytes != 0 ? position - 1 : char_before(text, position);
     }
 
-    // The last place at or before `position` where a word starts in any text, or ~0. Every
-    // character is decoded once: it is the right one of a pair, then the left one.
+    // The last place at or before `position` where a word starts in any text (bit 0 of `sync`), or
+    // before it where at least no match is open (bit 1): a scan from there may call that place a
+    // start by mistake, but no later one. ~0 if there is none. Every character is decoded once: it
+    // is the right one of a pair, then the left one.
     TM_DEVICE u32 sync_before(u32 position) const {
         const u8* const sync = global_memory(stage.sync);
         const u32 classes = u32(stage.classes);
@@ -70,7 +76,7 @@ struct Scanner {
             const u32 left = class_at(before, size);
             if (!is_inside(at)) {
                 right = right == classes ? class_at(at, size) : right;
-                if (sync[left * classes + right] != 0) {
+                if ((sync[left * classes + right] & (at == position ? 1 : 2)) != 0) {
                     return at;
                 }
             }
@@ -124,19 +130,19 @@ struct Scanner {
         return rest == 0 ? ~0U : base + lowest_bit(rest);
     }
 
-    // Bits of the words that start in the 32 bytes at `base`. `sync` is a place at or before it
-    // where a word starts, or ~0. `next` becomes the start of the first word after them if that is
-    // within 32 bytes, or a place after those; 0: not known.
+    // Bits of the words that start in the 32 bytes at `base`. `sync` is what sync_before returned.
+    // `next` becomes the start of the first word after them if that is within 32 bytes, or a place
+    // after those; 0: not known.
     TM_DEVICE u32 starts(u32 base, u32 sync, u32& next) const {
         const u32 stop = base + 32 < text.size ? base + 32 : text.size;
         u32 bits = 0;
         u32 word = sync == ~0U ? skip_document(base, base) : sync;
         while (word < stop) {
             bits |= word >= base ? 1U << (word - base) : 0;
-            const u32 end = word_end(word, stop + 32);
+            const u32 end = word_end(word, stop + kScanBeyond);
             word = end == ~0U ? skip_document(word, base) : end;
         }
-        next = word == ~0U ? 0 : word;
+        next = word == ~0U || kScanBeyond == 0 ? 0 : word;
         return bits;
     }
 };
