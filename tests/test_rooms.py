@@ -34,7 +34,7 @@ FUSES = {"pipeline"}  # may open the *-inl.h of a room too
 # Doors of their own: a device compiler reads them alone, so they know nothing but each other.
 FREESTANDING = {
     "base/device.h", "base/hash.h", "base/utf8.h", "split/facts.h",
-    "vocab/junction.h", "vocab/pairs.h",
+    "vocab/junction.h", "vocab/pairs.h", "vocab/trie.h",
 }  # fmt: skip
 VENDORS = re.compile(
     r"\b(gpt|openai|tiktoken|hugging ?face|llama|qwen|deepseek|mistral|tekken|kimi|olmo|falcon"

@@ -185,6 +185,11 @@ def normalize_aligned(program: bytes, text: bytes) -> tuple:
     Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of uint32.
     """
 
+def rewrite_characters(program: bytes) -> tuple:
+    """
+    Return the characters that a normalizer changes, what each becomes alone (bytes and their ends), and the characters whose neighbours may matter.
+    """
+
 def is_normalized(program: bytes, text: bytes) -> bool:
     """True only if the normalizer certainly leaves the text alone."""
 

@@ -23,9 +23,9 @@ from tokenmill._cuda.added import (
     missing_bytes,
     packed_first_bytes,
     packed_second_bytes,
-    trie_texts,
     wanted_texts,
 )
+from tokenmill._cuda.added_texts import trie_texts
 from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 from tokenmill._cuda.options import DeviceOptions
 from tokenmill._cuda.texts import FlatTexts

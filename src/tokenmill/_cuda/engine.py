@@ -31,7 +31,7 @@ from tokenmill._cuda.steps import (
     buffers,
     steps,
 )
-from tokenmill._cuda.tables import stage_count
+from tokenmill._cuda.tables import arena_step, bounds_kernel, stage_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -99,9 +99,9 @@ class DeviceEngine:
     ) -> None:
         self.backend = backend
         self._learn = learn
-        self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
+        self._bounds = bounds_kernel(facts)
         self._stages = stage_count(facts)
-        self._base = Capacity(0, 0, backend.processors, tile)
+        self._base = Capacity(0, 0, backend.processors, tile, arena_step=arena_step(facts))
         self._tables = DeviceTables(backend, facts, words or WordCapacity())
         self._work: dict[str, Any] = {}
         # Kernels load on their first run, which cannot be captured: with and without transfers.

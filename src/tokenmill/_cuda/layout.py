@@ -146,6 +146,13 @@ TABLES = _fields("""
     added_basic: const u8*      // classes for the flags: white space is 1, word characters 2
     added_page_of: const u16*
     added_pages: const u8*
+    joined_pairs: const u32*    // over characters: a bit for each two of them (char_bounds.h)
+    char_symbols: const u32*    // over characters: the symbol of a code point, or 2^20 - 1
+    rewrites: const u32*        // what the normalizer makes of a code point (rewrites.h)
+    rewrite_bytes: const u8*
+    trie_cells: const u32*      // words that are looked up: SmallTrie
+    trie_tokens: const u32*     // by node: id + 1
+    trie_scores: const double*  // by node; of the root: of an unknown character
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.
