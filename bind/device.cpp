@@ -145,9 +145,9 @@ void add_characters(const vocab::VocabView& vocab, nb::dict& out) {
 void add_words(const vocab::VocabView& vocab, nb::dict& out) {
     using vocab::Trie;
     const vocab::Scalars& scalars = vocab.scalars();
-    const std::uint32_t* const cells = vocab.small_trie.cells;
-    out["trie_cells"] = array_of(cells, vocab.trie.size);
-    out["trie_tokens"] = array_of(vocab.node_tokens, vocab.trie.size);
+    const vocab::NodeTables& nodes = vocab.nodes();
+    out["trie_cells"] = array_of(nodes.trie.cells, nodes.size);
+    out["trie_tokens"] = array_of(nodes.tokens, nodes.size);
     out["unk_id"] = scalars.unk_id;
     out["drop_white"] = scalars.drop_white != 0;
     out["max_characters"] = scalars.max_characters;
@@ -156,10 +156,10 @@ void add_words(const vocab::VocabView& vocab, nb::dict& out) {
     out["has_byte_ids"] = scalars.first_byte_id != 0 && vocab.external.size() > 256;
     out["doubt"] = vocab.doubt;
     if (vocab.kind() == vocab::ModelKind::Unigram) {
-        out["trie_scores"] = array_of(vocab.node_scores, vocab.trie.size);
+        out["trie_scores"] = array_of(nodes.scores, nodes.size);
     } else {
-        const std::uint32_t node = vocab.trie.step(Trie::kRoot, Trie::kContinues);
-        out["trie_continues"] = node == Trie::kNoNode ? 0U : cells[node];
+        const std::uint32_t node = nodes.trie.step(Trie::kRoot, Trie::kContinues);
+        out["trie_continues"] = node == Trie::kNoNode ? 0U : nodes.trie.cells[node];
     }
     add_tokens(vocab, out);
 }
