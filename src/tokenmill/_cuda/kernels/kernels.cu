@@ -5,5 +5,6 @@
 
 #include "word_kernels.h"
 
+#include "json_kernels.h"
 #include "rows.h"
 #include "splice.h"
