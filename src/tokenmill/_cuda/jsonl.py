@@ -126,7 +126,9 @@ class JsonlReader:
         keys = [key.encode() for key in rules.field.split(".")]
         begins = np.cumsum([0, *(len(key) + 1 for key in keys)]).astype(np.uint32)
         path = np.frombuffer(b".".join(keys), np.uint8)
-        self._path, self._levels = backend.asarray(path), backend.asarray(begins)
+        with backend.using(None):
+            self._path, self._levels = backend.asarray(path), backend.asarray(begins)
+            backend.mark().synchronize()  # chunks are read on other streams
         self._values = {
             "path": backend.address(self._path),
             "path_size": path.size,

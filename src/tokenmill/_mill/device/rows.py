@@ -1,7 +1,8 @@
-"""Files -> batches of packed rows on a device: read and parsed on the host, the rest on the device.
+"""Files -> batches of packed rows on a device.
 
-Text is sent to the device once, in large batches; tokens never come back. The host gets only the
-number of tokens of each document, which it needs to plan rows.
+The raw bytes of JSONL are sent to the device once, in large chunks, and read there; the host parses
+other formats. Tokens never come back: the host gets only the number of tokens of each document,
+which it needs to plan rows.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.row_packer import DeviceRowPacker
 from tokenmill._dataset.ranks import place_of
 from tokenmill._errors import OptionError, SpecialTokenInText
-from tokenmill._mill.device.text_batches import StreamShare, TextBatches
+from tokenmill._mill.device.jsonl_chunks import JsonlChunks, RawChunk
+from tokenmill._mill.device.text_batches import BlockGroup, StreamShare, TextBatches
 from tokenmill._mill.output.parts import NO_TOKENS
 from tokenmill._mill.plan.options import TextOptions
 from tokenmill._mill.plan.task import prepare_task
 from tokenmill._pack import RowLooks
+from tokenmill._read.blocks import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +35,6 @@ if TYPE_CHECKING:
 
     from tokenmill._cuda.encoder import DeviceEncoder
     from tokenmill._cuda.rows import DeviceRows
-    from tokenmill._mill.device.text_batches import BlockGroup
     from tokenmill._mill.plan.settings import Settings
 
 BATCH_BYTES = 64 << 20
@@ -94,6 +96,7 @@ class DeviceRowStream:
         self._batch_size, self._drop_last = whole_number("batch_size", batch_size), drop_last
         self._device = int(os.environ.get("LOCAL_RANK", "0")) if device is None else device
         self._encoder = encoder
+        self._chunks: JsonlChunks | None = None
         self._texts = TextBatches(
             prepare_task(inputs, tokenizer=tokenizer, context_length=context_length, **options),
             StreamShare(*place_of(rank, ranks), shuffle, operator.index(seed)),
@@ -110,8 +113,7 @@ class DeviceRowStream:
         self._reset_counts()
         packer = self._packer(encoder)
         try:
-            for batch in self._texts.read(self.epoch):
-                ids, offsets = self._encoded(encoder, batch)
+            for ids, offsets in self._encoded(encoder):
                 self.fallbacks = encoder.fallbacks - before
                 yield from self._batches(packer.add(ids, offsets), packer)
             yield from self._batches(packer.finish(), packer)
@@ -124,7 +126,11 @@ class DeviceRowStream:
         self.epoch = operator.index(epoch)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_encoder": None}  # a device cannot be sent to another process
+        return {
+            **self.__dict__,
+            "_encoder": None,
+            "_chunks": None,
+        }  # a device cannot be sent to another process
 
     @property
     def _settings(self) -> Settings:
@@ -174,7 +180,30 @@ class DeviceRowStream:
         """Return an array in the form that iterating yields: here, as it is."""
         return array
 
-    def _encoded(self, encoder: DeviceEncoder, batch: BlockGroup) -> tuple[Any, Any]:
+    def _encoded(self, encoder: DeviceEncoder) -> Iterator[tuple[Any, Any]]:
+        """Yield the ids and offsets of batches."""
+        device = encoder.reads_jsonl
+        if device is None:
+            for batch in self._texts.read(self.epoch):
+                yield self._encode(encoder, batch)
+            return
+        if self._chunks is None:
+            texts = self._texts
+            self._chunks = JsonlChunks(
+                device,
+                texts.task.plan,
+                texts.parser(),
+                encoder.jsonl_reader,
+                texts.batch_bytes,
+                texts.threads,
+            )
+        for item in self._chunks.read(self._texts.own_streams(self.epoch)):
+            if isinstance(item, RawChunk):
+                yield self._encode_chunk(encoder, item)
+            else:
+                yield self._encode(encoder, BlockGroup([item[0]], [item[1]]))
+
+    def _encode(self, encoder: DeviceEncoder, batch: BlockGroup) -> tuple[Any, Any]:
         for block in batch.blocks:
             self.documents += len(block)
             self.skipped.update(record.reason for record in block.bad)
@@ -183,6 +212,26 @@ class DeviceRowStream:
             return encoder.encode(text, offsets, self._call)
         except SpecialTokenInText as error:
             raise self._texts.with_place(error, batch) from error
+
+    def _encode_chunk(self, encoder: DeviceEncoder, chunk: RawChunk) -> tuple[Any, Any]:
+        """Encode what the device has read; the CPU reads it if that found a reason to."""
+        found = chunk.outcome()
+        reasons = Counter({REASONS[number]: count for number, count in found.reasons.items()})
+        reasons.update(record.reason for record in chunk.bad)
+        fails = any(self._settings.policy(reason) == "fail" for reason in reasons)
+        if fails or not found.is_sure:
+            return self._encode(encoder, self._parsed(chunk))
+        self.documents += found.documents
+        self.skipped.update(reasons)
+        try:
+            return encoder.encode_parts([chunk.part(found)], self._call)
+        except SpecialTokenInText as error:
+            raise self._texts.with_place(error, self._parsed(chunk)) from error
+
+    def _parsed(self, chunk: RawChunk) -> BlockGroup:
+        """Return the documents of a chunk by the CPU's reader, which names places in errors."""
+        block = self._texts.parser().parse(chunk.as_raw_block(), chunk.stream)
+        return BlockGroup([block], [chunk.stream])
 
 
 def _refuse_options_of_files(options: TextOptions) -> None:

@@ -1,0 +1,235 @@
+"""Streams -> chunks of raw JSONL in pinned memory, which a device reads; threads read ahead.
+
+Files are read by the same readers as everywhere, so records, places and counts are theirs too. Each
+stream has a lane while it is read: pinned memory, and a slot of the device. What a device does not
+read (another format, a block that is too long for a lane) comes as a parsed block.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tokenmill._cuda.jsonl import JsonlRules, JsonlSlot
+from tokenmill._cuda.texts import TextPart
+from tokenmill._read import open_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.jsonl import JsonlOutcome, JsonlReader
+    from tokenmill._cuda.protocols import DeviceBackend
+    from tokenmill._mill.plan.plan import Plan
+    from tokenmill._mill.run.encode import BlockEncoder
+    from tokenmill._read import ReadRules, Stream
+    from tokenmill._read.blocks import BadRecord, Block, RawBlock, RawPart
+
+_NEWLINE = 10
+_SMALLEST_LANE = 1 << 16
+_MOST_LANES = 10
+
+
+class Lane:
+    """Memory for one chunk on the host and on the device."""
+
+    def __init__(self, backend: DeviceBackend, size: int) -> None:
+        self.host: NDArray[np.uint8] = backend.pinned(size, np.uint8)
+        self.slot = JsonlSlot(backend, size)
+        self.stream = backend.new_stream()
+        backend.mark().synchronize()  # the current stream clears its memory
+
+
+@dataclass
+class RawChunk:
+    """Whole lines of one stream, back to back in a lane, all with the same text field."""
+
+    lane: Lane
+    stream: Stream
+    text_field: str
+    size: int = 0
+    parts: list[tuple[RawPart, int, int]] = field(default_factory=list)  # where, how many bytes
+    bad: list[BadRecord] = field(default_factory=list)  # found while reading
+    last: RawBlock | None = None
+    reader: JsonlReader | None = None  # once it was launched
+
+    def add(self, raw: RawBlock) -> None:
+        """Copy a block; every part ends with a newline."""
+        for part in raw.parts:
+            data = np.frombuffer(part.data, np.uint8)
+            end = self.size + data.size
+            np.copyto(self.lane.host[self.size : end], data)
+            self.parts.append((replace(part, data=None), self.size, data.size))
+            if data.size and data[-1] != _NEWLINE:
+                self.lane.host[end] = _NEWLINE
+                end += 1
+            self.size = end
+        self.bad += raw.bad
+        self.last = raw
+
+    def launch(self, reader: JsonlReader) -> None:
+        """Start the copy to the device, and the reading there."""
+        self.reader = reader
+        backend, slot = reader.backend, self.lane.slot
+        with backend.using(self.lane.stream):
+            backend.upload(slot.raw[: self.size], self.lane.host[: self.size])
+            reader.launch(slot, self.size)
+
+    def outcome(self) -> JsonlOutcome:
+        """Wait until the device has read it."""
+        assert self.reader is not None  # noqa: S101 -- whoever yields a chunk has launched it
+        return self.reader.outcome(self.lane.slot)
+
+    def part(self, found: JsonlOutcome) -> TextPart:
+        """Return the texts, which are on the device."""
+        assert self.reader is not None  # noqa: S101 -- it has an outcome
+        slot = self.lane.slot
+        offsets = self.reader.offsets(slot, found)
+        return TextPart(0, slot.text[: found.text_bytes], offsets, on_device=True)
+
+    def as_raw_block(self) -> RawBlock:
+        """Return the chunk as a block for the CPU's reader."""
+        host = self.lane.host
+        parts = [replace(part, data=host[at : at + size]) for part, at, size in self.parts]
+        assert self.last is not None  # noqa: S101 -- it is not empty
+        return replace(self.last, parts=tuple(parts), bad=tuple(self.bad))
+
+
+class _Filling:
+    """One stream that is read into its lane, chunk by chunk, by one thread at a time."""
+
+    def __init__(self, chunks: JsonlChunks, stream: Stream, lane: Lane) -> None:
+        self._chunks, self.stream, self.lane = chunks, stream, lane
+        plan = chunks.plan
+        rules = replace(plan.rules, block_bytes=chunks.block_bytes)
+        self._reader = open_stream(stream, plan.files, rules, plan.fields)
+        self._next: RawBlock | None = None
+        self.future: Future[RawChunk | Block | None]
+
+    def fill(self) -> RawChunk | Block | None:
+        """Return the next chunk or parsed block; None after the last."""
+        raw = self._read()
+        if raw is None:
+            return None
+        name = self._field(raw)
+        if name is None or not 1 < self._size(raw) <= self.lane.host.size:
+            return self._chunks.parser.parse(raw, self.stream)
+        chunk = RawChunk(self.lane, self.stream, name)
+        chunk.add(raw)
+        while (more := self._read()) is not None:
+            fits = chunk.size + self._size(more) <= self.lane.host.size
+            if not fits or (more.parts and self._field(more) != name):
+                self._next = more
+                break
+            chunk.add(more)
+        return chunk
+
+    def _read(self) -> RawBlock | None:
+        raw, self._next = self._next or self._reader.read(), None
+        return raw
+
+    def _field(self, raw: RawBlock) -> str | None:
+        """Return the one field of a block of JSONL; None if a device cannot read it."""
+        fields = self._chunks.plan.fields
+        kinds = {(part.kind, fields[part.file]) for part in raw.parts}
+        if len(kinds) != 1:
+            return None
+        kind, name = kinds.pop()
+        return name if kind == "jsonl" and self._chunks.rules_of(name).fits_device else None
+
+    @staticmethod
+    def _size(raw: RawBlock) -> int:
+        """Return the bytes of a block, with a newline after each part."""
+        return sum(len(part.data) + 1 for part in raw.parts)
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+@dataclass
+class JsonlChunks:
+    """Reads streams ahead with `threads` threads, in chunks of about `chunk_bytes`."""
+
+    backend: DeviceBackend
+    plan: Plan
+    parser: BlockEncoder
+    open_reader: Callable[[JsonlRules], JsonlReader]
+    chunk_bytes: int
+    threads: int
+    _lanes: list[Lane] = field(default_factory=list)
+    _readers: dict[str, JsonlReader] = field(default_factory=dict)
+
+    @property
+    def block_bytes(self) -> int:
+        """The size of blocks that are read from files."""
+        return min(self.plan.rules.block_bytes, self.chunk_bytes)
+
+    def rules_of(self, name: str) -> JsonlRules:
+        """Return the rules for a field."""
+        return jsonl_rules(self.plan.rules, name)
+
+    def read(self, streams: Sequence[Stream]) -> Iterator[RawChunk | tuple[Block, Stream]]:
+        """Yield the chunks and blocks of streams in order; a chunk is valid until the next one."""
+        free = self._make_lanes(len(streams))
+        fillings: deque[_Filling] = deque()
+        pool = ThreadPoolExecutor(self.threads, thread_name_prefix="tokenmill-read")
+        try:
+            for stream in streams:
+                if not free:
+                    yield from self._drain(fillings, pool)
+                    free.append(fillings.popleft().lane)
+                filling = _Filling(self, stream, free.pop())
+                filling.future = pool.submit(filling.fill)
+                fillings.append(filling)
+            while fillings:
+                yield from self._drain(fillings, pool)
+                fillings.popleft()
+        finally:
+            pool.shutdown(cancel_futures=True)
+            for filling in fillings:
+                filling.close()
+
+    def _drain(
+        self, fillings: deque[_Filling], pool: ThreadPoolExecutor
+    ) -> Iterator[RawChunk | tuple[Block, Stream]]:
+        """Yield everything of the first stream."""
+        first = fillings[0]
+        while (item := first.future.result()) is not None:
+            self._launch(item)
+            for other in list(fillings)[1:3]:  # the device works on them in the meantime
+                if other.future.done() and other.future.exception() is None:
+                    self._launch(other.future.result())
+            yield item if isinstance(item, RawChunk) else (item, first.stream)
+            first.future = pool.submit(first.fill)
+        first.close()
+
+    def _launch(self, item: RawChunk | Block | None) -> None:
+        if isinstance(item, RawChunk) and item.reader is None:
+            if item.text_field not in self._readers:
+                self._readers[item.text_field] = self.open_reader(self.rules_of(item.text_field))
+            item.launch(self._readers[item.text_field])
+
+    def _make_lanes(self, streams: int) -> list[Lane]:
+        size = max(self.chunk_bytes + self.chunk_bytes // 8, _SMALLEST_LANE)
+        wanted = min(self.threads + 2, streams, _MOST_LANES)
+        with self.backend.using(None):
+            while len(self._lanes) < wanted:
+                self._lanes.append(Lane(self.backend, size))
+        return list(self._lanes)
+
+
+def jsonl_rules(rules: ReadRules, name: str) -> JsonlRules:
+    """Return the rules of reading for lines on a device."""
+    return JsonlRules(
+        name,
+        rules.max_document_bytes,
+        rules.max_line_bytes,
+        "bad_utf8" in rules.replace,
+        "lone_surrogate" in rules.replace,
+    )
