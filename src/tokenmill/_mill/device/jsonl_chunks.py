@@ -83,7 +83,7 @@ class RawChunk:
 
     def outcome(self) -> JsonlOutcome:
         """Wait until the device has read it."""
-        assert self.reader is not None  # noqa: S101 -- whoever yields a chunk has launched it
+        assert self.reader is not None  # noqa: S101 -- a chunk is launched before it is yielded
         return self.reader.outcome(self.lane.slot)
 
     def part(self, found: JsonlOutcome) -> TextPart:
