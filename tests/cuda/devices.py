@@ -82,11 +82,18 @@ class HostDevice(ShimBackend):
         self.name = f"host:{number}"
         self.memory = memory
         self.graphs_launched = self.uploaded = 0
-        self._stream = Stream()
+        self._own = Stream()
+        self._current = threading.local()
         self._recording: list[Callable[[], None]] | None = None
         self._pinned: list[NDArray[Any]] = []
         # A pool gives memory to nobody else before the work of its stream that uses it is done.
         self._pool: list[NDArray[Any]] = []
+
+    @property
+    def _stream(self) -> Stream:
+        """The current stream of this thread."""
+        found: Stream = getattr(self._current, "stream", self._own)
+        return found
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         self.put(lambda: self.run_kernel(name, blocks, threads, tables, batch))
@@ -190,11 +197,11 @@ class HostDevice(ShimBackend):
     @contextmanager
     def using(self, stream: Stream | None) -> Iterator[None]:
         before = self._stream
-        self._stream = stream or before
+        self._current.stream = stream or before
         try:
             yield
         finally:
-            self._stream = before
+            self._current.stream = before
 
 
 def connect(folder: Path, **options: Any) -> Connect:

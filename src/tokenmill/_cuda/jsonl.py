@@ -192,12 +192,16 @@ class JsonlReader:
             for name in ("doc_line", "doc_start")
         )
 
+    def line_ends(self, slot: JsonlSlot, outcome: JsonlOutcome) -> NDArray[np.int64]:
+        """Return the place of each newline."""
+        return self.backend.to_host(slot.arrays["line_end"][: outcome.lines]).astype(np.int64)
+
     def bad_lines(self, slot: JsonlSlot, outcome: JsonlOutcome) -> NDArray[np.int64]:
         """Return line, begin, length, fault and reason of each bad line, like `read_jsonl`."""
-        names = ("line_end", "line_reason", "line_fault")
-        ends, reasons, faults = (
+        ends = self.line_ends(slot, outcome)
+        reasons, faults = (
             self.backend.to_host(slot.arrays[name][: outcome.lines]).astype(np.int64)
-            for name in names
+            for name in ("line_reason", "line_fault")
         )
         begins = np.concatenate(([0], ends[:-1] + 1))
         bad = np.flatnonzero(reasons < JsonReason.JSON_BLANK)

@@ -48,10 +48,9 @@ class Lane:
 
 @dataclass
 class RawChunk:
-    """Whole lines of one stream, back to back in a lane, all with the same text field."""
+    """Whole lines, back to back in a lane, all with the same text field."""
 
     lane: Lane
-    stream: Stream
     text_field: str
     size: int = 0
     parts: list[tuple[RawPart, int, int]] = field(default_factory=list)  # where, how many bytes
@@ -118,12 +117,12 @@ class _Filling:
         if raw is None:
             return None
         name = self._field(raw)
-        if name is None or not 1 < self._size(raw) <= self.lane.host.size:
+        if name is None or not 1 < size_of(raw) <= self.lane.host.size:
             return self._chunks.parser.parse(raw, self.stream)
-        chunk = RawChunk(self.lane, self.stream, name)
+        chunk = RawChunk(self.lane, name)
         chunk.add(raw)
         while (more := self._read()) is not None:
-            fits = chunk.size + self._size(more) <= self.lane.host.size
+            fits = chunk.size + size_of(more) <= self.lane.host.size
             if not fits or (more.parts and self._field(more) != name):
                 self._next = more
                 break
@@ -135,18 +134,8 @@ class _Filling:
         return raw
 
     def _field(self, raw: RawBlock) -> str | None:
-        """Return the one field of a block of JSONL; None if a device cannot read it."""
-        fields = self._chunks.plan.fields
-        kinds = {(part.kind, fields[part.file]) for part in raw.parts}
-        if len(kinds) != 1:
-            return None
-        kind, name = kinds.pop()
-        return name if kind == "jsonl" and self._chunks.rules_of(name).fits_device else None
-
-    @staticmethod
-    def _size(raw: RawBlock) -> int:
-        """Return the bytes of a block, with a newline after each part."""
-        return sum(len(part.data) + 1 for part in raw.parts)
+        plan = self._chunks.plan
+        return field_of_block(raw, plan.rules, plan.fields)
 
     def close(self) -> None:
         self._reader.close()
@@ -170,11 +159,7 @@ class JsonlChunks:
         """The size of blocks that are read from files."""
         return min(self.plan.rules.block_bytes, self.chunk_bytes)
 
-    def rules_of(self, name: str) -> JsonlRules:
-        """Return the rules for a field."""
-        return jsonl_rules(self.plan.rules, name)
-
-    def read(self, streams: Sequence[Stream]) -> Iterator[RawChunk | tuple[Block, Stream]]:
+    def read(self, streams: Sequence[Stream]) -> Iterator[tuple[RawChunk | Block, Stream]]:
         """Yield the chunks and blocks of streams in order; a chunk is valid until the next one."""
         free = self._make_lanes(len(streams))
         fillings: deque[_Filling] = deque()
@@ -197,7 +182,7 @@ class JsonlChunks:
 
     def _drain(
         self, fillings: deque[_Filling], pool: ThreadPoolExecutor
-    ) -> Iterator[RawChunk | tuple[Block, Stream]]:
+    ) -> Iterator[tuple[RawChunk | Block, Stream]]:
         """Yield everything of the first stream."""
         first = fillings[0]
         while (item := first.future.result()) is not None:
@@ -205,14 +190,16 @@ class JsonlChunks:
             for other in list(fillings)[1:3]:  # the device works on them in the meantime
                 if other.future.done() and other.future.exception() is None:
                     self._launch(other.future.result())
-            yield item if isinstance(item, RawChunk) else (item, first.stream)
+            yield item, first.stream
             first.future = pool.submit(first.fill)
         first.close()
 
     def _launch(self, item: RawChunk | Block | None) -> None:
         if isinstance(item, RawChunk) and item.reader is None:
             if item.text_field not in self._readers:
-                self._readers[item.text_field] = self.open_reader(self.rules_of(item.text_field))
+                self._readers[item.text_field] = self.open_reader(
+                    jsonl_rules(self.plan.rules, item.text_field)
+                )
             item.launch(self._readers[item.text_field])
 
     def _make_lanes(self, streams: int) -> list[Lane]:
@@ -233,3 +220,17 @@ def jsonl_rules(rules: ReadRules, name: str) -> JsonlRules:
         "bad_utf8" in rules.replace,
         "lone_surrogate" in rules.replace,
     )
+
+
+def field_of_block(raw: RawBlock, rules: ReadRules, fields: Sequence[str]) -> str | None:
+    """Return the one text field of a block of JSONL; None if a device cannot read it."""
+    kinds = {(part.kind, fields[part.file]) for part in raw.parts}
+    if len(kinds) != 1:
+        return None
+    kind, name = kinds.pop()
+    return name if kind == "jsonl" and jsonl_rules(rules, name).fits_device else None
+
+
+def size_of(raw: RawBlock) -> int:
+    """Return the bytes of a block in a chunk, with a newline after each part."""
+    return sum(len(part.data) + 1 for part in raw.parts)

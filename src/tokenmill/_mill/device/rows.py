@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tokenmill._cuda.encoder import DeviceEncoder
     from tokenmill._cuda.rows import DeviceRows
     from tokenmill._mill.plan.settings import Settings
+    from tokenmill._read import Stream
 
 BATCH_BYTES = 64 << 20
 
@@ -197,11 +198,11 @@ class DeviceRowStream:
                 texts.batch_bytes,
                 texts.threads,
             )
-        for item in self._chunks.read(self._texts.own_streams(self.epoch)):
+        for item, stream in self._chunks.read(self._texts.own_streams(self.epoch)):
             if isinstance(item, RawChunk):
-                yield self._encode_chunk(encoder, item)
+                yield self._encode_chunk(encoder, item, stream)
             else:
-                yield self._encode(encoder, BlockGroup([item[0]], [item[1]]))
+                yield self._encode(encoder, BlockGroup([item], [stream]))
 
     def _encode(self, encoder: DeviceEncoder, batch: BlockGroup) -> tuple[Any, Any]:
         for block in batch.blocks:
@@ -213,25 +214,27 @@ class DeviceRowStream:
         except SpecialTokenInText as error:
             raise self._texts.with_place(error, batch) from error
 
-    def _encode_chunk(self, encoder: DeviceEncoder, chunk: RawChunk) -> tuple[Any, Any]:
+    def _encode_chunk(
+        self, encoder: DeviceEncoder, chunk: RawChunk, stream: Stream
+    ) -> tuple[Any, Any]:
         """Encode what the device has read; the CPU reads it if that found a reason to."""
         found = chunk.outcome()
         reasons = Counter({REASONS[number]: count for number, count in found.reasons.items()})
         reasons.update(record.reason for record in chunk.bad)
         fails = any(self._settings.policy(reason) == "fail" for reason in reasons)
         if fails or not found.is_sure:
-            return self._encode(encoder, self._parsed(chunk))
+            return self._encode(encoder, self._parsed(chunk, stream))
         self.documents += found.documents
         self.skipped.update(reasons)
         try:
             return encoder.encode_parts([chunk.part(found)], self._call)
         except SpecialTokenInText as error:
-            raise self._texts.with_place(error, self._parsed(chunk)) from error
+            raise self._texts.with_place(error, self._parsed(chunk, stream)) from error
 
-    def _parsed(self, chunk: RawChunk) -> BlockGroup:
+    def _parsed(self, chunk: RawChunk, stream: Stream) -> BlockGroup:
         """Return the documents of a chunk by the CPU's reader, which names places in errors."""
-        block = self._texts.parser().parse(chunk.as_raw_block(), chunk.stream)
-        return BlockGroup([block], [chunk.stream])
+        block = self._texts.parser().parse(chunk.as_raw_block(), stream)
+        return BlockGroup([block], [stream])
 
 
 def _refuse_options_of_files(options: TextOptions) -> None:

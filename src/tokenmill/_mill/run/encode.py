@@ -54,10 +54,16 @@ class BlockEncoder:
 
         So nothing holds a block whose texts are being encoded: a line may have gigabytes.
         """
-        block = self.parse(taken.pop(), stream)
         with self.meter.stage("tokenize"):
-            ids, lengths = self._encode(block, stream)
-            block, lengths = _without_empty(block, lengths)
+            done = self._encode_raw(taken[0])
+        if done is not None:
+            taken.clear()
+            block, ids, lengths = done
+        else:
+            block = self.parse(taken.pop(), stream)
+            with self.meter.stage("tokenize"):
+                ids, lengths = self._encode(block, stream)
+                block, lengths = _without_empty(block, lengths)
         keys = _hashes(block) if self.settings.validation else None
         self.meter.add(
             input_bytes=block.input_bytes,
@@ -67,6 +73,18 @@ class BlockEncoder:
         )
         # The text is no longer needed: only ids wait for the blocks before them.
         return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
+
+    def _encode_raw(self, raw: RawBlock) -> tuple[Block, NDArray[Any], NDArray[np.int64]] | None:
+        """Let the device read and encode a block; None if the host must parse it."""
+        s = self.settings
+        if self.device is None or s.validation:  # the split of a document depends on its text
+            return None
+        found = self.device.encode_raw(
+            raw, self.rules, self.fields, dtype=s.dtype, special_in_text=s.special_in_text
+        )
+        if found is None or any(s.policy(record.reason) == "fail" for record in found.block.bad):
+            return None
+        return found.block, *self._framed(found.ids, found.offsets)
 
     def parse(self, raw: RawBlock, stream: Stream | None = None) -> Block:
         """Parse one block; raise BadRecordFound for a record whose policy is `fail`."""
@@ -78,14 +96,20 @@ class BlockEncoder:
     def _encode(
         self, block: Block, stream: Stream | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        s = self.settings
         try:
             batch = self._ids(block)
         except SpecialTokenInText as error:
             raise self.with_place(error, block, error.document or 0, stream) from error
+        return self._framed(batch.ids, batch.offsets)
+
+    def _framed(
+        self, ids: NDArray[Any], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Put BOS and EOS around each document; return ids and lengths."""
+        s = self.settings
         prefix = [] if s.bos_id is None else [s.bos_id]
         suffix = [] if s.eos_id is None else [s.eos_id]
-        return frame(batch.ids, batch.offsets, prefix, suffix)
+        return frame(ids, offsets, prefix, suffix)
 
     def with_place(
         self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None
