@@ -130,13 +130,15 @@ class HostDevice(ShimBackend):
         self.memory -= count * np.dtype(dtype).itemsize
         if self.memory < 0:
             raise device_error("out_of_memory", "no room")
-        self._pool.append(super().zeros(count, dtype))
-        self._pool[-1].view(np.uint8)[:] = 0xEE  # whatever was there
-        return self._pool[-1].view(DeviceMemory)
+        array = super().zeros(count, dtype)
+        self._pool.append(array)
+        array.view(np.uint8)[:] = 0xEE  # whatever was there
+        return array.view(DeviceMemory)
 
     def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
-        self._pinned.append(np.full(count, 0xEE, dtype))
-        return self._pinned[-1][:]
+        memory = np.full(count, 0xEE, dtype)
+        self._pinned.append(memory)
+        return memory[:]
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
         return any(np.may_share_memory(array, pinned) for pinned in self._pinned)

@@ -63,7 +63,9 @@ class RawChunk:
         for part in raw.parts:
             data = np.frombuffer(part.data, np.uint8)
             end = self.size + data.size
-            np.copyto(self.lane.host[self.size : end], data)
+            here = self.lane.host[self.size : end]
+            if here.ctypes.data != data.ctypes.data:  # else it was read into its place
+                np.copyto(here, data)
             self.parts.append((replace(part, data=None), self.size, data.size))
             if data.size and data[-1] != _NEWLINE:
                 self.lane.host[end] = _NEWLINE
@@ -113,7 +115,7 @@ class _Filling:
 
     def fill(self) -> RawChunk | Block | None:
         """Return the next chunk or parsed block; None after the last."""
-        raw = self._read()
+        raw = self._read(0)
         if raw is None:
             return None
         name = self._field(raw)
@@ -121,7 +123,7 @@ class _Filling:
             return self._chunks.parser.parse(raw, self.stream)
         chunk = RawChunk(self.lane, name)
         chunk.add(raw)
-        while (more := self._read()) is not None:
+        while (more := self._read(chunk.size)) is not None:
             fits = chunk.size + size_of(more) <= self.lane.host.size
             if not fits or (more.parts and self._field(more) != name):
                 self._next = more
@@ -129,8 +131,12 @@ class _Filling:
             chunk.add(more)
         return chunk
 
-    def _read(self) -> RawBlock | None:
-        raw, self._next = self._next or self._reader.read(), None
+    def _read(self, used: int) -> RawBlock | None:
+        """Read a block, into the lane after what is used of it if that has room for a block."""
+        raw, self._next = self._next, None
+        if raw is None:
+            left = self.lane.host[used:-1]  # a newline may have to follow
+            raw = self._reader.read(left if left.size > self._chunks.block_bytes else None)
         return raw
 
     def _field(self, raw: RawBlock) -> str | None:
@@ -161,11 +167,13 @@ class JsonlChunks:
 
     def read(self, streams: Sequence[Stream]) -> Iterator[tuple[RawChunk | Block, Stream]]:
         """Yield the chunks and blocks of streams in order; a chunk is valid until the next one."""
-        free = self._make_lanes(len(streams))
+        free = list(self._lanes)
         fillings: deque[_Filling] = deque()
         pool = ThreadPoolExecutor(self.threads, thread_name_prefix="tokenmill-read")
         try:
             for stream in streams:
+                if not free and len(self._lanes) < min(self.threads + 2, _MOST_LANES):
+                    free.append(self._new_lane())  # it takes a while: others are read meanwhile
                 if not free:
                     yield from self._drain(fillings, pool)
                     free.append(fillings.popleft().lane)
@@ -202,13 +210,11 @@ class JsonlChunks:
                 )
             item.launch(self._readers[item.text_field])
 
-    def _make_lanes(self, streams: int) -> list[Lane]:
+    def _new_lane(self) -> Lane:
         size = max(self.chunk_bytes + self.chunk_bytes // 8, _SMALLEST_LANE)
-        wanted = min(self.threads + 2, streams, _MOST_LANES)
         with self.backend.using(None):
-            while len(self._lanes) < wanted:
-                self._lanes.append(Lane(self.backend, size))
-        return list(self._lanes)
+            self._lanes.append(Lane(self.backend, size))
+        return self._lanes[-1]
 
 
 def jsonl_rules(rules: ReadRules, name: str) -> JsonlRules:

@@ -16,6 +16,7 @@ import numpy as np
 from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError, SpecialTokenInText
 from tokenmill._mill.device.jsonl_chunks import Lane, RawChunk, field_of_block, jsonl_rules, size_of
+from tokenmill._pack import frame
 from tokenmill._read.blocks import RAW_BYTES, REASONS, BadRecord, Block
 from tokenmill._read.parse import message_of
 
@@ -43,11 +44,23 @@ class WorkerLane(Lane):
 
 @dataclass(frozen=True)
 class EncodedRaw:
-    """A block without its text, and the ids of its documents."""
+    """A block without its text, and the ids of its documents, with those around them."""
 
     block: Block
     ids: NDArray[Any]
-    offsets: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RawJob:
+    """How raw blocks are encoded; `prefix` and `suffix` are the ids around each document."""
+
+    rules: ReadRules
+    fields: Sequence[str]
+    dtype: str
+    special_in_text: str
+    prefix: Sequence[int] = ()
+    suffix: Sequence[int] = ()
 
 
 @dataclass
@@ -60,20 +73,13 @@ class RawEncoder:
     _readers: dict[Any, JsonlReader] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def encode(
-        self,
-        raw: RawBlock,
-        rules: ReadRules,
-        fields: Sequence[str],
-        dtype: str,
-        special_in_text: str,
-    ) -> EncodedRaw | None:
+    def encode(self, raw: RawBlock, job: RawJob) -> EncodedRaw | None:
         """Return the ids of a block; None if the host must parse it.
 
         That is so for other formats, for what the device leaves to the CPU, and for errors, so that
         they come from the CPU's reader with their places.
         """
-        name = field_of_block(raw, rules, fields)
+        name = field_of_block(raw, job.rules, job.fields)
         if name is None or size_of(raw) <= 1:
             return None
         try:
@@ -81,16 +87,15 @@ class RawEncoder:
             try:
                 chunk = RawChunk(lane, name)
                 chunk.add(raw)
-                chunk.launch(self._reader(rules, name))
-                return self._encode(chunk, lane, rules, CallOptions(dtype, False, special_in_text))
+                chunk.launch(self._reader(job.rules, name))
+                return self._encode(chunk, lane, job)
             finally:
                 self._give_back(lane)
         except (DeviceError, SpecialTokenInText):
             return None
 
-    def _encode(
-        self, chunk: RawChunk, lane: WorkerLane, rules: ReadRules, options: CallOptions
-    ) -> EncodedRaw | None:
+    def _encode(self, chunk: RawChunk, lane: WorkerLane, job: RawJob) -> EncodedRaw | None:
+        options = CallOptions(job.dtype, special_in_text=job.special_in_text)
         found = chunk.outcome()
         if not found.is_sure:
             return None
@@ -99,12 +104,12 @@ class RawEncoder:
             ids, offsets = self.encoder.encode_parts([part], options)
             staged = lane.ids_out.view(ids.dtype)[: ids.size]
             self.backend.download(staged, ids)
-            block = _block_of(chunk, found, part.offsets, rules)
+            block = _block_of(chunk, found, part.offsets, job.rules)
             bounds = self.backend.to_host(offsets)
             self.backend.mark().synchronize()
         if found.documents and not np.diff(bounds).all():
             return None  # documents without a token: their bytes become a record
-        return EncodedRaw(block, staged.copy(), bounds)
+        return EncodedRaw(block, *frame(staged, bounds, job.prefix, job.suffix))
 
     def _reader(self, rules: ReadRules, name: str) -> JsonlReader:
         wanted = jsonl_rules(rules, name)

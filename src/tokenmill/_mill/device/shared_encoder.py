@@ -18,7 +18,7 @@ from tokenmill._calls.batch import TokenBatch
 from tokenmill._core import TextBuffer
 from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError
-from tokenmill._mill.device.raw_encoder import RawEncoder
+from tokenmill._mill.device.raw_encoder import RawEncoder, RawJob
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,14 +80,18 @@ class SharedEncoder:
         raw: RawBlock,
         rules: ReadRules,
         fields: Sequence[str],
+        around: tuple[list[int], list[int]],
         *,
         dtype: str,
         special_in_text: str,
     ) -> EncodedRaw | None:
-        """Return the ids of a raw block that the device reads; None if the host must parse it."""
+        """Return the ids of a raw block that the device reads; None if the host must parse it.
+
+        The ids of `around` go before and after each document.
+        """
         if self._raw is None:
             return None
-        return self._raw.encode(raw, rules, fields, dtype, special_in_text)
+        return self._raw.encode(raw, RawJob(rules, fields, dtype, special_in_text, *around))
 
     def encode(
         self,

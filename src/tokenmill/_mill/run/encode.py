@@ -80,11 +80,16 @@ class BlockEncoder:
         if self.device is None or s.validation:  # the split of a document depends on its text
             return None
         found = self.device.encode_raw(
-            raw, self.rules, self.fields, dtype=s.dtype, special_in_text=s.special_in_text
+            raw,
+            self.rules,
+            self.fields,
+            self._around,
+            dtype=s.dtype,
+            special_in_text=s.special_in_text,
         )
         if found is None or any(s.policy(record.reason) == "fail" for record in found.block.bad):
             return None
-        return found.block, *self._framed(found.ids, found.offsets)
+        return found.block, found.ids, found.lengths
 
     def parse(self, raw: RawBlock, stream: Stream | None = None) -> Block:
         """Parse one block; raise BadRecordFound for a record whose policy is `fail`."""
@@ -100,16 +105,13 @@ class BlockEncoder:
             batch = self._ids(block)
         except SpecialTokenInText as error:
             raise self.with_place(error, block, error.document or 0, stream) from error
-        return self._framed(batch.ids, batch.offsets)
+        return frame(batch.ids, batch.offsets, *self._around)
 
-    def _framed(
-        self, ids: NDArray[Any], offsets: NDArray[np.int64]
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        """Put BOS and EOS around each document; return ids and lengths."""
+    @property
+    def _around(self) -> tuple[list[int], list[int]]:
+        """The ids before and after each document: BOS and EOS."""
         s = self.settings
-        prefix = [] if s.bos_id is None else [s.bos_id]
-        suffix = [] if s.eos_id is None else [s.eos_id]
-        return frame(ids, offsets, prefix, suffix)
+        return [] if s.bos_id is None else [s.bos_id], [] if s.eos_id is None else [s.eos_id]
 
     def with_place(
         self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None
