@@ -84,7 +84,6 @@ class HostDevice(ShimBackend):
         self.graphs_launched = self.uploaded = 0
         self._own = Stream()
         self._current = threading.local()
-        self._recording: list[Callable[[], None]] | None = None
         self._pinned: list[NDArray[Any]] = []
         # A pool gives memory to nobody else before the work of its stream that uses it is done.
         self._pool: list[NDArray[Any]] = []
@@ -100,8 +99,9 @@ class HostDevice(ShimBackend):
 
     def put(self, work: Callable[[], None]) -> None:
         """Put work on the current stream, or into the graph that is being captured."""
-        if self._recording is not None:
-            self._recording.append(work)
+        recording: list[Callable[[], None]] | None = getattr(self._current, "recording", None)
+        if recording is not None:  # by this thread
+            recording.append(work)
         else:
             self._stream.put(work)
 
@@ -110,9 +110,9 @@ class HostDevice(ShimBackend):
 
     def capture(self, work: Callable[[], None]) -> Graph:
         works: list[Callable[[], None]] = []
-        self._recording = works
+        self._current.recording = works
         work()
-        self._recording = None
+        self._current.recording = None
         return Graph(self, works)
 
     def together(self, works: Sequence[Callable[[], None]]) -> None:
@@ -195,6 +195,9 @@ class HostDevice(ShimBackend):
     @staticmethod
     def new_stream() -> Stream:
         return Stream()
+
+    def current_stream(self) -> Stream:
+        return self._stream
 
     @contextmanager
     def using(self, stream: Stream | None) -> Iterator[None]:

@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     from tokenmill._read import RawBlock, ReadRules
 
 _SMALLEST_LANE = 1 << 20
+_BYTES_OF_AN_ID = 4
+_AT_ONCE = 4  # workers that use the device: a copy in, work, a copy out, and one more
 _NO_TEXT = np.empty(0, np.uint8)
 
 
 class WorkerLane(Lane):
-    """A lane with pinned memory for ids, one for each byte at most."""
+    """A lane with pinned memory for ids: a fourth of its bytes, as text usually has."""
 
     def __init__(self, backend: DeviceBackend, size: int) -> None:
         super().__init__(backend, size)
-        self.ids_out = backend.pinned(size, np.uint32)
+        self.ids_out = backend.pinned(size // _BYTES_OF_AN_ID, np.uint32)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class RawEncoder:
     _free: list[WorkerLane] = field(default_factory=list)
     _readers: dict[Any, JsonlReader] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_AT_ONCE))
 
     def encode(self, raw: RawBlock, job: RawJob) -> EncodedRaw | None:
         """Return the ids of a block; None if the host must parse it.
@@ -83,14 +86,15 @@ class RawEncoder:
         if name is None or size_of(raw) <= 1:
             return None
         try:
-            lane = self._take_lane(size_of(raw))
-            try:
-                chunk = RawChunk(lane, name)
-                chunk.add(raw)
-                chunk.launch(self._reader(job.rules, name))
-                return self._encode(chunk, lane, job)
-            finally:
-                self._give_back(lane)
+            with self._turns:
+                lane = self._take_lane(size_of(raw))
+                try:
+                    chunk = RawChunk(lane, name)
+                    chunk.add(raw)
+                    chunk.launch(self._reader(job.rules, name))
+                    return self._encode(chunk, lane, job)
+                finally:
+                    self._give_back(lane)
         except (DeviceError, SpecialTokenInText):
             return None
 
@@ -103,7 +107,10 @@ class RawEncoder:
             part = chunk.part(found)
             ids, offsets = self.encoder.encode_parts([part], options)
             staged = lane.ids_out.view(ids.dtype)[: ids.size]
-            self.backend.download(staged, ids)
+            if staged.size < ids.size:  # rare: text with many more ids than usual
+                staged = self.backend.to_host(ids)
+            else:
+                self.backend.download(staged, ids)
             block = _block_of(chunk, found, part.offsets, job.rules)
             bounds = self.backend.to_host(offsets)
             self.backend.mark().synchronize()

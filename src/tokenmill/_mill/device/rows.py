@@ -11,6 +11,8 @@ import dataclasses
 import operator
 import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._calls.options import thread_count
@@ -18,6 +20,7 @@ from tokenmill._checks import whole_number
 from tokenmill._cuda.encoder import open_encoder
 from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.row_packer import DeviceRowPacker
+from tokenmill._cuda.rows import host_offsets
 from tokenmill._dataset.ranks import place_of
 from tokenmill._errors import OptionError, SpecialTokenInText
 from tokenmill._mill.device.jsonl_chunks import JsonlChunks, RawChunk
@@ -29,16 +32,27 @@ from tokenmill._pack import RowLooks
 from tokenmill._read.blocks import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from typing_extensions import Unpack
 
     from tokenmill._cuda.encoder import DeviceEncoder
+    from tokenmill._cuda.protocols import DeviceBackend
     from tokenmill._cuda.rows import DeviceRows
     from tokenmill._mill.plan.settings import Settings
     from tokenmill._read import Stream
 
 BATCH_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class EncodedBatch:
+    """Ids on the device and the offsets of documents; bad records by reason."""
+
+    ids: Any
+    offsets: Any
+    documents: int
+    skipped: Counter[str]
 
 
 class DeviceRowStream:
@@ -114,9 +128,11 @@ class DeviceRowStream:
         self._reset_counts()
         packer = self._packer(encoder)
         try:
-            for ids, offsets in self._encoded(encoder):
+            for batch in self._ahead(encoder):
+                self.documents += batch.documents
+                self.skipped.update(batch.skipped)
                 self.fallbacks = encoder.fallbacks - before
-                yield from self._batches(packer.add(ids, offsets), packer)
+                yield from self._batches(packer.add(batch.ids, batch.offsets), packer)
             yield from self._batches(packer.finish(), packer)
         finally:
             self._count(packer)
@@ -181,13 +197,35 @@ class DeviceRowStream:
         """Return an array in the form that iterating yields: here, as it is."""
         return array
 
-    def _encoded(self, encoder: DeviceEncoder) -> Iterator[tuple[Any, Any]]:
-        """Yield the ids and offsets of batches."""
+    def _ahead(self, encoder: DeviceEncoder) -> Iterator[EncodedBatch]:
+        """Yield batches; the next one is encoded while rows are made of the one before.
+
+        A device that reads JSONL does so on the stream of the caller, by another thread.
+        """
         device = encoder.reads_jsonl
         if device is None:
-            for batch in self._texts.read(self.epoch):
-                yield self._encode(encoder, batch)
+            yield from (self._encode(encoder, batch) for batch in self._texts.read(self.epoch))
             return
+        batches, stream = self._encoded(encoder, device), device.current_stream()
+
+        def step() -> EncodedBatch | None:
+            with device.using(stream):
+                return next(batches, None)
+
+        with ThreadPoolExecutor(1, thread_name_prefix="tokenmill-encode") as thread:
+            waiting = thread.submit(step)
+            try:
+                while (batch := waiting.result()) is not None:
+                    waiting = thread.submit(step)
+                    yield batch
+            finally:
+                wait([waiting])
+                batches.close()
+
+    def _encoded(
+        self, encoder: DeviceEncoder, device: DeviceBackend
+    ) -> Generator[EncodedBatch, None, None]:
+        """Yield batches of a device that reads JSONL."""
         if self._chunks is None:
             texts = self._texts
             self._chunks = JsonlChunks(
@@ -200,23 +238,26 @@ class DeviceRowStream:
             )
         for item, stream in self._chunks.read(self._texts.own_streams(self.epoch)):
             if isinstance(item, RawChunk):
-                yield self._encode_chunk(encoder, item, stream)
+                made = self._encode_chunk(encoder, item, stream)
             else:
-                yield self._encode(encoder, BlockGroup([item], [stream]))
+                made = self._encode(encoder, BlockGroup([item], [stream]))
+            # Here, because the thread that makes rows would wait for the next batch too.
+            yield replace(made, offsets=host_offsets(device, made.offsets))
 
-    def _encode(self, encoder: DeviceEncoder, batch: BlockGroup) -> tuple[Any, Any]:
+    def _encode(self, encoder: DeviceEncoder, batch: BlockGroup) -> EncodedBatch:
+        skipped: Counter[str] = Counter()
         for block in batch.blocks:
-            self.documents += len(block)
-            self.skipped.update(record.reason for record in block.bad)
+            skipped.update(record.reason for record in block.bad)
         text, offsets = batch.flat()
         try:
-            return encoder.encode(text, offsets, self._call)
+            ids, bounds = encoder.encode(text, offsets, self._call)
         except SpecialTokenInText as error:
             raise self._texts.with_place(error, batch) from error
+        return EncodedBatch(ids, bounds, len(offsets) - 1, skipped)
 
     def _encode_chunk(
         self, encoder: DeviceEncoder, chunk: RawChunk, stream: Stream
-    ) -> tuple[Any, Any]:
+    ) -> EncodedBatch:
         """Encode what the device has read; the CPU reads it if that found a reason to."""
         found = chunk.outcome()
         reasons = Counter({REASONS[number]: count for number, count in found.reasons.items()})
@@ -224,12 +265,11 @@ class DeviceRowStream:
         fails = any(self._settings.policy(reason) == "fail" for reason in reasons)
         if fails or not found.is_sure:
             return self._encode(encoder, self._parsed(chunk, stream))
-        self.documents += found.documents
-        self.skipped.update(reasons)
         try:
-            return encoder.encode_parts([chunk.part(found)], self._call)
+            ids, bounds = encoder.encode_parts([chunk.part(found)], self._call)
         except SpecialTokenInText as error:
             raise self._texts.with_place(error, self._parsed(chunk, stream)) from error
+        return EncodedBatch(ids, bounds, found.documents, reasons)
 
     def _parsed(self, chunk: RawChunk, stream: Stream) -> BlockGroup:
         """Return the documents of a chunk by the CPU's reader, which names places in errors."""
