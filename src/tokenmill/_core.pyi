@@ -272,6 +272,11 @@ def read_lines(file: int, place: int, size: int, target: str | None = None) -> t
     The whole lines among some bytes of a file (its descriptor), and how many they are.
     """
 
+def read_lines_into(file: int, place: int, memory: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
+    """
+    Fill memory from a file (its descriptor): how many of its bytes are whole lines, and how many lines these are.
+    """
+
 def keep_spares(count: int) -> None:
     """Set how many freed buffers of each kind are kept for the next call."""
 
