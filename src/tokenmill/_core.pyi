@@ -61,12 +61,6 @@ class BlockRules:
     @replace_lone_surrogate.setter
     def replace_lone_surrogate(self, arg: bool, /) -> None: ...
 
-    @property
-    def step_bytes(self) -> int: ...
-
-    @step_bytes.setter
-    def step_bytes(self, arg: int, /) -> None: ...
-
 class PickedTexts:
     """Some texts of a list, for Model.encode_batch."""
 
