@@ -16,17 +16,36 @@ namespace nb = nanobind;
 
 struct ArrowArray;
 
+namespace tokenmill::mill {
+struct BlockRules;
+}
+namespace tokenmill::read {
+struct BadLine;
+}
+
 namespace tokenmill::bind {
 
 void register_errors(nb::module_& m);
 void register_model(nb::module_& m);
+void register_method(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
 void register_texts(nb::module_& m);
 void register_gather(nb::module_& m);
 void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
+void register_mill(nb::module_& m);
 void register_pairs(nb::module_& m);
+
+// Line, begin, length, fault and reason of each bad line, one after the other.
+[[nodiscard]] nb::object bad_array(const std::vector<read::BadLine>& bad);
+
+// The ids of a block of lines; see core/mill.
+[[nodiscard]] nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
+                                     const mill::BlockRules& rules);
+class TextBuffer;
+[[nodiscard]] nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
+                                     const mill::BlockRules& rules);
 
 // The tables of a model that a device needs, as arrays and numbers by name.
 [[nodiscard]] nb::dict device_tables(const pipeline::Model& model);
@@ -72,6 +91,9 @@ private:
     Py_buffer view_;  // without an object, nothing is held
 };
 
+// str and bytes, whose fields are read in place; false for all other objects.
+[[nodiscard]] bool read_quickly(PyObject* object, pipeline::Text& text) noexcept;
+
 // One text, borrowed: a str or anything with a buffer.
 class OneText {
 public:
@@ -100,6 +122,10 @@ public:
     TextBuffer(Data data, Offsets offsets);
     [[nodiscard]] std::size_t size() const noexcept { return offsets_.size() - 1; }
     [[nodiscard]] pipeline::Text at(std::size_t i) const noexcept;
+    [[nodiscard]] const std::uint8_t* data() const noexcept { return data_.data(); }
+    [[nodiscard]] std::span<const std::int64_t> offsets() const noexcept {
+        return {offsets_.data(), offsets_.size()};
+    }
 
 private:
     Data data_;

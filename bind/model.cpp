@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -11,6 +12,10 @@
 
 #include "arrays.h"
 #include "decode/decode.h"
+#include "method.h"
+#include "mill/mill.h"
+#include "model_memory.h"
+#include "options.h"
 
 namespace tokenmill::bind {
 
@@ -20,61 +25,6 @@ using pipeline::Options;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutArray = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// The bytes of a model, aligned as the core needs them; copied only if the caller's are not.
-class ModelMemory {
-public:
-    explicit ModelMemory(nb::handle object) : buffer_(object), bytes_(buffer_.bytes()) {
-        if (reinterpret_cast<std::uintptr_t>(bytes_.data()) % kBlobAlign != 0 && !bytes_.empty()) {
-            copy_ = PageBuffer(bytes_.size());
-            std::memcpy(copy_.data(), bytes_.data(), bytes_.size());
-            bytes_ = {copy_.data(), bytes_.size()};
-            buffer_.release();
-        }
-    }
-    [[nodiscard]] Bytes bytes() const noexcept { return bytes_; }
-
-private:
-    HeldBuffer buffer_;
-    PageBuffer copy_;
-    Bytes bytes_;
-};
-
-[[noreturn]] void refuse(const char* name, const char* choices, int got) {
-    throw Error(ErrorCode::BadArgument,
-                std::string(name) + ": expected " + choices + ", got " + std::to_string(got));
-}
-
-// The numbers that Python calls with; checked here, so that no enum ever holds another value.
-pipeline::SpecialMode special_mode_of(int number) {
-    if (number < 0 || number > static_cast<int>(pipeline::SpecialMode::Raise)) {
-        refuse("special_mode", "0 (encode), 1 (text) or 2 (raise)", number);
-    }
-    return static_cast<pipeline::SpecialMode>(number);
-}
-
-bool replaces_invalid(int errors) {
-    if (errors != 0 && errors != 1) {
-        refuse("errors", "0 (strict) or 1 (replace)", errors);
-    }
-    return errors == 1;
-}
-
-unsigned bits_of(int bits) {
-    if (bits != 16 && bits != 32) {
-        refuse("bits", "16 or 32", bits);
-    }
-    return static_cast<unsigned>(bits);
-}
-
-Options options_of(bool add_special_tokens, int special_mode, int errors, int threads = 1) {
-    Options options;
-    options.add_special_tokens = add_special_tokens;
-    options.special = special_mode_of(special_mode);
-    options.replace_invalid = replaces_invalid(errors);
-    options.threads = static_cast<unsigned>(threads < 1 ? 1 : threads);
-    return options;
-}
 
 nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
@@ -117,28 +67,35 @@ public:
     BoundModel(nb::handle buffer, int shrink_tables)
         : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
 
-    // The hot call: for a short text no more than a lease, the encoding, and one copy into numpy.
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
         Options options = options_of(add_special_tokens, special_mode, errors);
         const OneText held(text);
         const pipeline::Text& one = held.view();
-        if (one.size > kReleaseGil) {
-            if (one.size >= pipeline::kBigDocument) {
-                options.threads = available_threads();
-            }
-            pipeline::Encoded encoded;
-            {
-                const nb::gil_scoped_release unlocked;
-                try {
-                    encoded = model_.encode_batch({&one, 1}, options, {});
-                } catch (const Error& error) {  // a single text has no document number
-                    throw Error(error.code, error.what(), error.offset);
-                }
-            }
-            return ids_of(encoded, 32);
+        if (is_short(one)) {
+            return encode_short(one, options);
         }
-        pipeline::Model::Lease lease(model_);  // too short to be worth releasing the GIL
-        const auto ids = lease.encode(one, options);
+        if (one.size >= pipeline::kBigDocument) {
+            options.threads = available_threads();
+        }
+        pipeline::Encoded encoded;
+        {
+            const nb::gil_scoped_release unlocked;
+            try {
+                encoded = model_.encode_batch({&one, 1}, options, {});
+            } catch (const Error& error) {  // a single text has no document number
+                throw Error(error.code, error.what(), error.offset);
+            }
+        }
+        return ids_of(encoded, 32);
+    }
+
+    // Too short to be worth releasing the GIL?
+    static bool is_short(const pipeline::Text& text) noexcept { return text.size <= kReleaseGil; }
+
+    // The hot call: no more than a lease, the encoding, and one copy into numpy.
+    nb::object encode_short(const pipeline::Text& text, const Options& options) {
+        pipeline::Model::Lease lease(model_);
+        const auto ids = lease.encode(text, options);
         void* data = nullptr;
         nb::object array = empty_array(Number::U32, ids.size(), data);
         if (!ids.empty()) {
@@ -191,6 +148,13 @@ public:
         return {ids_of(encoded, 32), offsets, spans, words};
     }
 
+    nb::tuple encode_jsonl(nb::handle buffer, const mill::BlockRules& rules) const {
+        return bind::encode_jsonl(model_, buffer, rules);
+    }
+    nb::tuple encode_texts(const TextBuffer& texts, const mill::BlockRules& rules) const {
+        return bind::encode_texts(model_, texts, rules);
+    }
+
     // Into memory of the caller; returns the offsets.
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
                            bool add_special_tokens, int special_mode, int errors) {
@@ -201,6 +165,22 @@ public:
         pipeline::Encoded encoded =
             run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
         return offsets_of(encoded);
+    }
+
+    // The number of ids of one text; with a limit of 0 or more, `limit` + 1 means more.
+    std::size_t count(nb::handle text, bool add_special_tokens, int special_mode, int errors,
+                      std::int64_t limit) {
+        const Options options = options_of(add_special_tokens, special_mode, errors);
+        const OneText held(text);
+        const pipeline::Text& one = held.view();
+        if (limit < 0 && is_short(one)) {
+            pipeline::Model::Lease lease(model_);
+            return lease.encode(one, options).size();
+        }
+        const nb::gil_scoped_release unlocked;
+        const auto most = limit < 0 ? std::numeric_limits<std::size_t>::max() - 1
+                                    : static_cast<std::size_t>(limit);
+        return model_.count(one, options, most);
     }
 
     // A limit stops early only for a single text; the caller clips the counts of many.
@@ -326,6 +306,23 @@ private:
 
 }  // namespace
 
+PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
+    static const PyObject* const type = nb::type<BoundModel>().ptr();
+    pipeline::Text one;
+    if (model == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(model)) != type ||
+        !read_quickly(text, one) || !BoundModel::is_short(one)) {
+        return nullptr;
+    }
+    Options options;
+    options.add_special_tokens = add_special_tokens;
+    const nb::object held = nb::borrow(model);
+    try {
+        return nb::inst_ptr<BoundModel>(held)->encode_short(one, options).release().ptr();
+    } catch (...) {  // the caller tries again where errors become exceptions of Python
+        return nullptr;
+    }
+}
+
 // Every option has a name and a default, so that calls read; calls by position work, too.
 void register_model(nb::module_& m) {
     const auto threads = nb::arg("threads") = 1;
@@ -345,8 +342,12 @@ void register_model(nb::module_& m) {
              special_mode)
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              threads, add_special_tokens, special_mode, errors)
+        .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
+        .def("encode_texts", &BoundModel::encode_texts, nb::arg("texts"), nb::arg("rules"))
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
              add_special_tokens, special_mode, errors, nb::arg("limit") = -1)
+        .def("count", &BoundModel::count, nb::arg("text").none(), add_special_tokens, special_mode,
+             errors, nb::arg("limit") = -1)
         .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))
         .def("is_well_formed", &BoundModel::is_well_formed, nb::arg("text"))
         .def("decode", &BoundModel::decode, nb::arg("ids"))
@@ -363,6 +364,14 @@ void register_model(nb::module_& m) {
     m.def(
         "target", [] { return std::string(simd::name_of(simd::chosen_target())); },
         "The instruction set that new models use.");
+    m.def(
+        "environment",
+        [](const char* name) {
+            const char* const value = std::getenv(name);
+            return value == nullptr ? nb::none() : nb::steal(PyUnicode_DecodeFSDefault(value));
+        },
+        nb::arg("name"), nb::sig("def environment(name: str) -> str | None"),
+        "Return a variable of the environment; os.environ takes 0.8 us for one that is not set.");
     m.def(
         "targets",
         [] {

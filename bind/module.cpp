@@ -16,8 +16,10 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_errors(m);
     tokenmill::bind::register_compile(m);
     tokenmill::bind::register_texts(m);
+    tokenmill::bind::register_mill(m);
     tokenmill::bind::register_gather(m);
     tokenmill::bind::register_model(m);
+    tokenmill::bind::register_method(m);
     tokenmill::bind::register_normalize(m);
     tokenmill::bind::register_pack(m);
     tokenmill::bind::register_read(m);

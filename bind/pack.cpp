@@ -1,9 +1,11 @@
 // pack: lengths of documents -> rows, ids -> rows of ids.
 #include "pack/pack.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "arrays.h"
@@ -11,6 +13,8 @@
 namespace tokenmill::bind {
 
 namespace {
+
+constexpr std::size_t kReleaseGil = std::size_t{1} << 16;  // bytes
 
 template <typename T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -77,6 +81,58 @@ nb::tuple read_pieces(const std::vector<int>& files, const Array<const std::int3
                                   static_cast<std::int64_t>(out.shape(0)));
     }
     return nb::make_tuple(fault.source, fault.error);
+}
+
+// The file that could not be read, or that to write, or -1; and the error of the system.
+nb::tuple copy_pieces(const std::vector<int>& files, const Array<const std::int32_t>& source,
+                      const Int64Array& begin, const Int64Array& length, std::size_t id_bytes,
+                      int out, pack::Checksum& checksum) {
+    const pack::SourcePlaces places{view_of(source), view_of(begin), view_of(length)};
+    pack::FileFault fault;
+    {
+        const nb::gil_scoped_release release;
+        fault = pack::copy_pieces(files, places, id_bytes, out, checksum);
+    }
+    return nb::make_tuple(fault.source, fault.error);
+}
+
+void register_checksum(nb::module_& m) {
+    using pack::Checksum;
+    nb::class_<Checksum>(m, "Checksum", "XXH3 of 128 bits, of more bytes than SHORT.")
+        .def(nb::init<>())
+        .def(
+            "update",
+            [](Checksum& self, nb::handle buffer) {
+                const HeldBuffer held(buffer);
+                if (held.bytes().size() < kReleaseGil) {
+                    self.update(held.bytes());
+                    return;
+                }
+                const nb::gil_scoped_release release;
+                self.update(held.bytes());
+            },
+            nb::arg("buffer"))
+        .def(
+            "short_bytes",
+            [](const Checksum& self) -> std::optional<nb::bytes> {
+                if (self.size_bytes() > Checksum::kShort) {
+                    return std::nullopt;
+                }
+                return bytes_of(self.short_bytes());
+            },
+            "All bytes, if they are too few for `digest`; else None.")
+        .def("digest", [](const Checksum& self) {
+            if (self.size_bytes() <= Checksum::kShort) {
+                throw nb::value_error("expected more bytes");
+            }
+            const auto [high, low] = self.digest();
+            return nb::make_tuple(high, low);
+        });
+    m.def("copy_pieces", &copy_pieces, nb::arg("files"), nb::arg("source"), nb::arg("begin"),
+          nb::arg("length"), nb::arg("id_bytes"), nb::arg("out"), nb::arg("checksum"),
+          "Append pieces of files (descriptors) to another one; return the number of the file that "
+          "could not be read, the number of files if that one could not be written, or -1; and the "
+          "error of the system, 0 if the file ended.");
 }
 
 template <typename Id>
@@ -201,6 +257,7 @@ void register_copies(nb::module_& m, Number number) {
 void register_pack(nb::module_& m) {
     register_rows(m);
     register_fits(m);
+    register_checksum(m);
     register_copies<std::uint16_t>(m, Number::U16);
     register_copies<std::uint32_t>(m, Number::U32);
 }

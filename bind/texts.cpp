@@ -26,7 +26,16 @@ Text text_of_str(PyObject* object) noexcept {
     }
 }
 
-// str and bytes, whose fields are read in place; false for all other objects.
+// Objects of a list lie anywhere: a walk that waits for each takes several times as long.
+void prefetch(PyObject* const* items, std::size_t i, std::size_t count) noexcept {
+    constexpr std::size_t kAhead = 24;
+    if (i + kAhead < count) {
+        __builtin_prefetch(items[i + kAhead], 1);
+    }
+}
+
+}  // namespace
+
 bool read_quickly(PyObject* object, Text& text) noexcept {
     if (PyUnicode_Check(object)) {
         text = text_of_str(object);
@@ -39,16 +48,6 @@ bool read_quickly(PyObject* object, Text& text) noexcept {
     }
     return false;
 }
-
-// Objects of a list lie anywhere: a walk that waits for each takes several times as long.
-void prefetch(PyObject* const* items, std::size_t i, std::size_t count) noexcept {
-    constexpr std::size_t kAhead = 24;
-    if (i + kAhead < count) {
-        __builtin_prefetch(items[i + kAhead], 1);
-    }
-}
-
-}  // namespace
 
 BorrowedTexts::~BorrowedTexts() {
     buffers_.clear();

@@ -15,6 +15,8 @@ RESULTS = {
     "encode_batch": "tuple[NDArray, NDArray[numpy.int64]]",
     "encode_into": "NDArray[numpy.int64]",
     "count_batch": "NDArray[numpy.int64]",
+    "encode_texts": "tuple[NDArray, NDArray[numpy.int64]]",
+    "encode_jsonl": f"tuple[NDArray{5 * ', NDArray[numpy.int64]'}]",
     "read_jsonl": f"tuple[NDArray[numpy.uint8]{5 * ', NDArray[numpy.int64]'}]",
     "read_lines": "tuple[NDArray[numpy.uint8], int]",
     "check_texts": "NDArray[numpy.int64]",

@@ -164,7 +164,11 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
         count = ids[1];
         ids += 2;
     }
-    std::memcpy(out, ids, count * sizeof(std::uint32_t));
+    constexpr std::size_t kAtOnce = encode::kIdsAtOnce;
+    std::memcpy(out, ids, kAtOnce * sizeof(std::uint32_t));
+    if (__builtin_expect(count > kAtOnce, 0)) {
+        std::memcpy(out + kAtOnce, ids + kAtOnce, (count - kAtOnce) * sizeof(std::uint32_t));
+    }
     return out + count;
 }
 

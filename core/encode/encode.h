@@ -27,8 +27,8 @@ public:
     void clear() noexcept { count_ = 0; }
     // Room for `more` ids after all others; take() makes some of them count.
     [[nodiscard]] std::uint32_t* room(std::size_t more) {
-        if (ids_.size() - count_ < more) {
-            ids_.resize(2 * (count_ + more));
+        if (ids_.size() - count_ < more + kIdsAtOnce) {
+            ids_.resize(2 * (count_ + more) + kIdsAtOnce);
         }
         return ids_.data() + count_;
     }

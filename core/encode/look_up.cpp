@@ -33,8 +33,8 @@ WordLookUp::WordLookUp(const VocabView& vocab)
       fuses_unknown_(vocab.kind() == vocab::ModelKind::Unigram &&
                      vocab.scalars().first_byte_id == 0 && vocab.unk_id() < vocab.token_count()) {
     if (vocab.kind() == vocab::ModelKind::WordPiece) {
-        const std::uint32_t node = vocab.trie.step(Trie::kRoot, Trie::kContinues);
-        continues_ = node == Trie::kNoNode ? 0 : vocab.small_trie.cells[node];
+        const std::uint32_t node = vocab.nodes().trie.step(Trie::kRoot, Trie::kContinues);
+        continues_ = node == Trie::kNoNode ? 0 : vocab.nodes().trie.cells[node];
     }
     if (fuses_unknown_) {
         const TokenId unknown = vocab.unk_id();
@@ -69,7 +69,7 @@ void WordLookUp::append(TokenId id, WordPart part, std::vector<std::uint32_t>& i
 
 // The longest token, then the longest that continues it, and so on; all or nothing.
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
-    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    const std::uint32_t* const cells = vocab_->nodes().trie.cells;
     bool is_covered = count_chars(word.data(), word.size()) <= vocab_->scalars().max_characters;
     for (std::size_t at = 0; is_covered && at < word.size();) {
         std::uint32_t cell = at == 0 ? cells[Trie::kRoot] : continues_;
@@ -87,7 +87,7 @@ void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
             }
         }
         is_covered = found != Trie::kRoot;
-        append(vocab_->node_tokens[found] - 1,
+        append(vocab_->nodes().tokens[found] - 1,
                {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(end)}, ids);
         at = end;
     }
@@ -143,14 +143,15 @@ void WordLookUp::find_long(Bytes word) {
 }
 
 void WordLookUp::offer_pieces(Bytes word) {
-    const std::uint32_t* const cells = vocab_->small_trie.cells;
-    const double* const scores = vocab_->node_scores;
+    const vocab::NodeTables& nodes = vocab_->nodes();
+    const std::uint32_t* const cells = nodes.trie.cells;
+    const double* const scores = nodes.scores;
     const double unknown_score = vocab_->scalars().unknown_score;
     for (std::size_t at = 0; at < word.size();) {
         const double here = steps_[at].score;
         const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
         std::size_t end = at + size;
-        std::uint32_t node = first_node(*vocab_, word.subspan(at, size));
+        std::uint32_t node = first_node(nodes, word.subspan(at, size));
         std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
         if ((cell & SmallTrie::kToken) == 0) {
             offer(at, end, unknown_score + here, kUnknown);
@@ -178,10 +179,11 @@ void WordLookUp::prefetch(Bytes word) const noexcept {
     if (vocab_->kind() != vocab::ModelKind::Unigram) {
         return;
     }
-    const std::uint32_t* const cells = vocab_->small_trie.cells;
+    const vocab::NodeTables& nodes = vocab_->nodes();
+    const std::uint32_t* const cells = nodes.trie.cells;
     const std::size_t size = std::min<std::size_t>(word.size(), 24);
     for (std::size_t i = 0; i + 1 < size; ++i) {
-        const std::uint32_t node = word[i] < 0x80 ? vocab_->char_nodes[word[i]] : Trie::kNoNode;
+        const std::uint32_t node = word[i] < 0x80 ? nodes.char_nodes[word[i]] : Trie::kNoNode;
         if (node != Trie::kNoNode) {
             __builtin_prefetch(&cells[SmallTrie::child(cells[node], word[i + 1])]);
         }
@@ -191,7 +193,7 @@ void WordLookUp::prefetch(Bytes word) const noexcept {
 // Adds the piece before all others: the best way is walked back. Neighbouring unknowns are one.
 void WordLookUp::add_piece(std::uint32_t begin, std::uint32_t end, std::uint32_t node) {
     const TokenId unknown = vocab_->unk_id();
-    const TokenId id = node == kUnknown ? unknown : vocab_->node_tokens[node] - 1;
+    const TokenId id = node == kUnknown ? unknown : vocab_->nodes().tokens[node] - 1;
     if (id == unknown && !pieces_.empty() && pieces_.back().id == id) {
         pieces_.back().begin = begin;
         pieces_.back().node = node == kUnknown ? pieces_.back().node : node;

@@ -76,9 +76,10 @@ inline bool WordLookUp::is_unknown(Bytes word) const noexcept {
     if (!fuses_unknown_ || word[0] < 0xE0 || word.size() % 3 != 0) {
         return false;
     }
+    const std::uint32_t* const char_nodes = vocab_->nodes().char_nodes;
     for (std::size_t at = 0; at < word.size(); at += 3) {
         const std::uint8_t* const c = word.data() + at;
-        if (!is_lead3(c[0]) || vocab_->char_nodes[decode3(c)] != vocab::Trie::kNoNode) {
+        if (!is_lead3(c[0]) || char_nodes[decode3(c)] != vocab::Trie::kNoNode) {
             return false;
         }
     }

@@ -182,20 +182,21 @@ void SentenceLookUp::visit_characters(Bytes word, Visit visit) const {
 
 // The node of a character in the trie.
 std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
+    const vocab::NodeTables& nodes = vocab_->nodes();
     const std::uint8_t* const at = character.data();
     switch (character.size()) {
         case 1:
-            return vocab_->char_nodes[at[0]];
+            return nodes.char_nodes[at[0]];
         case 2:
-            return vocab_->char_nodes[(at[0] & 31U) << 6 | (at[1] & 63U)];
+            return nodes.char_nodes[(at[0] & 31U) << 6 | (at[1] & 63U)];
         case 3:
-            return vocab_->char_nodes[decode3(at)];
+            return nodes.char_nodes[decode3(at)];
         default:
             break;
     }
     std::uint32_t node = Trie::kRoot;
     for (const std::uint8_t byte : character) {
-        node = node == Trie::kNoNode ? node : vocab_->trie.step(node, byte);
+        node = node == Trie::kNoNode ? node : nodes.trie.step(node, byte);
     }
     return node;
 }
@@ -204,18 +205,18 @@ std::uint32_t SentenceLookUp::character_node(Bytes character) const noexcept {
 template <typename Offer>
 void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t first_end,
                                   Offer offer) const {
-    const Trie& trie = vocab_->trie;
+    const vocab::NodeTables& nodes = vocab_->nodes();
     std::uint32_t node = character_node(word.subspan(begin, first_end - begin));
-    const bool has_character = node != Trie::kNoNode && trie.nodes[node].token != 0;
+    const bool has_character = node != Trie::kNoNode && nodes.tokens[node] != 0;
     for (std::size_t end = first_end; node != Trie::kNoNode;) {
-        if (trie.nodes[node].token != 0) {
-            const TokenId id = trie.nodes[node].token - 1;
+        if (nodes.tokens[node] != 0) {
+            const TokenId id = nodes.tokens[node] - 1;
             offer(end, vocab_->text_scores[id], id);
         }
         if (end == word.size()) {
             break;
         }
-        node = trie.step(node, word[end++]);
+        node = nodes.trie.step(node, word[end++]);
     }
     if (!has_character) {
         offer(first_end, unknown_score_, vocab_->unk_id());

@@ -8,6 +8,7 @@ namespace tokenmill::encode {
 
 namespace {
 
+using vocab::NodeTables;
 using vocab::SmallTrie;
 using vocab::Trie;
 using vocab::VocabView;
@@ -45,9 +46,9 @@ struct Walkers {
 
     // All go a byte further, as far as they can. The scores are asked for before it is known which
     // of them are needed: they are read only after the last step.
-    void step(const VocabView& vocab, const std::uint8_t* text, PieceGrid& grid) noexcept {
-        const std::uint32_t* const cells = vocab.small_trie.cells;
-        const double* const scores = vocab.node_scores;
+    void step(const NodeTables& nodes, const std::uint8_t* text, PieceGrid& grid) noexcept {
+        const std::uint32_t* const cells = nodes.trie.cells;
+        const double* const scores = nodes.scores;
         std::uint32_t kept = 0;
         for (std::uint32_t k = 0; k < count; ++k) {
             const std::uint8_t byte = text[place[k] % kRow];
@@ -65,15 +66,15 @@ struct Walkers {
     }
 };
 
-void find_pieces(const VocabView& vocab, Bytes word, PieceGrid& grid) noexcept {
-    const std::uint32_t* const cells = vocab.small_trie.cells;
+void find_pieces(const NodeTables& nodes, Bytes word, PieceGrid& grid) noexcept {
+    const std::uint32_t* const cells = nodes.trie.cells;
     std::uint8_t text[kLongest + 1];
     std::copy(word.begin(), word.end(), text);
     text[word.size()] = Trie::kContinues;  // leads nowhere
     Walkers walkers;
     for (std::size_t at = 0; at < word.size();) {
         const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
-        const std::uint32_t node = first_node(vocab, word.subspan(at, size));
+        const std::uint32_t node = first_node(nodes, word.subspan(at, size));
         const std::uint32_t cell = node == Trie::kNoNode ? 0 : cells[node];
         const auto place = static_cast<std::uint32_t>(kRow * at + at + size);
         grid.add(place, (cell & SmallTrie::kToken) != 0 ? node : Trie::kRoot, 1);
@@ -81,7 +82,7 @@ void find_pieces(const VocabView& vocab, Bytes word, PieceGrid& grid) noexcept {
         at += size;
     }
     while (walkers.count != 0) {
-        walkers.step(vocab, text, grid);
+        walkers.step(nodes, text, grid);
     }
 }
 
@@ -94,7 +95,8 @@ void find_pieces(const VocabView& vocab, Bytes word, PieceGrid& grid) noexcept {
 //                                 more <= -doubt      keep the old
 void ShortWay::find(const VocabView& vocab, Bytes word, double doubt) noexcept {
     PieceGrid grid;
-    find_pieces(vocab, word, grid);
+    const NodeTables& nodes = vocab.nodes();
+    find_pieces(nodes, word, grid);
     double best[kLongest + 1];
     std::uint8_t from[kLongest + 1];
     std::uint64_t close = 0;  // bit `end`
@@ -105,7 +107,7 @@ void ShortWay::find(const VocabView& vocab, Bytes word, double doubt) noexcept {
             continue;  // inside a character
         }
         const auto score = [&](unsigned begin) {
-            return vocab.node_scores[grid.node[kRow * begin + end]] + best[begin];
+            return nodes.scores[grid.node[kRow * begin + end]] + best[begin];
         };
         auto begin = static_cast<unsigned>(std::countr_zero(begins));
         double most = score(begin);

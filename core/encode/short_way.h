@@ -9,21 +9,21 @@
 namespace tokenmill::encode {
 
 // The node of a character in the trie, or kNoNode.
-[[nodiscard]] inline std::uint32_t first_node(const vocab::VocabView& vocab,
+[[nodiscard]] inline std::uint32_t first_node(const vocab::NodeTables& nodes,
                                               Bytes character) noexcept {
     const std::uint8_t* const c = character.data();
     if (character.size() == 1) {
-        return vocab.char_nodes[c[0]];
+        return nodes.char_nodes[c[0]];
     }
     if (character.size() == 3) {
-        return vocab.char_nodes[decode3(c)];
+        return nodes.char_nodes[decode3(c)];
     }
     if (character.size() == 2) {
-        return vocab.char_nodes[(c[0] & 31U) << 6 | (c[1] & 63U)];
+        return nodes.char_nodes[(c[0] & 31U) << 6 | (c[1] & 63U)];
     }
     std::uint32_t node = vocab::Trie::kRoot;
     for (std::size_t i = 0; i < character.size() && node != vocab::Trie::kNoNode; ++i) {
-        node = vocab.trie.step(node, c[i]);
+        node = nodes.trie.step(node, c[i]);
     }
     return node;
 }

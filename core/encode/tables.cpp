@@ -27,7 +27,8 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
       memory32((2 * sizeof(Line32)) << sizes.words32),
       memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
       memory_ring((std::size_t{1} << sizes.ring) + kRingSlack),
-      memory_stored((seed_ids + (std::size_t{1} << sizes.store)) * sizeof(std::uint32_t)),
+      memory_stored((seed_ids + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
+                    sizeof(std::uint32_t)),
       stored_room(seed_ids + (std::size_t{1} << sizes.store)),
       stored_count(seed_ids),
       stored(memory_stored.as<std::uint32_t>()),
@@ -91,7 +92,8 @@ std::size_t WordTables::bytes_of(const vocab::VocabView& vocab, const TableBits&
     return (sizeof(Line8) << sizes.words8) + (sizeof(Line16) << sizes.words16) +
            (2 * sizeof(Line32) << sizes.words32) + (4 * sizeof(LongEntry) << sizes.long_words) +
            (std::size_t{1} << sizes.ring) + kRingSlack +
-           (vocab.seed_ids.size() + (std::size_t{1} << sizes.store)) * sizeof(std::uint32_t);
+           (vocab.seed_ids.size() + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
+               sizeof(std::uint32_t);
 }
 
 std::size_t WordTables::size_bytes() const noexcept {

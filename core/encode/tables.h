@@ -60,6 +60,9 @@ struct LongEntry {
     std::uint16_t count;
 };
 
+// Ids are copied eight at a time: so many may be read after the last one.
+constexpr std::size_t kIdsAtOnce = 8;
+
 struct TableBits {
     unsigned words8 = 17;   // 2^17 lines of 64 bytes
     unsigned words16 = 18;  // 16 MiB: what English keeps of words of 9 to 16 bytes

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/types.h"
@@ -115,6 +116,34 @@ struct FileFault {
 };
 [[nodiscard]] FileFault read_pieces(const FilePieces& pieces, std::size_t id_bytes,
                                     std::uint8_t* out, std::int64_t out_count);
+
+// The checksum of bytes that come in pieces: XXH3 of 128 bits. Up to kShort bytes have another
+// algorithm, which is not here: they are held, and the caller has to do it.
+class Checksum {
+public:
+    static constexpr std::size_t kBlock = 1024;
+    static constexpr std::size_t kShort = 240;
+
+    Checksum() noexcept;
+    void update(Bytes data) noexcept;
+    [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_; }
+    // All bytes, if they are few.
+    [[nodiscard]] Bytes short_bytes() const noexcept { return {held_ + 64, waiting_}; }
+    // The high and the low half, of more than kShort bytes.
+    [[nodiscard]] std::pair<std::uint64_t, std::uint64_t> digest() const noexcept;
+
+private:
+    std::uint64_t lanes_[8];
+    std::uint64_t size_ = 0;
+    std::size_t waiting_ = 0;
+    std::uint8_t held_[64 + kBlock] = {};  // the 64 bytes before those that wait, and those
+};
+
+// Copies pieces of files to the end of another one, back to back, and adds them to its checksum:
+// in steps that stay in the cache. The fault names the file that could not be read; if `out` could
+// not be written, that is files.size().
+[[nodiscard]] FileFault copy_pieces(std::span<const int> files, const SourcePlaces& places,
+                                    std::size_t id_bytes, int out, Checksum& checksum);
 
 // Writes rows of `lengths[i]` ids that lie back to back as rows of `length` ids, filled up with the
 // `id_bytes` bytes of `pad`. Throws BadArgument if a row is longer or the ids are not theirs.

@@ -14,29 +14,6 @@
 
 namespace tokenmill::pipeline {
 
-namespace {
-
-// The next text, if it has to be transcoded: it is larger than its UTF-8 and read only once. The
-// processor fetches ahead by itself, but only within a page. (Other texts do not gain by it.)
-void prefetch_units(const Text& text) noexcept {
-    if (text.encoding == Text::Encoding::Utf8 || text.encoding == Text::Encoding::Trusted) {
-        return;
-    }
-    constexpr std::size_t kPage = 4096;
-    constexpr std::size_t kLine = 64;
-    constexpr std::size_t kLines = 4;
-    const auto* begin = static_cast<const char*>(text.data);
-    const std::size_t size = std::min(4 * kPage, units_of(text).width * text.size);
-    const std::size_t into_page = reinterpret_cast<std::uintptr_t>(begin) % kPage;
-    for (std::size_t page = 0; page < size; page += kPage - (page == 0 ? into_page : 0)) {
-        for (std::size_t line = 0; line < kLines; ++line) {
-            __builtin_prefetch(begin + page + line * kLine);
-        }
-    }
-}
-
-}  // namespace
-
 // One call of encode_batch. Tasks are handed out in order and finished in any order. As soon as all
 // tasks before one are finished, its place in the result is known, and any thread may copy it:
 //
@@ -217,8 +194,9 @@ private:
         BatchSink sink(worker);
         DocumentReader reader(model_, worker, options_, sink);
         for (std::size_t i = task.first; i < task.last; ++i) {
-            if (i + 1 < task.last) {
-                prefetch_units(texts_[i + 1]);
+            if (i + 1 < texts_.size()) {
+                const CodeUnits next = units_of(texts_[i + 1]);
+                worker.ahead.open(next.data, next.size * next.width);
             }
             reader.read(texts_[i], i);
             worker.end_document();

@@ -45,23 +45,32 @@ std::size_t token_bytes_size(const vocab::VocabView& vocab, TokenId id) {
 }
 
 // Tokens that continue a word are written with a prefix that is not in the text ("##ing"). The trie
-// has them without it, so their depth is their size.
-void take_sizes_of_trie(const vocab::Trie& trie, std::vector<std::uint8_t>& sizes) {
-    for (std::uint32_t node = 0; node < trie.size; ++node) {
-        if (trie.nodes[node].parent == vocab::Trie::kNoNode || trie.nodes[node].token == 0) {
+// has them without it, so their depth is their size. A node has no link to its parent, but no two
+// nodes have the same base, and the base of the parent is the place of a node less its byte.
+void take_sizes_of_trie(const vocab::NodeTables& nodes, std::vector<std::uint8_t>& sizes) {
+    const std::uint32_t* const cells = nodes.trie.cells;
+    std::vector<std::uint32_t> owners(nodes.size, vocab::Trie::kRoot);  // by base
+    for (std::uint32_t node = 0; node < nodes.size; ++node) {
+        owners[vocab::SmallTrie::child(cells[node], 0)] = node;
+    }
+    // Of longer tokens the size is not kept. In a damaged trie a way may lead round in circles.
+    constexpr std::size_t kLongest = 0xFF;
+    const std::uint32_t continues = nodes.trie.step(vocab::Trie::kRoot, vocab::Trie::kContinues);
+    for (std::uint32_t node = 0; node < nodes.size; ++node) {
+        if ((cells[node] & vocab::SmallTrie::kToken) == 0) {
             continue;
         }
         std::size_t size = 0;
         std::uint32_t at = node;
         std::uint32_t top = node;
-        for (; at != vocab::Trie::kRoot; at = trie.nodes[at].parent) {
+        while (at != vocab::Trie::kRoot && size <= kLongest) {
             top = at;
             ++size;
+            const std::uint32_t byte = cells[at] & 0xFFU;
+            at = byte <= at ? owners[at - byte] : vocab::Trie::kRoot;
         }
-        const bool continues = top == trie.step(vocab::Trie::kRoot, vocab::Trie::kContinues);
-        if (continues) {
-            --size;
-            sizes[trie.nodes[node].token - 1] = static_cast<std::uint8_t>(size <= 0xFF ? size : 0);
+        if (at == vocab::Trie::kRoot && top == continues) {
+            sizes[nodes.tokens[node] - 1] = static_cast<std::uint8_t>(size - 1);
         }
     }
 }
@@ -225,7 +234,7 @@ std::vector<std::uint8_t> token_sizes(const vocab::VocabView& vocab) {
         sizes[id] = static_cast<std::uint8_t>(token_bytes_size(vocab, id));
     }
     if (vocab.kind() == vocab::ModelKind::WordPiece) {
-        take_sizes_of_trie(vocab.trie, sizes);
+        take_sizes_of_trie(vocab.nodes(), sizes);
     }
     const vocab::Scalars& scalars = vocab.scalars();
     if (scalars.first_byte_id != 0) {

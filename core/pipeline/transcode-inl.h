@@ -17,10 +17,10 @@ inline pipeline::Transcoded write_units(const Unit* from, std::size_t size,
             to += kAsciiUnits;
             continue;
         }
-        for (std::ptrdiff_t i = 0; is_well_formed && i < kAsciiUnits; i += kGroupUnits) {
+        for (std::ptrdiff_t i = 0; is_well_formed && i < kAsciiUnits; i += kGroupUnits<Unit>) {
             const std::size_t written = write_group(at, to);
             is_well_formed = written != 0;  // else the loop below finds the surrogate
-            at += is_well_formed ? kGroupUnits : 0;
+            at += is_well_formed ? kGroupUnits<Unit> : 0;
             to += written;
         }
     }

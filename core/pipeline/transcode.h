@@ -8,7 +8,7 @@ namespace tokenmill::pipeline {
 // The most bytes of UTF-8 that `text` can become.
 [[nodiscard]] std::size_t utf8_bound(const Text& text) noexcept;
 
-// A text of a fixed width.
+// The units of a text: bytes where it is UTF-8.
 [[nodiscard]] CodeUnits units_of(const Text& text) noexcept;
 
 // Writes all units and returns the bytes: see transcode().

@@ -2,6 +2,7 @@
 // the meaning.
 
 constexpr std::ptrdiff_t kAsciiUnits = 32;
+template <typename Unit>
 constexpr std::ptrdiff_t kGroupUnits = 8;
 
 inline __m256i load32(const void* from) noexcept {

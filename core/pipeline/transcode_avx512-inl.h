@@ -2,13 +2,14 @@
 // has the meaning.
 
 constexpr std::ptrdiff_t kAsciiUnits = 32;
-constexpr std::ptrdiff_t kGroupUnits = 16;
+template <typename Unit>
+constexpr std::ptrdiff_t kGroupUnits = sizeof(Unit) == 1 ? 32 : 16;
 constexpr __mmask16 kAllCodes = 0xFFFF;  // without a mask GCC warns of an undefined vector
 
-inline bool write_ascii(const std::uint8_t* from, std::uint8_t* out) noexcept {
-    const __m256i units = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), units);
-    return _mm256_movepi8_mask(units) == 0;
+// Latin-1 is not asked: a letter like U+00E4 is in every second run of German, so that the answer
+// would be guessed wrongly, and a group takes hardly longer.
+inline bool write_ascii(const std::uint8_t* /*from*/, std::uint8_t* /*out*/) noexcept {
+    return false;
 }
 inline bool write_ascii(const std::uint16_t* from, std::uint8_t* out) noexcept {
     const __m512i units = _mm512_loadu_si512(from);
@@ -25,16 +26,36 @@ inline bool write_ascii(const std::uint32_t* from, std::uint8_t* out) noexcept {
     return _mm512_test_epi32_mask(_mm512_or_si512(low, high), _mm512_set1_epi32(~0x7F)) == 0;
 }
 
-inline __m512i load_units(const std::uint8_t* from) noexcept {
-    return _mm512_maskz_cvtepu8_epi32(kAllCodes,
-                                      _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-}
 inline __m512i load_units(const std::uint16_t* from) noexcept {
     return _mm512_maskz_cvtepu16_epi32(kAllCodes,
                                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 inline __m512i load_units(const std::uint32_t* from) noexcept {
     return _mm512_loadu_si512(from);
+}
+
+// Stores the bytes of the lanes whose bits are set, next to each other, and returns how many.
+inline std::size_t store_kept(std::uint8_t* out, __mmask64 kept, __m512i bytes) noexcept {
+    // To a register first: to memory the instruction takes a hundred cycles on Zen 4.
+    _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, bytes));
+    return static_cast<std::size_t>(__builtin_popcountll(kept));
+}
+
+// Latin-1, in lanes of two bytes.
+inline std::size_t write_group(const std::uint8_t* from, std::uint8_t* out) noexcept {
+    const __m256i units = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m512i codes = _mm512_maskz_cvtepu8_epi16(~__mmask32{0}, units);
+    const __mmask32 two = _mm256_movepi8_mask(units);
+    // 00000000 abcdefgh -> 10cdefgh 110000ab
+    const __m512i first = _mm512_maskz_srli_epi16(~__mmask32{0}, codes, 6);
+    const __m512i second = _mm512_maskz_slli_epi16(~__mmask32{0}, codes, 8);
+    constexpr int kAndOr = 0xEA;  // (a & b) | c
+    const __m512i marked = _mm512_ternarylogic_epi32(
+        second, _mm512_set1_epi16(0x3F00),
+        _mm512_or_si512(first, _mm512_set1_epi16(static_cast<short>(0x80C0))), kAndOr);
+    const __mmask64 kept = _mm512_movepi8_mask(_mm512_mask_mov_epi16(
+        _mm512_set1_epi16(0x0080), two, _mm512_set1_epi16(static_cast<short>(0x8080))));
+    return store_kept(out, kept, _mm512_mask_mov_epi16(codes, two, marked));
 }
 
 // The bytes of a code point, first byte lowest: each takes six bits, at these places of the code
@@ -60,27 +81,22 @@ inline std::size_t write_group(const Unit* from, std::uint8_t* out) noexcept {
         return _mm512_cmpge_epu32_mask(codes, _mm512_set1_epi32(least));
     };
     const __mmask16 two = at_least_code(0x80);
+    const __mmask16 three = at_least_code(0x800);
     __m512i bytes =
         _mm512_mask_mov_epi32(codes, two, spread_bits(codes, 0x00000006, 0x00003F1F, 0x000080C0));
     __m512i keep = _mm512_mask_mov_epi32(_mm512_set1_epi32(0x80), two, _mm512_set1_epi32(0x8080));
-    if constexpr (sizeof(Unit) > 1) {
-        const __m512i high = _mm512_and_si512(codes, _mm512_set1_epi32(~0x7FF));
-        if (_mm512_cmpeq_epi32_mask(high, _mm512_set1_epi32(0xD800)) != 0) {
-            return 0;
-        }
-        const __mmask16 three = at_least_code(0x800);
-        bytes = _mm512_mask_mov_epi32(bytes, three,
-                                      spread_bits(codes, 0x0000060C, 0x003F3F0F, 0x008080E0));
-        keep = _mm512_mask_mov_epi32(keep, three, _mm512_set1_epi32(0x808080));
+    const __m512i high = _mm512_and_si512(codes, _mm512_set1_epi32(~0x7FF));
+    if (_mm512_cmpeq_epi32_mask(high, _mm512_set1_epi32(0xD800)) != 0) {
+        return 0;
     }
+    bytes =
+        _mm512_mask_mov_epi32(bytes, three, spread_bits(codes, 0x0000060C, 0x003F3F0F, 0x008080E0));
+    keep = _mm512_mask_mov_epi32(keep, three, _mm512_set1_epi32(0x808080));
     if constexpr (sizeof(Unit) > 2) {
         const __mmask16 four = at_least_code(0x10000);
         bytes = _mm512_mask_mov_epi32(bytes, four,
                                       spread_bits(codes, 0x00060C12, 0x3F3F3F07, 0x808080F0));
         keep = _mm512_mask_mov_epi32(keep, four, _mm512_set1_epi32(static_cast<int>(0x80808080)));
     }
-    const __mmask64 kept = _mm512_movepi8_mask(keep);
-    // To a register first: to memory the instruction takes a hundred cycles on Zen 4.
-    _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(kept, bytes));
-    return static_cast<std::size_t>(__builtin_popcountll(kept));
+    return store_kept(out, _mm512_movepi8_mask(keep), bytes);
 }

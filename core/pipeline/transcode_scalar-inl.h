@@ -1,6 +1,7 @@
 // Groups of units -> UTF-8. Text inside a target's namespace; the other targets do the same.
 
 constexpr std::ptrdiff_t kAsciiUnits = 16;
+template <typename Unit>
 constexpr std::ptrdiff_t kGroupUnits = 16;
 
 // Writes kAsciiUnits units if each of them is ASCII, else maybe some garbage.
@@ -18,7 +19,7 @@ inline bool write_ascii(const Unit* from, std::uint8_t* out) noexcept {
 template <typename Unit>
 inline std::size_t write_group(const Unit* from, std::uint8_t* out) noexcept {
     std::uint8_t* at = out;
-    for (std::ptrdiff_t i = 0; i < kGroupUnits; ++i) {
+    for (std::ptrdiff_t i = 0; i < kGroupUnits<Unit>; ++i) {
         if (is_surrogate(from[i])) {
             return 0;
         }

@@ -188,6 +188,7 @@ private:
     }
 
     void end_block(const std::uint8_t* at, std::uint64_t starts) {
+        worker_.ahead.ask();
         if (starts != 0) {
             word_ = at + top_bit(starts);
         }

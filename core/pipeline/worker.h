@@ -83,13 +83,34 @@ struct Tables {
     std::size_t small_until = std::size_t{512} << 10;
 };
 
+// Memory that will be read soon. The loops ask for a little of it with every block, so that it
+// comes while they work: all of it at once would be more requests than a core has places for.
+struct AheadOfTime {
+    void open(const void* data, std::size_t size) noexcept {
+        at = static_cast<const std::uint8_t*>(data);
+        end = at + size;
+    }
+    // Twice as fast as a text is read: the next one may be larger, or twice as wide.
+    void ask() noexcept {
+        constexpr std::ptrdiff_t kLine = 64;
+        if (end - at > kLine) {
+            __builtin_prefetch(at, 0, 2);  // not to L1, which the tables need
+            __builtin_prefetch(at + kLine, 0, 2);
+            at += end - at < 2 * kLine ? end - at : 2 * kLine;
+        }
+    }
+
+    const std::uint8_t* at = nullptr;
+    const std::uint8_t* end = nullptr;
+};
+
 // The state of one thread. A Model owns its workers; the code that holds the lease uses one alone.
 //
 // The methods are for everybody. Of the data members,
 //   - the batch (encoder, fixed, marks, doc_ends, cursor, spans) belongs to the text compiled once
 //     per target (worker-inl.h, lone-inl.h, spans-inl.h);
 //   - `memory` belongs to BatchRun between tasks: it takes results away and brings new buffers;
-//   - `reader` belongs to DocumentReader.
+//   - `reader` belongs to DocumentReader, `ahead` to BatchRun and the text compiled per target.
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
            const std::uint8_t* char_facts, const EncodeKernel& functions, const Tables& tables)
@@ -150,6 +171,7 @@ struct Worker {
     SpanState spans;
 
     ReaderScratch reader;
+    AheadOfTime ahead;
 
 private:
     void clear_scratch();

@@ -56,6 +56,8 @@ public:
     [[nodiscard]] std::size_t longest(const std::uint8_t* at, const std::uint8_t* end,
                                       std::uint32_t& token) const noexcept;
     [[nodiscard]] const PrefixFilter& filter() const noexcept { return filter_; }
+    [[nodiscard]] std::span<const AddedNode> nodes() const noexcept { return nodes_; }
+    [[nodiscard]] std::span<const std::uint8_t> edges() const noexcept { return edges_; }
 
 private:
     void add_to_filter(std::uint32_t node, unsigned depth, std::uint8_t* prefix);
@@ -90,6 +92,9 @@ public:
     // non-word character on both sides.
     void find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
                            FindCandidate find_candidate, std::vector<Segment>& out) const;
+
+    // White space is 1, word characters 2.
+    [[nodiscard]] const ClassTable& classes() const noexcept { return classes_; }
 
     AddedMatcher raw;
     AddedMatcher normal;

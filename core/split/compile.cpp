@@ -196,7 +196,7 @@ SplitView::SplitView(const BlobReader& blob) {
                       s.n_classes);
         stages[i].next = next.data();
         stages[i].shift = s.shift;
-        stage_states = i == 0 ? s.n_states : stage_states;
+        stage_states[i] = s.n_states;
         stages[i].n_classes = s.n_classes;
         stages[i].sync = blob.need<std::uint8_t>(section(i, kSync), square).data();
         stages[i].separates = blob.need<std::uint8_t>(section(i, kSeparates), square).data();

@@ -80,7 +80,7 @@ public:
     std::size_t stage_count = 0;
     bool splits_chars = false;  // a stage on bytes may end a word inside a character
     Stage stages[kMaxStages] = {};
-    std::size_t stage_states = 0;  // of the first stage
+    std::size_t stage_states[kMaxStages] = {};
     Rule rule;
     ClassTable rule_classes{};
     std::uint32_t letter_leads = 0;  // bit k: under lead byte C0 + k all 64 characters are letters

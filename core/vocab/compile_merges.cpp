@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "vocab/characters_build.h"
 #include "vocab/sure_pairs_build.h"
 #include "vocab/walk.h"
 
@@ -191,6 +192,7 @@ Adjacency compile_merges(const VocabInput& input, const Deriver& deriver, Walk& 
     }
     const bool can_cut = can_cut_words(input, deriver) && !input.has_ends;
     if (input.kind == ModelKind::Characters) {
+        write_characters(input, walk, numbers, out);
         walk.junctions.write_sides(can_cut, out);
     }
     walk.junctions.write(can_cut, out);

@@ -176,6 +176,58 @@ UnigramTokens visit_tokens(const VocabInput& input, const Deriver& deriver, bool
     return found;
 }
 
+// The nodes of basic characters by code point, so that most walks start after a character.
+class CharacterNodes {
+public:
+    explicit CharacterNodes(const std::vector<TrieNode>& nodes)
+        : trie_{nodes.data(), static_cast<std::uint32_t>(nodes.size())} {
+        walk(Trie::kRoot, 0, 0);
+    }
+    [[nodiscard]] const std::vector<std::uint32_t>& list() const noexcept { return list_; }
+
+private:
+    // Continues at a node; `code` are the bits so far, `more` bytes of the character are missing.
+    void walk(std::uint32_t node, std::uint32_t code, unsigned more) {
+        const bool is_first = node == Trie::kRoot;
+        for (unsigned byte = is_first ? 0 : 0x80; byte < (is_first ? 0xF0U : 0xC0U); ++byte) {
+            const std::uint32_t next = trie_.step(node, static_cast<std::uint8_t>(byte));
+            if (next == Trie::kNoNode || (is_first && byte >= 0x80 && byte < 0xC0)) {
+                continue;
+            }
+            const unsigned size = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : 3;
+            const unsigned left = is_first ? size - 1 : more - 1;
+            const std::uint32_t bits = !is_first   ? code << 6 | (byte & 63U)
+                                       : size == 1 ? byte
+                                                   : byte & (size == 2 ? 31U : 15U);
+            if (left == 0) {
+                list_[bits] = next;
+            } else {
+                walk(next, bits, left);
+            }
+        }
+    }
+
+    Trie trie_;
+    std::vector<std::uint32_t> list_ = std::vector<std::uint32_t>(kBasicCodes, Trie::kNoNode);
+};
+
+// Scores by node, so that a walk reads them without a look at the token.
+void write_scores(const VocabInput& input, const std::vector<TrieNode>& nodes, double unknown_score,
+                  BlobWriter& out) {
+    std::vector<double> scores(nodes.size(), 0.0);
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (nodes[i].token != 0) {
+            scores[i] = input.scores[nodes[i].token - 1];
+        }
+    }
+    scores[Trie::kRoot] = unknown_score;
+    out.add(kNodeScores, scores);
+    out.add(kCharNodes, CharacterNodes(nodes).list());
+    if (input.whole_text) {
+        out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
+    }
+}
+
 }  // namespace
 
 // The order of the sections is part of the format.
@@ -186,7 +238,7 @@ InsideCuts compile_unigram(const VocabInput& input, const Deriver& deriver, Walk
     const std::vector<TrieNode> nodes = build_trie(std::move(found.keys));
     if (!can_cut) {
         join_everything(walk);
-        write_words(input, walk, nodes, false, out);
+        write_scores(input, nodes, write_words(input, walk, nodes, false, out), out);
         return {};
     }
     const std::vector<bool>& is_token = found.characters.flags();
@@ -195,6 +247,7 @@ InsideCuts compile_unigram(const VocabInput& input, const Deriver& deriver, Walk
     constexpr std::ptrdiff_t kFewWide = 2000;
     const auto n_wide = std::count(is_token.begin() + 0x800, is_token.end(), true);
     const double unknown_score = write_words(input, walk, nodes, n_wide > kFewWide, out);
+    write_scores(input, nodes, unknown_score, out);
     const double doubt = doubt_of(input.scores, unknown_score);
     out.add_value(kDoubt, doubt);
     seed_pieces(input, SelfTest(nodes, input.scores, unknown_score, doubt), walk);

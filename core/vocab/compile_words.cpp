@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/utf8.h"
+#include "vocab/characters_build.h"
 #include "vocab/trie_build.h"
 #include "vocab/walk.h"
 
@@ -25,6 +26,24 @@ void add_whole_word(const VocabInput& input, TokenId id, Bytes token, Walk& walk
     }
 }
 
+// Free places have the byte of the place after them: only a base that ends in kNoBase would lead
+// there.
+void write_trie(const std::vector<TrieNode>& nodes, BlobWriter& out) {
+    std::vector<std::uint32_t> cells;
+    std::vector<std::uint32_t> tokens;
+    for (std::uint32_t i = 0; i < nodes.size(); ++i) {
+        const TrieNode& node = nodes[i];
+        const bool is_child = node.parent < nodes.size();
+        const std::uint32_t byte = is_child ? i - nodes[node.parent].base : i + 1;
+        const bool has_token = is_child && node.token != 0;
+        cells.push_back(
+            SmallTrie::make_cell(node.base, has_token, static_cast<std::uint8_t>(byte)));
+        tokens.push_back(node.token);
+    }
+    out.add(kTrieCells, cells);
+    out.add(kNodeTokens, tokens);
+}
+
 }  // namespace
 
 void join_everything(Walk& walk) {
@@ -37,8 +56,7 @@ void join_everything(Walk& walk) {
 // then what the bytes of unknown characters become.
 double write_words(const VocabInput& input, const Walk& walk, const std::vector<TrieNode>& nodes,
                    bool can_cut, BlobWriter& out) {
-    out.add(kTrie, nodes);
-    out.add_bytes(kScores, input.scores.data(), input.scores.size_bytes(), 8);
+    write_trie(nodes, out);
     walk.junctions.write(can_cut, out);
     Numbering numbers;
     numbers.external.assign(256, VocabView::kNoToken);
@@ -66,7 +84,9 @@ void compile_wordpiece(const VocabInput& input, const Deriver& deriver, Walk& wa
         add_whole_word(input, id, token, walk);
     });
     join_everything(walk);
-    write_words(input, walk, build_trie(std::move(keys)), false, out);
+    const std::vector<TrieNode> nodes = build_trie(std::move(keys));
+    write_words(input, walk, nodes, false, out);
+    write_words_of_one(input, nodes, out);
 }
 
 // A word is a token or unknown. The trie is there because all kinds that look words up have one.

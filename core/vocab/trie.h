@@ -15,8 +15,13 @@ struct TrieNode {
 // The same steps in a third of the memory: no two nodes have the same base, so the byte that leads
 // to a node identifies its parent.
 struct SmallTrie {
-    const TmU32* cells;  // base << 9 | a token ends here << 8 | the byte that leads here
+    // base << 9 | a token ends here << 8 | the byte that leads here. Free places have a byte that
+    // leads there from no base, see kNoBase. The last 256 places are free: a step never leaves the
+    // array.
+    const TmU32* cells;
 
+    static constexpr TmU32 kNoNode = 0xFFFFFFFFU;
+    static constexpr TmU8 kNoBase = 0xFF;  // no base ends in this byte
     static constexpr TmU32 kMostNodes = TmU32(1) << 23;
     static constexpr TmU32 kToken = 0x100;
 
@@ -26,6 +31,10 @@ struct SmallTrie {
     // From a cell; only if leads_to() holds for the cell there is it a child.
     TOKENMILL_HD static TmU32 child(TmU32 cell, TmU8 byte) { return (cell >> 9) + byte; }
     TOKENMILL_HD static bool leads_to(TmU32 cell, TmU8 byte) { return TmU8(cell) == byte; }
+    TOKENMILL_HD TmU32 step(TmU32 node, TmU8 byte) const {
+        const TmU32 next = child(cells[node], byte);
+        return leads_to(cells[next], byte) ? next : kNoNode;
+    }
 };
 
 struct Trie {

@@ -2,6 +2,7 @@
 #include "vocab/trie_build.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tokenmill::vocab {
 
@@ -75,22 +76,24 @@ private:
         }
     }
 
-    // Nodes with one child fill the holes between the others. Nodes with several start where an
-    // earlier one found room after a long search, so that crowded parts are not searched again.
+    // Nodes with one child fill the holes between the others. A place that does not fit one byte
+    // never will, so each byte continues its search. Nodes with several start where an earlier
+    // one found room after a long search, so that crowded parts are not searched again.
     TmU32 find_base(const std::vector<TmU8>& bytes) {
         const bool is_single = bytes.size() == 1;
+        std::size_t& from = is_single ? single_from_[bytes[0]] : search_from_;
         std::size_t tries = 0;
-        for (std::size_t place = is_single ? first_free_ : std::max(first_free_, search_from_);;
-             ++place) {
+        for (std::size_t place = std::max(first_free_, from);; ++place) {
             reserve(place + 256);
-            if (!is_single && ++tries > kPatience) {
-                search_from_ = place;
+            if (is_single || ++tries > kPatience) {
+                from = place;
             }
             if (nodes_[place].parent != Trie::kNoNode) {
                 continue;
             }
             const std::size_t base = place - bytes[0];
-            if (base < taken_bases_.size() && taken_bases_[base]) {
+            if (static_cast<TmU8>(base) == SmallTrie::kNoBase ||
+                (base < taken_bases_.size() && taken_bases_[base])) {
                 continue;
             }
             const bool fits = std::all_of(bytes.begin(), bytes.end(), [&](TmU8 byte) {
@@ -117,6 +120,7 @@ private:
     std::size_t used_ = 1;
     std::size_t first_free_ = 257;  // below it, base would be negative for some byte
     std::size_t search_from_ = 257;
+    std::array<std::size_t, 256> single_from_{};
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // vocab: the sections of a compiled model -> a checked view of them. A model file may be damaged or
-// made up, so every number that is followed later is checked here, once.
+// made up, so every number that is followed later is checked here, once. The loops do not stop in
+// the middle, so that the compiler can check several numbers at a time.
 #include <algorithm>
 
 #include "base/bytes.h"
@@ -16,10 +17,12 @@ void check_offsets(std::span<const std::uint64_t> offsets, std::size_t size_byte
     if (offsets.front() != 0 || offsets.back() != size_bytes) {
         corrupt("token offsets do not cover the token bytes");
     }
+    std::uint64_t signs = 0;
     for (std::size_t i = 1; i < offsets.size(); ++i) {
-        if (offsets[i] < offsets[i - 1]) {
-            corrupt("token offsets run backwards");
-        }
+        signs |= offsets[i] | (offsets[i] - offsets[i - 1]);
+    }
+    if (signs >> 63 != 0) {
+        corrupt("token offsets run backwards");
     }
 }
 
@@ -46,12 +49,64 @@ void check_table(std::span<const T> table, const char* name) {
     corrupt(name);
 }
 
-// A value with a tag refers to stored ids, which must exist.
-void check_value(std::uint64_t value, std::size_t stored) {
-    const std::uint32_t tag = value_tag(value);
-    const std::uint64_t last =
-        reference_position(value) + (tag == kTagAmbiguous ? 2 : reference_count(value));
-    if (tag > kInlineIds && ((tag != kTagStored && tag != kTagAmbiguous) || last > stored)) {
+// Checks packed values whose ids must be below a limit: those with a tag refer to stored ids.
+class ValueCheck {
+public:
+    ValueCheck(std::uint32_t id_limit, std::span<const std::uint32_t> stored)
+        : ids_(std::uint64_t{id_limit} - 1), stored_(stored), id_limit_(id_limit) {}
+
+    // All ids inside of values, whether or not they count.
+    void add(std::uint64_t value) noexcept {
+        const std::uint64_t ids = value & ((value >> 63) - 1);  // 0 for a reference
+        ids_.add(ids & kIdMask);
+        ids_.add(ids >> kIdBits & kIdMask);
+        ids_.add(ids >> (2 * kIdBits) & kIdMask);
+        tags_ |= ids << 1;  // no number of ids has the second bit
+        has_references_ |= value >> 63 != 0;
+    }
+    void add_reference(std::uint64_t value) noexcept {
+        const std::uint32_t tag = value_tag(value);
+        const std::uint64_t at = reference_position(value);
+        const bool is_ambiguous = tag == kTagAmbiguous;
+        if ((tag != kTagStored && !is_ambiguous) || at + 2 > stored_.size()) {
+            tags_ |= kWrong;
+            return;
+        }
+        const std::uint32_t count = is_ambiguous ? stored_[at + 1] : reference_count(value);
+        const std::size_t begin = is_ambiguous ? at + 2 : at;
+        const bool is_known = !is_ambiguous || stored_[at] < id_limit_;
+        if (!is_known || count > kMostSeedIds || count > stored_.size() - begin ||
+            has_above(stored_.subspan(begin, count), id_limit_)) {
+            tags_ |= kWrong;
+        }
+    }
+    [[nodiscard]] bool has_references() const noexcept { return has_references_; }
+    [[nodiscard]] bool failed() const noexcept { return ids_.failed() || tags_ >> 63 != 0; }
+
+private:
+    static constexpr std::uint64_t kWrong = std::uint64_t{1} << 63;
+    static constexpr std::uint32_t kMostSeedIds = 32;  // of 16 bytes, and the end of a word
+
+    LimitCheck<std::uint64_t> ids_;
+    std::span<const std::uint32_t> stored_;
+    std::uint32_t id_limit_;
+    std::uint64_t tags_ = 0;
+    bool has_references_ = false;
+};
+
+template <typename Seed>
+void check_seeds(std::span<const Seed> seeds, ValueCheck check) {
+    for (const Seed& seed : seeds) {
+        check.add(seed.value);
+    }
+    if (check.has_references()) {
+        for (const Seed& seed : seeds) {
+            if (seed.value >> 63 != 0) {
+                check.add_reference(seed.value);
+            }
+        }
+    }
+    if (check.failed()) {
         corrupt("a seed refers to ids that do not exist");
     }
 }
@@ -91,6 +146,12 @@ VocabView::VocabView(const BlobReader& blob) {
         scalars_.internal_count < 256 || scalars_.kind > ModelKind::WordLevel) {
         corrupt("a hash table has an impossible size, or the kind is unknown");
     }
+    if (n > kIdMask + 1 || scalars_.internal_count > kIdMask + 1) {
+        corrupt("an id beyond 2^20");
+    }
+    if (scalars_.whole_text != 0 && scalars_.kind != ModelKind::Unigram) {
+        corrupt("only Unigram adds up scores over a whole text");
+    }
     junctions = {blob.need<std::uint32_t>(kJunctionFilter, 1U << JunctionFilter::kWordBits).data(),
                  blob.need<std::uint8_t>(kJunctionFlags, 65536).data(), parts.data(),
                  static_cast<std::uint32_t>(parts.size() - 1)};
@@ -115,36 +176,31 @@ void VocabView::view_merges(const BlobReader& blob) {
     }
     check_table(slots, "no free slot among the pairs");
     const std::size_t lines = slots.size() / PairTable::kLine;
-    pairs = {slots.data(), blob.need<std::uint32_t>(kBytePairs, 65536).data(), 64 - log2_of(lines),
+    const auto byte_pairs = blob.need<std::uint32_t>(kBytePairs, 65536);
+    pairs = {slots.data(), byte_pairs.data(), 64 - log2_of(lines),
              static_cast<std::uint32_t>(lines - 1)};
-    const auto check_internal = [&](std::uint32_t made) {
-        if (made >= external.size() && made != kNoMerge) {
-            corrupt("a merge makes an internal id that does not exist");
-        }
-    };
+    LimitCheck<std::uint64_t> made(external.size() - 1);
     for (const std::uint64_t slot : slots) {
-        check_internal(static_cast<std::uint32_t>(slot) & kIdMask);
+        made.add(slot & kIdMask);
     }
-    for (std::size_t i = 0; i < 65536; ++i) {
-        check_internal(pairs.byte_pairs[i]);
-    }
+    LimitCheck<std::uint64_t> made_surely(external.size());
     sure_pairs = blob.need<SurePair>(kSurePairTable, kSurePairs);
     for (const SurePair pair : sure_pairs) {
-        check_internal(made_of(pair) == kNeverMade ? kNoMerge : made_of(pair));
+        made_surely.add((pair + 1) & kIdMask);  // kNeverMade becomes 0
+    }
+    if (made.failed() || made_surely.failed() ||
+        has_some_above(byte_pairs, scalars_.internal_count)) {
+        corrupt("a merge makes an internal id that does not exist");
     }
     view_ties(blob);
     if (kind() == ModelKind::Characters || has_ends()) {
         internal = blob.need<std::uint32_t>(kInternalIds, scalars_.token_count);
-        for (const std::uint32_t number : internal) {
-            check_internal(number);
+        if (has_some_above(internal, scalars_.internal_count)) {
+            corrupt("a token has an internal id that does not exist");
         }
     }
     if (kind() == ModelKind::Characters) {
-        list_characters();
-        char_sides = blob.get<std::uint8_t>(kCharSides);
-        if (char_sides.size() != (char_sides.empty() ? 0U : 65536U)) {
-            corrupt("the sides of characters do not cover them");
-        }
+        view_characters(blob);
         return;
     }
     for (unsigned byte = 0; byte < 0xF5; ++byte) {  // C0, C1 and F5 on never occur in UTF-8
@@ -174,54 +230,47 @@ bool VocabView::has_tied_pair(Bytes word) const noexcept {
     return false;
 }
 
-// Characters of two and three bytes by code point: unknown ones first, then those that are tokens.
-void VocabView::list_characters() {
-    constexpr std::uint32_t kCodes = 0x10000;
-    char_symbols.assign(kCodes, kNoMerge);
-    char_values.assign(kCodes, unk_id() == kNoToken ? 0 : pack_ids(&scalars_.unk_id, 1));
-    const std::uint32_t* const bytes = external.data() + scalars_.first_byte_id;
-    for (std::uint32_t code = 0x800; scalars_.first_byte_id != 0 && code < kCodes; ++code) {
-        std::uint8_t text[3];
-        encode3(code, text);
-        const std::uint32_t ids[3] = {bytes[text[0]], bytes[text[1]], bytes[text[2]]};
-        char_values[code] = pack_ids(ids, 3);
+// What the compiler found out about characters, see characters_build.h.
+void VocabView::view_characters(const BlobReader& blob) {
+    char_symbols = blob.need<std::uint32_t>(kCharSymbols, kBasicCodes);
+    if (has_some_above(char_symbols, scalars_.internal_count)) {
+        corrupt("a character has an internal id that does not exist");
     }
-    for (TokenId id = 0; id < scalars_.token_count; ++id) {
-        const Bytes text = token_bytes(id);
-        const bool is_one = (text.size() == 2 || text.size() == 3) && text[0] >= 0xC0 &&
-                            char_size(text[0]) == text.size();
-        if (!is_one || (flags_[id] & 1) == 0 || internal[id] == kNoMerge) {
-            continue;
-        }
-        const std::uint32_t code = decode_char(text.data(), char_size(text[0]));
-        char_symbols[code] = internal[id];
-        char_values[code] = pack_ids(&id, 1);
+    view_char_values(blob.need<std::uint64_t>(kCharValues, kBasicCodes));
+    char_sides = blob.get<std::uint8_t>(kCharSides);
+    if (char_sides.size() != (char_sides.empty() ? 0U : kBasicCodes)) {
+        corrupt("the sides of characters do not cover them");
     }
+}
+
+// Characters have few ids, so that none of them are stored elsewhere.
+void VocabView::view_char_values(std::span<const std::uint64_t> values) {
+    ValueCheck check(scalars_.token_count, {});
+    for (const std::uint64_t value : values) {
+        check.add(value);
+    }
+    if (check.failed() || check.has_references()) {
+        corrupt("a character has ids that do not exist");
+    }
+    char_values = values;
 }
 
 // Every number that a look-up follows must lead into its table.
 void VocabView::check_numbers() const {
-    for (const std::uint32_t entry : index_) {
-        if (entry > scalars_.token_count) {
-            corrupt("the index names a token that does not exist");
-        }
+    const std::uint32_t n = scalars_.token_count;
+    if (has_above(index_, n + 1)) {
+        corrupt("the index names a token that does not exist");
     }
-    for (std::size_t i = 0; i < external.size(); ++i) {
-        if (external[i] >= scalars_.token_count && (i >= 256 || external[i] != kNoToken)) {
-            corrupt("an internal id belongs to no token");
-        }
+    if (has_some_above(external.first(256), n) || has_above(external.subspan(256), n)) {
+        corrupt("an internal id belongs to no token");
     }
     const bool has_bytes = scalars_.first_byte_id != 0;
     if ((has_bytes && std::size_t{scalars_.first_byte_id} + 256 > external.size()) ||
-        (scalars_.unk_id >= scalars_.token_count && scalars_.unk_id != kNoToken)) {
+        (scalars_.unk_id >= n && scalars_.unk_id != kNoToken)) {
         corrupt("the id of the unknown token does not exist");
     }
-    for (const Seed8& seed : seeds8) {
-        check_value(seed.value, seed_ids.size());
-    }
-    for (const Seed16& seed : seeds16) {
-        check_value(seed.value, seed_ids.size());
-    }
+    check_seeds(seeds8, {n, seed_ids});
+    check_seeds(seeds16, {n, seed_ids});
 }
 
 Bytes VocabView::token_bytes(TokenId id) const noexcept {

@@ -8,7 +8,6 @@
 
 #include "base/adjacency.h"
 #include "base/blob.h"
-#include "base/buffer.h"
 #include "base/types.h"
 #include "vocab/junction.h"
 #include "vocab/pairs.h"
@@ -38,13 +37,18 @@ enum VocabSection : std::uint32_t {
     kSeeds16,
     kSeedIds,
     kInternalIds,
-    kTrie,
+    kTrieCells,
     kScores,
     kTiedRanks,
     kTiedPairs,
     kCharSides,
     kDoubt,
     kSurePairTable,
+    kNodeTokens,
+    kNodeScores,
+    kCharNodes,
+    kCharSymbols,
+    kCharValues,
 };
 
 // ModelKind::Characters: how a token holds a character of three bytes. Without any of these bits it
@@ -121,6 +125,18 @@ struct Seed16 {
     std::uint64_t value;
 };
 
+constexpr std::size_t kBasicCodes = 0x10000;  // code points of up to three bytes
+
+// What a walk through the trie reads, for kinds that look words up. All of it is in the file: a
+// copy in large pages is not faster (log 2026-11-16).
+struct NodeTables {
+    SmallTrie trie{};
+    std::uint32_t size = 0;                 // nodes
+    const std::uint32_t* tokens = nullptr;  // by node: id + 1 of the token that ends there, or 0
+    const double* scores = nullptr;         // Unigram, by node: of tokens; the root: of an unknown
+    const std::uint32_t* char_nodes = nullptr;  // Unigram: by basic code point, or kNoNode
+};
+
 // Tokens that text can produce, back to back by id; the others have no bytes here.
 struct TokenTable {
     std::vector<std::uint8_t> bytes;
@@ -171,6 +187,8 @@ public:
         return !tied_ranks.empty() && has_tied_pair(word);
     }
 
+    [[nodiscard]] const NodeTables& nodes() const noexcept { return nodes_; }
+
     static constexpr TokenId kNoToken = 0xFFFFFFFFU;
 
     PairTable pairs{};
@@ -181,14 +199,9 @@ public:
     // ModelKind::Characters, by basic code point of two or three bytes: what merging starts from,
     // or kNoMerge, and the value of a word that is this character alone. WordPiece: the latter, of
     // characters of three bytes.
-    std::vector<std::uint32_t> char_symbols;
-    std::vector<std::uint64_t> char_values;
+    std::span<const std::uint32_t> char_symbols;
+    std::span<const std::uint64_t> char_values;
     std::span<const std::uint8_t> char_sides;  // CharSide bits by basic code point; may be empty
-    Trie trie{};                               // kinds that look words up
-    std::span<std::uint32_t> char_nodes;       // Unigram: node of every basic character, or kNoNode
-    SmallTrie small_trie{};                    // Unigram, WordPiece: the same
-    const double* node_scores = nullptr;  // Unigram: of tokens by node; of the root: of an unknown
-    const std::uint32_t* node_tokens = nullptr;  // by node of small_trie, as in the trie
     // Unigram: two ways through a piece of a word whose scores differ by less than this for each of
     // its bytes may swap their order when the word has more text before it. 0: scores add up
     // exactly, so that their order never changes.
@@ -208,17 +221,15 @@ private:
     void view_words(const BlobReader& blob);
     void view_ties(const BlobReader& blob);
     [[nodiscard]] bool has_tied_pair(Bytes word) const noexcept;
-    void list_characters();
-    void list_words_of_one();
-    void copy_trie(std::uint32_t* cells);
+    void view_characters(const BlobReader& blob);
+    void view_char_values(std::span<const std::uint64_t> values);
     void view_scores(const BlobReader& blob);
     void list_joints();
-    void walk_characters(std::uint32_t node, std::uint32_t code, unsigned more);
 
     Scalars scalars_{};
     bool drops_bytes_ = false;
     bool can_cut_wide_ = false;
-    PageBuffer walk_memory_;
+    NodeTables nodes_;
     Bytes bytes_;
     Bytes decode_;
     std::span<const std::uint64_t> offsets_;

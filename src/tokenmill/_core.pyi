@@ -26,6 +26,41 @@ class TextBuffer:
 
     def __getitem__(self, arg: int, /) -> bytes: ...
 
+class BlockRules:
+    """How Model.encode_jsonl and encode_texts read and encode a block."""
+
+    def __init__(self, field: str, before: Sequence[int], after: Sequence[int], special_mode: int = 0, bits: int = 32) -> None: ...
+
+    @property
+    def step_bytes(self) -> int: ...
+
+    @step_bytes.setter
+    def step_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def max_document_bytes(self) -> int: ...
+
+    @max_document_bytes.setter
+    def max_document_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def max_line_bytes(self) -> int: ...
+
+    @max_line_bytes.setter
+    def max_line_bytes(self, arg: int, /) -> None: ...
+
+    @property
+    def replace_bad_utf8(self) -> bool: ...
+
+    @replace_bad_utf8.setter
+    def replace_bad_utf8(self, arg: bool, /) -> None: ...
+
+    @property
+    def replace_lone_surrogate(self) -> bool: ...
+
+    @replace_lone_surrogate.setter
+    def replace_lone_surrogate(self, arg: bool, /) -> None: ...
+
 class PickedTexts:
     """Some texts of a list, for Model.encode_batch."""
 
@@ -81,7 +116,13 @@ class Model:
 
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0) -> NDArray[numpy.int64]: ...
 
+    def encode_jsonl(self, buffer: object, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+    def encode_texts(self, texts: TextBuffer, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64]]: ...
+
     def count_batch(self, texts: object | None, threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1) -> NDArray[numpy.int64]: ...
+
+    def count(self, text: object | None, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1) -> int: ...
 
     def prefix_end(self, text: object, start: int) -> int: ...
 
@@ -117,8 +158,18 @@ class Model:
 def target() -> str:
     """The instruction set that new models use."""
 
+def environment(name: str) -> str | None:
+    """
+    Return a variable of the environment; os.environ takes 0.8 us for one that is not set.
+    """
+
 def targets() -> list[str]:
     """Every instruction set that this CPU can run."""
+
+def encode_method(function: object) -> object:
+    """
+    Return the method `function`, whose plain calls encode with the slot `_model`.
+    """
 
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
@@ -126,6 +177,11 @@ def normalize(program: bytes, text: bytes) -> bytes:
 def normalize_aligned(program: bytes, text: bytes) -> tuple:
     """
     Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of uint32.
+    """
+
+def rewrite_characters(program: bytes) -> tuple:
+    """
+    Return the characters that a normalizer changes, what each becomes alone (bytes and their ends), and the characters whose neighbours may matter.
     """
 
 def is_normalized(program: bytes, text: bytes) -> bool:
@@ -150,6 +206,23 @@ def pack_one_per_row(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,)
 
 def pack_documents(lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """One document per row, whatever its length."""
+
+class Checksum:
+    """XXH3 of 128 bits, of more bytes than SHORT."""
+
+    def __init__(self) -> None: ...
+
+    def update(self, buffer: object) -> None: ...
+
+    def short_bytes(self) -> bytes | None:
+        """All bytes, if they are too few for `digest`; else None."""
+
+    def digest(self) -> tuple: ...
+
+def copy_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], id_bytes: int, out: int, checksum: Checksum) -> tuple:
+    """
+    Append pieces of files (descriptors) to another one; return the number of the file that could not be read, the number of files if that one could not be written, or -1; and the error of the system, 0 if the file ended.
+    """
 
 @overload
 def frame(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple: ...
@@ -191,6 +264,11 @@ def find_newline(file: int, place: int, most: int) -> int:
 def read_lines(file: int, place: int, size: int, target: str | None = None) -> tuple[NDArray[numpy.uint8], int]:
     """
     The whole lines among some bytes of a file (its descriptor), and how many they are.
+    """
+
+def read_lines_into(file: int, place: int, memory: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
+    """
+    Fill memory from a file (its descriptor): how many of its bytes are whole lines, and how many lines these are.
     """
 
 def keep_spares(count: int) -> None:

@@ -39,7 +39,6 @@ pickling, so it may cross a process boundary.
 # ruff: noqa: N818
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -176,6 +175,8 @@ class EncodeError(TokenmillError, ValueError):
 
         `hint` replaces the hint, if it names an option that the caller does not have.
         """
+        from copy import copy  # import tokenmill stays light
+
         error = copy(self)
         error.document = document
         error.hint = self.hint if hint is None else hint

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import xxhash
 
+from tokenmill import _core
+from tokenmill._core import Checksum
 from tokenmill._errors import OutputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 UNFINISHED = ".tokenmill-part"  # unlikely in the name of a user's file
+_MOST_BUFFERS = 1024  # IOV_MAX
 
 
 @dataclass(frozen=True)
@@ -32,12 +38,15 @@ class FileRecord:
 
 
 class NewFile:
-    """An unfinished file: `commit` gives it its name, `discard` removes it."""
+    """An unfinished file: `commit` gives it its name, `discard` removes it.
 
-    def __init__(self, path: Path) -> None:
+    A file that only this run reads again can do without a checksum.
+    """
+
+    def __init__(self, path: Path, *, has_checksum: bool = True) -> None:
         self._path = path
         self._unfinished = path.with_name(path.name + UNFINISHED)
-        self._hash = xxhash.xxh3_128()
+        self._hash = Checksum() if has_checksum else None
         self.size = 0
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,12 +54,19 @@ class NewFile:
 
     def write(self, data: Any) -> None:  # anything with a contiguous buffer
         """Append the bytes of a buffer."""
-        view = memoryview(data).cast("B") if not isinstance(data, bytes) else memoryview(data)
-        self._hash.update(view)
-        self.size += len(view)
+        self.write_all([data])
+
+    def write_all(self, buffers: Iterable[Any]) -> None:
+        """Append the bytes of many buffers, by as few calls of the system as possible."""
+        given = [memoryview(data) for data in buffers]
+        views = [view.cast("B") for view in given if view.nbytes]
+        for view in views:
+            if self._hash is not None:
+                self._hash.update(view)
+            self.size += len(view)
         with writing(self._path):
-            while view:  # an unbuffered file may accept fewer bytes
-                view = view[self._file.write(view) :]
+            while views:  # the system may accept fewer bytes
+                views = _rest(views, os.writev(self._file.fileno(), views[:_MOST_BUFFERS]))
 
     def commit(self) -> FileRecord:
         """Sync, close, and give the file its name."""
@@ -59,7 +75,36 @@ class NewFile:
             self._file.close()
             self._unfinished.replace(self._path)
             sync_folder(self._path.parent)
-        return FileRecord(self._path.name, self.size, "xxh3-128:" + self._hash.hexdigest())
+        return FileRecord(self._path.name, self.size, self._digest())
+
+    def copy_pieces(
+        self,
+        files: list[int],
+        places: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
+        item_bytes: int,
+    ) -> tuple[int, int]:
+        """Append pieces of open files: the file of each, its begin and its length.
+
+        Returns the number of a file that could not be read, or -1, and the error of the system.
+        """
+        assert self._hash is not None  # noqa: S101 -- only parts have none
+        failed, error = _core.copy_pieces(
+            files, *places, item_bytes, self._file.fileno(), self._hash
+        )
+        if failed == len(files):
+            with writing(self._path):
+                raise OSError(error, os.strerror(error))
+        if failed < 0:
+            self.size += int(places[2].sum()) * item_bytes
+        return failed, error
+
+    def _digest(self) -> str:
+        if self._hash is None:
+            return ""
+        short = self._hash.short_bytes()
+        if short is not None:
+            return "xxh3-128:" + xxhash.xxh3_128_hexdigest(short)
+        return "xxh3-128:{:016x}{:016x}".format(*self._hash.digest())
 
     def discard(self) -> None:
         """Close and remove what was written."""
@@ -118,6 +163,15 @@ def remove_unfinished(folder: Path) -> int:
     for path in left:
         path.unlink(missing_ok=True)
     return len(left)
+
+
+def _rest(views: list[memoryview], written: int) -> list[memoryview]:
+    """Return what is left of buffers after that many bytes of them."""
+    for number, view in enumerate(views):
+        if written < len(view):
+            return [view[written:], *views[number + 1 :]]
+        written -= len(view)
+    return []
 
 
 def _blocks(file: Any) -> Iterator[bytes]:

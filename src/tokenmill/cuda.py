@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokenmill._mill.device.rows import DeviceRowStream as GpuRowDataset
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 __all__ = [
     "REASONS",

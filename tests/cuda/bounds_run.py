@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tests.cuda.shim import ShimBackend, build
 
-from tokenmill._cuda.layout import BATCH, TABLES, fill
-from tokenmill._cuda.support import packed_first_bytes
+from tokenmill._cuda.added import AddedFilter, packed_first_bytes, packed_second_bytes
+from tokenmill._cuda.layout import BATCH, TABLES, BatchCounter, fill
 from tokenmill._cuda.tables import defines
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Bounds:
     tile_words: NDArray[np.uint32]
     flags: NDArray[np.uint32]
     counters: NDArray[np.uint32]
+    added_tiles: NDArray[np.uint32]
 
 
 class BoundsRunner:
@@ -43,15 +44,21 @@ class BoundsRunner:
         names = {field.name for field in TABLES}
         arrays = {k: v for k, v in facts.items() if k in names and isinstance(v, np.ndarray)}
         self._tables = {name: self._back.asarray(array) for name, array in arrays.items()}
-        self._count = 0
-        self._first = 0
+        self._numbers: dict[str, int] = {}
 
-    def add(self, count: int = 0, **arrays: NDArray[Any]) -> None:
-        """Give the tables more: bitmaps of code points and prefixes of added tokens."""
+    def add(self, numbers: Mapping[str, int] | None = None, **arrays: NDArray[Any]) -> None:
+        """Give the tables more: facts about code points, or about added tokens."""
         self._tables |= {name: self._back.asarray(array) for name, array in arrays.items()}
-        self._count = count or self._count
-        if "added_first" in arrays:
-            self._first = packed_first_bytes(arrays["added_first"])
+        self._numbers |= numbers or {}
+
+    def find(self, found: AddedFilter) -> None:
+        """Give the tables what added tokens start with."""
+        numbers = {
+            "added_count": found.added_prefixes.size,
+            "added_bytes": packed_first_bytes(found.added_first),
+            "added_seconds": packed_second_bytes(found),
+        }
+        self.add(numbers, **found._asdict())
 
     def __call__(
         self,
@@ -80,6 +87,11 @@ class BoundsRunner:
             "tile_words": _poisoned(back, tiles),
             "counters": _poisoned(back, 64),
             "dedupe": _poisoned(back, 8),
+            "tile_again": _poisoned(back, tiles),
+            "added_tiles": _poisoned(back, tiles),
+            "span_bits": _poisoned(back, words),
+            "inner_bits": _poisoned(back, words),
+            "raw_bits": _poisoned(back, words),
         }
         numbers = {
             "size": len(text), "documents": len(documents), "tiles": tiles, "dedupe_mask": 7,
@@ -88,20 +100,21 @@ class BoundsRunner:
         batch = fill(BATCH, numbers | {k: back.address(v) for k, v in arrays.items()})
         tables = fill(
             TABLES,
-            {k: back.address(v) for k, v in self._tables.items()}
-            | {"added_count": self._count, "added_bytes": self._first},
+            self._numbers | {k: back.address(v) for k, v in self._tables.items()},
         )
         for name, blocks in (
             ("clear_batch", 3), ("mark_documents", 2), (kernel, tiles + spare_blocks),
         ):  # fmt: skip
             back.launch(name, blocks, 256, back.address(tables), back.address(batch))
-        assert not arrays["dedupe"].any()
+        assert not any(arrays[name].any() for name in ("dedupe", "span_bits", "inner_bits"))
+        listed = arrays["added_tiles"][: arrays["counters"][BatchCounter.ADDED_TILES]]
         return Bounds(
             _unpacked(arrays["start_bits"], len(text)),
             _unpacked(arrays["cut_bits"], len(text)),
             arrays["tile_words"],
             arrays["doc_flags"],
             arrays["counters"],
+            np.sort(listed),
         )
 
 

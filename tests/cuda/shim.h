@@ -27,6 +27,7 @@ void shim_set_block(u32 block, u32 blocks) {
 
 #define TM_KERNEL(...) extern "C" void
 #define TM_DEVICE inline
+#define TM_RARE inline
 #define TM_SHARED static
 #define TM_ALIGN16 alignas(16)
 #define TM_THREADS(t, n) for (u32 t = 0; t < u32(n); ++t)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pickle
 import random
+import re
 import subprocess
 import sys
+import unicodedata
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,10 +18,9 @@ from tests.cuda.bounds_run import BoundsRunner
 from tests.cuda.test_bounds import facts_by_name, runs_of_classes
 from tests.strategies import class_strings
 
+from tokenmill._cuda.added import added_filter, byte_bits
 from tokenmill._cuda.layout import BatchCounter, BatchOption, DocumentFlag
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from tokenmill._cuda.normal import normal_tables
 
 KERNELS = ("bounds_masks", "bounds_scan")
 # Bytes on both sides of every limit in the table of well-formed sequences.
@@ -98,56 +98,81 @@ def test_garbage_between_sound_documents(run: BoundsRunner) -> None:
     assert_flags(run, garbage(6, 400))
 
 
-def bitmap(codes: list[int]) -> NDArray[np.uint32]:
-    bits = np.zeros(0x110000, dtype=np.uint8)
-    bits[codes] = 1
-    return np.packbits(bits, bitorder="little").view(np.uint32)
+def is_settled(text: str) -> bool:
+    """Does composing leave the text as it is, by what the kernels look at?"""
+    left, before = "", 0
+    for right in text:
+        combining = unicodedata.combining(right)
+        if right == JAMO or not unicodedata.is_normalized("NFC", right):
+            return False
+        if ord(right) in MAYBE and left:
+            if before or not unicodedata.is_normalized("NFC", left + right):
+                return False
+        elif 0 < combining < before:
+            return False
+        left, before = right, combining
+    return True
 
 
-@pytest.mark.parametrize("ascii_too", [False, True])
-def test_characters_that_a_normalizer_touches(tmp_path: Path, *, ascii_too: bool) -> None:
-    unsafe = "\u0301\u00e9\u4e2d\U0001f600" + "Q" * ascii_too
+JAMO = "\u1161"
+MARKS = "\u0301\u0327\u0323\u0e38\u0e48\u0e49\u093c\u094d\u09be\u0bbe\u3099\u0345\u0316\u05b0"
+STARTERS = (
+    "ae\u00e9\u1ebf\u0e01\u0915\u0928\u09c7\u0bc6\u0b95\u304b\u4e2d\u1100\uac00"
+    "\u212b\u0958\U0001d15e"
+)
+MAYBE = {ord(c) for c in "\u0301\u0327\u0323\u093c\u09be\u0bbe\u3099\u0345"}
+
+
+def normal_texts() -> list[str]:
+    """All short rows of such characters, and some with long runs of marks."""
+    every = STARTERS + MARKS + JAMO + "x"
+    texts = ["".join(row) for size in (1, 2, 3) for row in product(every, repeat=size)]
+    choose = random.Random(3)  # noqa: S311
+    return texts + ["x" * choose.randrange(40) + "".join(choose.choices(every, k=5)) for _ in texts]
+
+
+def test_texts_that_composing_changes(tmp_path: Path) -> None:
     run = BoundsRunner(facts_by_name("llama3"), tmp_path, 64, TM_NORMAL=1)
-    run.add(unsafe_basic=bitmap([ord(c) for c in unsafe]))
-    words = ["plain", "Q", "\u00e9", "\u00e8", "\u6587", "\u4e2d", "\U0001f601", "\U0001f600"]
-    texts = [left + "x" * n + right for left in words for right in words for n in range(34)]
-    wanted = [DocumentFlag.NOT_NORMALIZED if set(text) & set(unsafe) else 0 for text in texts]
+    tables = normal_tables()
+    run.add({"normal_mask": tables["normal_pairs"].size - 1}, **tables)
+    texts = normal_texts()
+    wanted = [0 if is_settled(text) else DocumentFlag.NOT_NORMALIZED for text in texts]
+    kept = [text for text, flag in zip(texts, wanted, strict=True) if not flag]
+    assert 0.1 < len(kept) / len(texts) < 0.9
+    assert all(unicodedata.is_normalized("NFC", text) for text in kept)
     for kernel in KERNELS:
-        found = run(kernel, [text.encode() for text in texts])
-        assert found.flags.tolist() == wanted
-
-
-def added_tables(tokens: list[bytes]) -> dict[str, Any]:
-    first = np.zeros(256, dtype=np.uint8)
-    first[[token[0] for token in tokens]] = 1
-    prefixes = [int.from_bytes(token[:8], "little") for token in tokens]
-    masks = [(1 << 8 * min(len(token), 8)) - 1 for token in tokens]
-    return {
-        "added_first": np.packbits(first, bitorder="little").view(np.uint32),
-        "added_prefixes": np.array(prefixes, dtype=np.uint64),
-        "added_masks": np.array(masks, dtype=np.uint64),
-    }
+        found = run(kernel, [text.encode() for text in texts], shuffle=4)
+        wrong = [text for text, a, b in zip(texts, found.flags, wanted, strict=True) if a != b]
+        assert not wrong, (kernel, [ascii(text) for text in wrong[:5]])
 
 
 @pytest.mark.parametrize("more", [[], [b"[x", b"\xe4\xb8", b"z9", b"#1", b"~~~~~~~~~~~~"]])
-def test_added_tokens_are_never_missed(tmp_path: Path, more: list[bytes]) -> None:
+@pytest.mark.parametrize("longest", [255, 256])
+def test_added_tokens_are_never_missed(tmp_path: Path, more: list[bytes], longest: int) -> None:
+    """Their tiles are listed; or, if they are too long, their documents are flagged."""
     tokens = [b"<|endoftext|>", b"<s>", *more]
     run = BoundsRunner(facts_by_name("gpt2"), tmp_path, 64)
-    run.add(count=len(tokens), **added_tables(tokens))
+    run.add({"added_longest": longest}, missing_bytes=byte_bits(b"#"))
+    run.find(added_filter(tokens))
     parts = [b"<|endoftext|>", b"<s>", b"<|end", b"<", b"a < b |>", b"[x", b"#1", b"~~~~~~~"]
     documents = [
         b"y" * n + part + tail for part in parts for n in range(70) for tail in (b"", b" ")
     ]
     text = b"".join(documents)
-    ends = np.cumsum([len(document) for document in documents]).tolist()
+    held = {m.start() for token in tokens for m in re.finditer(re.escape(token), text)}
+    begun = {m.start() for token in tokens for m in re.finditer(re.escape(token[:8]), text)}
+    begins = np.cumsum([0, *map(len, documents)])
     for kernel in KERNELS:
-        flags = run(kernel, documents, options=BatchOption.FIND_ADDED).flags.tolist()
-        for document, end, flag in zip(documents, ends, flags, strict=True):
-            held = any(token in document for token in tokens)
-            # A token that continues in the next document may be flagged without need.
-            begun = any(token[:8] in document + text[end : end + 7] for token in tokens)
-            added = DocumentFlag.ADDED_TOKEN
-            assert flag in ({added} if held else {0, added} if begun else {0}), document
+        found = run(kernel, documents, options=BatchOption.FIND_ADDED, shuffle=9)
+        tiles = set(found.added_tiles.tolist())
+        flagged = set(np.flatnonzero(found.flags & DocumentFlag.ADDED_TOKEN).tolist())
+        if longest > 255:
+            assert not tiles
+            assert flagged >= {int(np.searchsorted(begins, at, "right")) - 1 for at in held}
+            continue
+        assert {at // 64 for at in held} <= tiles <= {at // 64 for at in begun}
+        missing = {i for i, document in enumerate(documents) if b"#1" in document and more}
+        assert flagged == missing
         assert not run(kernel, documents).flags.any()
 
 

@@ -12,6 +12,7 @@ from tests.reference.split import onig_words
 from tokenmill._cuda.layout import BATCH, TABLES, BatchOption, fill
 from tokenmill._cuda.seeds import seed_words
 from tokenmill._cuda.steps import (
+    ADDED_STEPS,
     MARGIN,
     Capacity,
     WordCapacity,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tests.models import Batch
 
-BEFORE = ("clear_batch", "mark_documents", "bounds")  # done by hand here
+BEFORE = ("clear_batch", "mark_documents", "bounds", *ADDED_STEPS)  # done by hand here
 SMALL_TABLES = WordCapacity(1 << 20, 1 << 16, 1 << 20)
 PROCESSORS = 2
 # Those that these kernels look at: a vocabulary has one library, whatever its split.

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from tests.encode.test_other_models import tokenizer_of, with_bytes
-from tests.encode.test_reference_models import unigram, wordpiece
+from tests.encode.test_reference_models import unigram, wordlevel, wordpiece
+from tests.load.sentencepiece_models import UNK, Piece, model_file
 from tests.load.sources import write_json
 from tests.models import compile_payload, pair_model, spec_of
 from tests.split.patterns import CHAINS
@@ -25,9 +26,10 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "fuzz"
 SECONDS = int(os.environ.get("TOKENMILL_FUZZ_SECONDS", "15"))
 LEAST = 100  # inputs, however long they take
+DAMAGED = 300  # models
 HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
 SANITIZERS = "address,undefined"
-PROGRAMS = ("fuzz_encode", "fuzz_read")
+PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_view")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
@@ -102,19 +104,24 @@ def write_other_models(directory: Path, sources: Path) -> None:
     kinds = {
         "characters": (with_bytes, "marked"),
         "unigram": (unigram, "words"),
+        "wordlevel": (wordlevel, "white"),
         "wordpiece": (wordpiece, "bert"),
     }
     for name, (make, setting) in kinds.items():
         spec = load_source(write_json(sources, tokenizer_of(make(generator), setting)))
         (directory / f"{name}.native").write_bytes(compile_payload(spec))
     (directory / "wordpiece.plain").write_bytes(compile_payload(spec, native=False))
+    pieces = [UNK, *(Piece(text, -len(text) - generator.random()) for text in ("a", "b", "the"))]
+    file = sources / "sentences.model"
+    file.write_bytes(model_file([*pieces, Piece("\u4e2d", -2.5), Piece("\u2581the", -1.0)]))
+    (directory / "sentences.native").write_bytes(compile_payload(load_source(file)))
 
 
 def test_random_inputs_find_nothing(program: Path, models: Path) -> None:
     options = ("--seconds", str(SECONDS), "--least", str(LEAST))
     ran = run(program, "--models", models, *options, more_seconds=SECONDS)
     assert ran.returncode == 0, ran.stderr[-8000:]
-    match = re.fullmatch(r"(\d+) inputs, 13 families, (\d+) models\n", ran.stdout)
+    match = re.fullmatch(r"(\d+) inputs, 15 families, (\d+) models\n", ran.stdout)
     assert match is not None, ran.stdout
     assert int(match[1]) >= LEAST
 
@@ -140,3 +147,11 @@ def test_kept_inputs_are_replayed(program: Path, models: Path, tmp_path: Path) -
 def test_damaged_lines_of_json_read_alike_on_every_target(program: Path) -> None:
     ran = run(program.with_name("fuzz_read"), "20000")
     assert (ran.returncode, ran.stdout) == (0, "20000 inputs\n"), ran.stderr[-8000:]
+
+
+def test_damaged_models_are_refused_or_run(program: Path, models: Path) -> None:
+    ran = run(program.with_name("fuzz_view"), "--models", models, "--rounds", str(DAMAGED))
+    assert ran.returncode == 0, ran.stderr[-8000:]
+    match = re.fullmatch(rf"{DAMAGED} damaged models, (\d+) refused\n", ran.stdout)
+    assert match is not None, ran.stdout
+    assert DAMAGED // 10 < int(match[1]) < DAMAGED

@@ -9,7 +9,7 @@ from tests.models import ENCODE, TINY, Way, make_model
 
 from tokenmill import Tokenizer, _core
 from tokenmill._compile import compile_spec
-from tokenmill._model.resolve import from_payload
+from tokenmill._model.ready import from_payload
 
 if TYPE_CHECKING:
     from typing import Literal

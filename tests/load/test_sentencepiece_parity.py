@@ -31,7 +31,7 @@ from tests.strategies import EXAMPLES, TEXTS, class_strings
 from tokenmill import Tokenizer
 from tokenmill._compile import compile_spec
 from tokenmill._load.sentencepiece import read_sentencepiece
-from tokenmill._model.resolve import from_payload
+from tokenmill._model.ready import from_payload
 
 # Those of the model for whole words need the library; the reference knows how they go.
 KNOWN_TO_THE_REFERENCE = ("unknown words in a row are one",)

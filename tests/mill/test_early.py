@@ -151,3 +151,23 @@ def test_streams_are_shared_in_order_only_if_there_is_a_limit(
     mill(output=tmp_path / "all", context_length=64)
     mill(output=tmp_path / "some", context_length=64, limit_documents=5)
     assert orders == [False, True]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_shards_that_are_copied_at_once_are_the_same(
+    way: dict[str, Any], mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[bool] = []
+    copying = shards.Sharding._copy
+
+    def noted(self: Any, *given: Any) -> bool:
+        used.append(copying(self, *given))
+        return used[-1]
+
+    monkeypatch.setattr(shards.Sharding, "_copy", noted)
+    mill(output=tmp_path / "copied", **way)
+    # Rows of bestfit are filled up, and two formats share what is read.
+    assert any(used) is (way.get("pack") != "bestfit" and "format" not in way)
+    monkeypatch.setattr(shards.Sharding, "_copy", lambda *_: False)
+    mill(output=tmp_path / "gathered", **way)
+    assert digests(tmp_path / "copied") == digests(tmp_path / "gathered")

@@ -107,3 +107,39 @@ def test_ids_need_neither_specs_nor_decoders(pandas_trap: Path, tmp_path: Path) 
     assert {
         name for name in ours if name.startswith(tuple(f"tokenmill.{r}" for r in rooms))
     } == set()
+
+
+def test_a_known_file_needs_hardly_any_imports(pandas_trap: Path, tmp_path: Path) -> None:
+    """The second process that loads a tokenizer and encodes: numpy, for the ids, is the rest."""
+    source = tmp_path / "tokenizer"
+    code = (
+        f"import os; os.environ['TOKENMILL_CACHE'] = {str(tmp_path / 'cache')!r}\n"
+        "import numpy; from tokenmill import Tokenizer\n"
+    )
+    make = (
+        f"Tokenizer.load().save({str(source / 'tokenizer.json')!r})\n"
+        "from tokenmill._model import seen; seen._SETTLED_NS = -1\n"
+        f"Tokenizer.load({str(source)!r})"
+    )
+    source.mkdir()
+    run(code + make, pandas_trap)
+    use = f"assert len(Tokenizer.load({str(source)!r}).encode('hello', add_special_tokens=True))"
+    before = run("import numpy", pandas_trap)
+    added = run(code + use, pandas_trap) - before
+    assert not is_imported(pandas_trap)
+    ours = {name for name in added if name.startswith("tokenmill")}
+    rooms = ("_calls", "_decode", "_post", "_spec", "_compile", "_reference", "_model.resolve")
+    assert not [name for name in ours if name.startswith(tuple(f"tokenmill.{r}" for r in rooms))]
+    slow = {"pathlib", "json", "dataclasses", "urllib.parse", "logging", "tempfile", "pyarrow"}
+    assert added & slow == set()
+    assert len(added - ours) <= 12, sorted(added - ours)
+
+
+def test_numpy_waits_for_the_first_array(pandas_trap: Path, tmp_path: Path) -> None:
+    code = (
+        f"import os; os.environ['TOKENMILL_CACHE'] = {str(tmp_path / 'cache')!r}\n"
+        "from tokenmill import Tokenizer; t = Tokenizer.load()\n"
+    )
+    run(code, pandas_trap)
+    assert "numpy" not in run(code + "assert t.name and t.count('hello')", pandas_trap)
+    assert "numpy" in run(code + "t.encode('hello')", pandas_trap)

@@ -31,13 +31,13 @@ def test_the_folder_follows_the_environment(
     monkeypatch.setenv("TOKENMILL_CACHE", "off")
     assert model_cache.folder() is None
     monkeypatch.setenv("TOKENMILL_CACHE", str(tmp_path))
-    assert model_cache.folder() == tmp_path
+    assert model_cache.folder() == str(tmp_path)
     monkeypatch.delenv("TOKENMILL_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert model_cache.folder() == tmp_path / "tokenmill"
+    assert model_cache.folder() == str(tmp_path / "tokenmill")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert model_cache.folder() == tmp_path / ".cache" / "tokenmill"
+    assert model_cache.folder() == str(tmp_path / ".cache" / "tokenmill")
 
 
 def test_the_second_load_parses_nothing(

@@ -164,3 +164,16 @@ def test_a_compiled_model_takes_no_pattern(small_json: Path, tmp_path: Path) -> 
 def test_the_magic_is_not_text() -> None:
     assert not MAGIC.isascii()
     assert b"\r\n" in MAGIC
+
+
+def test_added_tokens_are_read_when_asked_for(small_json: Path, tmp_path: Path) -> None:
+    path = tmp_path / "small.mill"
+    compile_file(small_json, path)
+    meta = Tokenizer.load(path).ready.meta
+    assert "added_tokens" not in meta
+    assert meta["added_tokens"] == {
+        token.content: token.id for token in load_source(small_json).added_tokens
+    }
+    assert "added_tokens" in meta
+    with pytest.raises(KeyError, match="another"):
+        meta["another"]

@@ -18,7 +18,7 @@ from tests.post.reference import Case, Refused, Row, rows_of_library
 from tokenmill import EncodedBatch, EncodeError, OptionError, Tokenizer
 from tokenmill._compile import compile_spec
 from tokenmill._load.tokenizer_json import read_tokenizer_json
-from tokenmill._model.resolve import from_payload
+from tokenmill._model.ready import from_payload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from tests.offsets.tokenizers_of_every_kind import KINDS, texts
 from tests.vocabularies import NAMES, payload
 
 from tokenmill import InvalidUtf8, SpecialTokenInText, Tokenizer, _core
-from tokenmill._model.resolve import from_payload
+from tokenmill._model.ready import from_payload
 from tokenmill._post import enough, may_stop
 from tokenmill.compat import hf
 

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).resolve().parent
 UINT16_IDS = 1 << 16
+# Compiles the modules as well: an installed package has its bytecode, and a checkout may not.
+OWN_VERSION = """
+import compileall, pathlib, tokenmill
+compileall.compile_dir(pathlib.Path(tokenmill.__file__).parent, quiet=2)
+print(tokenmill.__version__)
+"""
 
 
 @dataclass(frozen=True)
@@ -129,7 +135,7 @@ class Runner:
         package = LIBRARIES[library].package
         code = f"from importlib.metadata import version; print(version({package!r}))"
         if library == "tokenmill":  # also if it is used without being installed
-            code = "import tokenmill; print(tokenmill.__version__)"
+            code = OWN_VERSION
         command = [self.python(library), "-c", code]
         try:
             done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603

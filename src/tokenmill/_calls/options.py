@@ -31,6 +31,7 @@ MAX_U16 = 0xFFFF
 _BITS = {np.dtype(np.uint16): 16, np.dtype(np.uint32): 32}
 _WIDE = (np.dtype(np.int64), np.dtype(np.int32))  # for rows: what models want
 _MAX_ID = 0xFFFF_FFFF
+_UINT32 = np.dtype(np.uint32)
 
 
 def modes(special_in_text: str, errors: str) -> tuple[int, int]:
@@ -127,6 +128,8 @@ def out_of(out: object, max_id: int) -> NDArray[Any]:
 def ids_of(ids: Any) -> NDArray[np.uint32]:  # whatever numpy takes
     """Turn a row of whole numbers into uint32; UnknownId for those that cannot be an id."""
     array = np.asarray(ids)
+    if array.dtype is _UINT32 and array.ndim == 1 and array.flags.c_contiguous:
+        return array  # at once: checks cost as much as decoding a sentence
     if array.ndim != 1:
         raise UnknownId(
             f"ids: expected one row of ids, got {array.ndim} dimensions",

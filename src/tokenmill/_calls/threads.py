@@ -7,6 +7,7 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
+from tokenmill._core import environment
 from tokenmill._errors import TokenmillError
 
 _VARIABLE = "TOKENMILL_THREADS"
@@ -16,8 +17,11 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 
 def available() -> int:
     """Return the number of threads that calls use when they are given none."""
-    limits = [_affinity(), _quota(), _environment()]
-    return max(1, min(limit for limit in limits if limit is not None))
+    count = _affinity()
+    for limit in (_quota(), _environment()):
+        if limit is not None and limit < count:
+            count = limit
+    return max(1, count)
 
 
 def _affinity() -> int:
@@ -29,7 +33,7 @@ def _affinity() -> int:
 
 def _environment() -> int | None:
     """Read TOKENMILL_THREADS, or OMP_NUM_THREADS, which launchers set for each process."""
-    own = os.environ.get(_VARIABLE)
+    own = environment(_VARIABLE)
     if own:
         if not own.isascii() or not own.isdigit() or int(own) < 1:
             raise TokenmillError(
@@ -38,7 +42,10 @@ def _environment() -> int | None:
                 hint="set it to a number of threads, or unset it",
             )
         return int(own)
-    openmp = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    openmp = environment("OMP_NUM_THREADS")
+    if not openmp:
+        return None
+    openmp = openmp.split(",")[0].strip()
     return int(openmp) if openmp.isdigit() and int(openmp) > 0 else None
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._cli import _summary
 from tokenmill._cli._options import load
+from tokenmill._cli._process import end_start
 
 if TYPE_CHECKING:
     import argparse
@@ -65,6 +66,7 @@ def run_call(
     task = prepare(call)
     if not quiet:
         print_note(_summary.opening(task, Path(call.run.output)))
+    end_start()
     try:
         result = pack_task(task, **asdict(call.run))
     except KeyboardInterrupt:

@@ -77,8 +77,10 @@ def compile_spec(spec: TokenizerSpec) -> bytes:
 
 
 def pack_meta(meta: dict[str, Any], source: bytes | None) -> bytes:
-    """Write meta data as JSON and, after a NUL, the packed text of the tokenizer.json."""
-    text = json.dumps(meta, separators=(",", ":")).encode()
+    """Write meta data as JSON, added tokens as another line; after a NUL, the tokenizer.json."""
+    head = {key: value for key, value in meta.items() if key != "added_tokens"}
+    lines = [json.dumps(part, separators=(",", ":")) for part in (head, meta["added_tokens"])]
+    text = "\n".join(lines).encode()
     # Fast rather than small: a better packing would take as long as compiling.
     return text if source is None else text + b"\0" + zlib.compress(source, 1)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokenmill._calls.batch import TokenBatch
     from tokenmill._cuda.crossover import Crossover
     from tokenmill._cuda.texts import TextPart
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 __all__ = ["CallOptions", "encode_on", "opened"]
 

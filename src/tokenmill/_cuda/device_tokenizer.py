@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tokenmill._cuda.protocols import Connect, DeviceBackend, Mark
     from tokenmill._cuda.splice import SpecialIds
     from tokenmill._cuda.texts import TextPart
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 
 class DeviceTokenizer:
@@ -78,9 +78,7 @@ class DeviceTokenizer:
         self._calls: dict[tuple[Any, ...], tuple[BatchJob, SpecialIds, int, int]] = {}
         words = WordCapacity(entries=1 << options.table_bits)
         with self._backend.using(None):
-            engine = DeviceEngine(
-                self._backend, facts, ready.meta, words=words, learn=options.learn, tile=tile
-            )
+            engine = DeviceEngine(self._backend, facts, words=words, learn=options.learn, tile=tile)
             self._encoder = PartEncoder(engine, options.batch_bytes, options.max_memory)
             self._requests = Requests(
                 self._lock, self._encode_short, self._encoder.short_bytes, MOST_DOCUMENTS
@@ -241,7 +239,9 @@ class DeviceTokenizer:
             special, policy = modes(options.special_in_text, options.errors)
             unsigned = "uint32" if options.dtype == "int32" else options.dtype
             bits = bits_of(unsigned, self._model.max_id)
-            job = BatchJob(special != SPECIAL_MODES["text"], bits)
+            job = BatchJob(
+                special != SPECIAL_MODES["text"], bits, special == SPECIAL_MODES["raise"]
+            )
             around = self._special if options.add_special_tokens else NO_SPECIAL_IDS
             known = self._calls[key] = (job, around, special, policy)
         job, around, special, policy = known

@@ -31,6 +31,7 @@ from tokenmill._cuda.steps import (
     buffers,
     steps,
 )
+from tokenmill._cuda.tables import arena_step, bounds_kernel, stage_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -91,7 +92,6 @@ class DeviceEngine:
         self,
         backend: DeviceBackend,
         facts: Mapping[str, Any],
-        meta: Mapping[str, Any],
         *,
         words: WordCapacity | None = None,
         learn: bool = True,
@@ -99,9 +99,10 @@ class DeviceEngine:
     ) -> None:
         self.backend = backend
         self._learn = learn
-        self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
-        self._base = Capacity(0, 0, backend.processors, tile)
-        self._tables = DeviceTables(backend, facts, meta, words or WordCapacity())
+        self._bounds = bounds_kernel(facts)
+        self._stages = stage_count(facts)
+        self._base = Capacity(0, 0, backend.processors, tile, arena_step=arena_step(facts))
+        self._tables = DeviceTables(backend, facts, words or WordCapacity())
         self._work: dict[str, Any] = {}
         # Kernels load on their first run, which cannot be captured: with and without transfers.
         self._has_run = {False: False, True: False}
@@ -220,14 +221,14 @@ class DeviceEngine:
         """Launch the kernels of a batch one by one, and yield the name of each."""
         self._fill(slot, job, None)
         self.backend.upload(slot.struct, slot.host_struct)
-        for step in self._steps(self._capacity(*slot.loaded)):
+        for step in self._steps(self._capacity(*slot.loaded), job):
             self._launch(step, slot, job)
             yield step.name
 
     def _run(self, grid: Capacity, slot: Slot, job: BatchJob) -> None:
         """Upload the structs, launch the kernels and download the counters."""
         self.backend.upload(slot.struct, slot.host_struct)
-        self._run_all(self._steps(grid), slot, job)
+        self._run_all(self._steps(grid, job), slot, job)
         self.backend.download(slot.host_counters, slot.counters)
 
     def _run_short(self, grid: Capacity, slot: Slot, job: BatchJob) -> None:
@@ -236,7 +237,7 @@ class DeviceEngine:
         blocks = 1 + min(max(grid.size // _TRANSFER_BYTES, 1), 64)
         here, there = host_address(slot.host_struct), self.backend.address(slot.struct)
         self.backend.launch("arrive", blocks, 256, 0, here + places)
-        self._run_all(self._steps(grid)[:-1], slot, job)  # the host adds up offsets
+        self._run_all(self._steps(grid, job)[:-1], slot, job)  # the host adds up offsets
         self.backend.launch("deliver", blocks, 256, 0, there + places)
 
     def _run_all(self, found: list[Step], slot: Slot, job: BatchJob) -> None:
@@ -248,11 +249,16 @@ class DeviceEngine:
             group.append(partial(self._launch, step, slot, job))
         self.backend.together(group)
 
-    def _steps(self, grid: Capacity) -> list[Step]:
-        found = steps(grid)
+    def _steps(self, grid: Capacity, job: BatchJob) -> list[Step]:
+        left_out = self._tables.steps_left_out(job.with_special)
+        found = [step for step in steps(grid) if step.name not in left_out]
         at = next(i for i, step in enumerate(found) if step.name == "bounds")
         # A thread for a word of a mask.
         found[at] = replace(found[at], name=self._bounds, threads=grid.tile // 32)
+        scan = next(i for i, step in enumerate(found) if step.name == "scan_words")
+        found[scan:scan] = [
+            replace(found[at], name=f"bounds_stage_{number}") for number in range(1, self._stages)
+        ]
         return [*found, self._place_step(grid.documents)]
 
     def _launch(self, step: Step, slot: Slot, job: BatchJob | None) -> None:
@@ -297,6 +303,10 @@ class DeviceEngine:
             options = BatchOption(0)
             if self._tables.finds_added[job.with_special]:
                 options |= BatchOption.FIND_ADDED
+            if not job.with_special:
+                options |= BatchOption.SKIP_SPECIAL
+            if job.raises_special:
+                options |= BatchOption.RAISE_SPECIAL
             if job.keep_repeats:
                 options |= BatchOption.KEEP_REPEATS
             elif self._learn:

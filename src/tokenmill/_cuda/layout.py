@@ -39,7 +39,7 @@ class DocumentFlag(IntFlag):
 
     INVALID_UTF8 = 1
     NOT_NORMALIZED = 2  # the normalizer may change it
-    ADDED_TOKEN = 4  # it may hold one
+    ADDED_TOKEN = 4  # the CPU must cut it out
     LONG_WORD = 8
     NO_SYNC = 16  # a long stretch without a safe word boundary
     OVERFLOW = 32  # a list of the batch was too short
@@ -49,8 +49,19 @@ class BatchOption(IntFlag):
     """Bits of Batch::options."""
 
     FIND_ADDED = 1  # look for added tokens
+    SKIP_SPECIAL = 2  # special tokens in a text are text
     KEEP_REPEATS = 4  # no dedupe: merge every miss on its own (for measurements)
     LEARN = 8  # insert new words into the tables
+    RAISE_SPECIAL = 16  # a text with a special token is an error, which the CPU finds again
+
+
+class TileFlag(IntFlag):
+    """Bits of Batch::tile_again: why the words of a tile are found again."""
+
+    MAY_ADD = 1  # an added token may start in it
+    HAS_SPAN = 2  # one starts or ends in it
+    AFTER_SPAN = 4  # its first document has one in a tile before
+    BEFORE_SPAN = 8  # its last document has one in a tile after
 
 
 class BatchCounter(IntEnum):
@@ -63,6 +74,9 @@ class BatchCounter(IntEnum):
     LEARNT_COUNT = 10
     WORD_COUNT = 11
     ID_COUNT = 12
+    ADDED_TILES = 16  # listed in added_tiles
+    SPAN_TILES = 17  # listed in again_tiles, with added tokens
+    AGAIN_TILES = 18  # listed there after those
 
 
 class RowOption(IntFlag):
@@ -72,7 +86,45 @@ class RowOption(IntFlag):
     SHIFTED_LABELS = 2  # a label is the next token, not the token itself
 
 
-ENUMS: tuple[type[IntEnum | IntFlag], ...] = (DocumentFlag, BatchOption, BatchCounter, RowOption)
+class JsonReason(IntEnum):
+    """Jsonl::line_reason: the numbers of REASONS of `_read`, and those that only a device has."""
+
+    JSON_BAD_JSON = 0
+    JSON_MISSING_FIELD = 1
+    JSON_NULL_FIELD = 2
+    JSON_WRONG_TYPE = 3
+    JSON_BAD_UTF8 = 4
+    JSON_LONE_SURROGATE = 5
+    JSON_EMPTY_TEXT = 6
+    JSON_TOO_LONG = 7
+    JSON_BLANK = 8  # white space only: not a record
+    JSON_UNSURE_LINE = 9  # the CPU must read it
+    JSON_GOOD = 10
+
+
+class JsonCounter(IntEnum):
+    """Places in Jsonl::counters."""
+
+    JSON_LINES = 0
+    JSON_DOCUMENTS = 1
+    JSON_TEXT_BYTES = 2
+    JSON_REPAIRED = 3  # documents with lone surrogates
+    JSON_UNSURE = 4  # tiles that the CPU must read
+    JSON_REASONS = 8  # lines by JsonReason, except good ones
+    JSON_COUNTER_COUNT = 32
+
+
+class JsonOption(IntFlag):
+    """Bits of Jsonl::options."""
+
+    REPLACE_LONE = 1  # lone surrogates become U+FFFD
+    REPLACE_MALFORMED = 2  # the CPU repairs what is not UTF-8
+
+
+ENUMS: tuple[type[IntEnum | IntFlag], ...] = (
+    DocumentFlag, BatchOption, TileFlag, BatchCounter, RowOption,
+    JsonReason, JsonCounter, JsonOption,
+)  # fmt: skip
 
 # Of a tokenizer: made once for a device. The names up to `external` are those of
 # `Model.device_tables`.
@@ -85,6 +137,7 @@ TABLES = _fields("""
     stage_pages: const u8*
     stage_next: const u16*
     stage_sync: const u8*
+    chain: const u64*           // of each DFA of a chain: a Stage (scan.h)
     pair_slots: const u64*
     byte_pairs: const u32*
     junction_words: const u32*
@@ -92,6 +145,10 @@ TABLES = _fields("""
     junction_parts: const u64*
     external: const u32*        // internal id -> id
     unsafe_basic: const u32*    // a bit for every code point that a normalizer may touch
+    normal_page_of: const u16*  // pages of 256 code points: combining class, MAYBE, CHANGED
+    normal_pages: const u16*
+    normal_pairs: const u64*    // left << 32 | right: neighbours that compose; 0 is free
+    normal_mask: u64
     added_first: const u32*     // a bit for every first byte of an added token
     added_prefixes: const u64*  // up to eight bytes each, little-endian
     added_masks: const u64*     // which bytes of the prefix count
@@ -112,6 +169,26 @@ TABLES = _fields("""
     learnt: u32*                // how full: [0] words, [1] long_slots, [2] long_bytes, [3] long_ids
     early_parts: const u32*     // a bit for each internal id that is part of an earlier merge
     added_bytes: u64            // the bytes of added_first: up to seven; highest byte: how many
+    added_seconds: u64          // second bytes; highest byte: a bit for each that is the only one
+    added_longest: u64          // bytes of the longest added token
+    missing_count: u64          // bytes that the vocabulary does not have
+    missing_bytes: const u32*   // a bit for every byte that the vocabulary does not have
+    raw_nodes: const u32*       // trie of the tokens that the raw text is searched for (added.h)
+    raw_edges: const u8*
+    normal_nodes: const u32*    // those of the normalized text between them
+    normal_edges: const u8*
+    added_runs: const u32*      // of both tries: what runs of one byte lead to (added.h)
+    added_tokens: const u32*    // of each token: id and flags
+    added_basic: const u8*      // classes for the flags: white space is 1, word characters 2
+    added_page_of: const u16*
+    added_pages: const u8*
+    joined_pairs: const u32*    // over characters: a bit for each two of them (char_bounds.h)
+    char_symbols: const u32*    // over characters: the symbol of a code point, or 2^20 - 1
+    rewrites: const u32*        // what the normalizer makes of a code point (rewrites.h)
+    rewrite_bytes: const u8*
+    trie_cells: const u32*      // words that are looked up: SmallTrie
+    trie_tokens: const u32*     // by node: id + 1
+    trie_scores: const double*  // by node; of the root: of an unknown character
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.
@@ -147,6 +224,13 @@ BATCH = _fields("""
     options: u64                // bits of BatchOption
     text_capacity: u64          // the most that `size` can be
     tile_misses: u32*           // per tile: its first miss, and how many
+    tile_again: u32*            // per tile: bits of TileFlag
+    added_tiles: u32*           // tiles where an added token may start, in any order
+    again_tiles: u32*           // tiles whose words are found again, in any order
+    span_bits: u32*             // a bit where an added token begins
+    inner_bits: u32*            // the other bytes of added tokens
+    stage_bits: u32*            // where the words of a chain's stages begin: twice as doc_bits
+    raw_bits: u32*              // all bytes of those that the raw text is searched for
 """)
 
 # Of one batch whose ids go to the caller. The ids of a document are those of the batch or, if the
@@ -217,11 +301,49 @@ ROWS = _fields("""
     attention_mask: void*
 """)
 
+# Of one chunk of JSONL: whole lines, the last byte is a newline.
+JSONL = _fields("""
+    raw: const u8*              // 64 bytes on either side can be read
+    size: u64
+    tiles: u64
+    path: const u8*             // of the field: its keys, with dots between them
+    path_size: u64
+    level_begin: const u32*     // where each key begins, and the end of the last one plus 1
+    levels: u64
+    max_document_bytes: u64
+    max_line_bytes: u64
+    options: u64                // bits of JsonOption
+    stop_bits: u32*             // a bit where a string ends, or is wrong
+    escape_bits: u32*           // a bit where an escape begins
+    line_bits: u32*             // a bit at each newline
+    tile_flags: u32*
+    tile_lines: u32*
+    line_base: u32*             // lines of all tiles before; tiles + 1
+    line_capacity: u64
+    line_end: u32*              // the place of its newline
+    line_malformed: u32*        // its first byte that is not UTF-8, or ~0
+    line_lone: u32*             // the first lone surrogate of its field, or ~0
+    line_reason: u32*           // JsonReason
+    line_fault: u32*            // the place where it is wrong
+    field_begin: u32*           // of good lines; 0 in others
+    field_end: u32*
+    tile_bytes: u32*            // text of each tile
+    byte_base: u32*             // text of all tiles before; tiles + 1
+    tile_documents: u32*        // documents that begin in each tile
+    document_base: u32*         // documents of all tiles before; tiles + 1
+    counters: u32*              // see JsonCounter
+    text: u8*                   // the result: texts back to back
+    doc_begin: u32*             // where each begins; one more than documents
+    doc_line: u32*              // its line, from 0
+    doc_start: u32*             // the first byte of its line
+""")
+
 
 def shared_text() -> str:
     """Return the C text of all enums and structs."""
     structs = {
         "Tables": TABLES, "Batch": BATCH, "Splice": SPLICE, "Transfer": TRANSFER, "Rows": ROWS,
+        "Jsonl": JSONL,
     }  # fmt: skip
     texts = [_enum(enum) for enum in ENUMS]
     texts += [_struct(name, fields) for name, fields in structs.items()]

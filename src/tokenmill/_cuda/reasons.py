@@ -44,10 +44,17 @@ WHOLE = {
     "compile_failed": ReasonText(
         "the device compiler rejected the kernels", "report it with the text of the error"
     ),
-    "unsupported_model": ReasonText("the kernels only run byte-level BPE", _OTHER_TOKENIZER),
-    "unsupported_split": ReasonText("the kernels cannot run its word split", _OTHER_TOKENIZER),
+    "unsupported_model": ReasonText(
+        "the kernels run BPE over bytes, BPE over characters with a token for each byte, WordPiece,"
+        " and Unigram with an unknown token",
+        _OTHER_TOKENIZER,
+    ),
+    "unsupported_split": ReasonText(
+        "the kernels cannot run its word split, which removes text", _OTHER_TOKENIZER
+    ),
     "unsupported_normalizer": ReasonText(
-        "the kernels only run tokenizers that leave text unchanged or compose it (NFC)",
+        "the kernels leave text unchanged, compose it (NFC), mark its blanks, or run the"
+        " normalizers of BERT, T5 and XLM-R",
         _OTHER_TOKENIZER,
     ),
     "unsupported_option": ReasonText(
@@ -72,7 +79,7 @@ DOCUMENT = {
     "invalid_utf8": ReasonText("it is not UTF-8", "errors='replace' repairs it"),
     "not_normalized": ReasonText("the normalizer may change it", "normalize the text first"),
     "added_token": ReasonText(
-        "it may hold an added token, or a byte that the vocabulary does not have",
+        "it has an added token, or a byte that is not in the vocabulary, that only the CPU handles",
         "special_in_text='text' looks for fewer of them",
     ),
     "long_word": ReasonText("it has a word that is too long for the device", "split the document"),

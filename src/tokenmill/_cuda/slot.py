@@ -28,6 +28,7 @@ class BatchJob:
 
     with_special: bool  # look for special tokens in texts
     bits: int  # of an id: 32 or 16
+    raises_special: bool = False  # a special token in a text is an error
     keep_repeats: bool = False  # merge unknown words one by one, learn none: a measurement
 
     @property

@@ -16,6 +16,7 @@ LONGEST_WORD = 8192  # bytes; the CPU encodes longer ones
 LONGEST_LEARNT = 63  # bytes of a word in the second table
 MARGIN = 64  # readable bytes before the text
 PIECE = 1 << 31  # in the length of a miss
+ADDED_STEPS = ("find_raw_added", "find_normal_added", "join_added", "bounds_again")
 
 Buffers = dict[str, tuple[int, Any]]
 
@@ -41,6 +42,7 @@ class Capacity:
     misses: int = 0  # words that the tables do not know; 0: one for three bytes
     ids: int = 0  # 0: one for each byte, which is always enough
     dedupe: int = 1 << 22  # a power of two
+    arena_step: int = 1  # places in the arena for each byte of text: TM_ARENA_STEP
 
     @property
     def tiles(self) -> int:
@@ -86,6 +88,7 @@ def steps(capacity: Capacity) -> list[Step]:
         Step("clear_batch", wide, 256),
         Step("mark_documents", -(-(capacity.documents + 1) // 256), 256),
         Step("bounds", tiles, 256),
+        *added_steps(capacity),
         Step("scan_words", 1, 1024),
         Step("look_up", tiles, 256),
         *miss_steps(capacity),
@@ -96,6 +99,12 @@ def steps(capacity: Capacity) -> list[Step]:
         Step("insert_words", capacity.processors * 4, 256, with_previous=True),
         Step("document_ids", min(documents, wide), 256),
     ]
+
+
+def added_steps(capacity: Capacity) -> list[Step]:
+    """Return the launches that find added tokens; they end at once if there is no candidate."""
+    blocks, threads = min(capacity.processors * 8, max(capacity.tiles, 1)), capacity.tile // 32
+    return [Step(name, blocks, threads) for name in ADDED_STEPS]
 
 
 def miss_steps(capacity: Capacity) -> list[Step]:
@@ -130,11 +139,18 @@ def buffers(capacity: Capacity) -> Buffers:
         "tile_ids": (per_tile, np.uint32),
         "id_base": (per_tile, np.uint32),
         "tile_misses": (2 * tiles + 2, np.uint32),
+        "tile_again": (per_tile, np.uint32),
+        "added_tiles": (per_tile, np.uint32),
+        "again_tiles": (per_tile, np.uint32),
+        "span_bits": (masks, np.uint32),
+        "inner_bits": (masks, np.uint32),
+        "raw_bits": (masks, np.uint32),
+        "stage_bits": (2 * (masks + 2), np.uint32),
         "codes": (capacity.size + 64, np.uint32),
         "misses": (4 * misses, np.uint32),
         "miss_lists": (misses + list_room(capacity.size), np.uint32),
         "miss_counts": (misses, np.uint32),
-        "arena": (capacity.size + 64, np.uint32),
+        "arena": (capacity.arena_step * capacity.size + 64, np.uint32),
         "dedupe": (capacity.dedupe, np.uint32),
         "scratch": (capacity.long_blocks * 4 * LONGEST_WORD, np.uint32),
         "counters": (64, np.uint32),

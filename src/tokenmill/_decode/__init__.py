@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
     from tokenmill._reference.model import ReferenceModel
 
 __all__ = [

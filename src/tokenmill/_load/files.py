@@ -38,6 +38,11 @@ def files_of(path: Path) -> list[Path]:
 
 def companions(path: Path) -> list[Path]:
     """Return the files next to a vocabulary that may describe it; they need not exist."""
-    merges = [*PAIRS.values()] if path.name in PAIRS else []
-    is_vocabulary = path.name in PAIRS or path.suffix == ".txt"
-    return [path.parent / name for name in (*merges, *(SETTINGS if is_vocabulary else ()))]
+    return [path.parent / name for name in companion_names(path.name)]
+
+
+def companion_names(name: str) -> tuple[str, ...]:
+    """Return what the files next to a vocabulary of this name are called."""
+    merges = (*PAIRS.values(),) if name in PAIRS else ()
+    is_vocabulary = name in PAIRS or name.endswith(".txt")
+    return (*merges, *(SETTINGS if is_vocabulary else ()))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import xxhash
@@ -29,20 +27,18 @@ _MAX_BYTES = 2 << 30
 _MAX_NOTES = 1000
 
 
-def folder() -> Path | None:
+def folder() -> str | None:
     """Return where compiled models are kept; None when the cache is switched off."""
     own = os.environ.get(_VARIABLE, "")
     if own.lower() in _OFF:
         return None
     if own:
-        return Path(own).expanduser()
+        return os.path.expanduser(own)
     xdg = os.environ.get("XDG_CACHE_HOME")
     if xdg:
-        return Path(xdg) / "tokenmill"
-    try:
-        return Path.home() / ".cache" / "tokenmill"
-    except RuntimeError:  # a user without a home
-        return None
+        return os.path.join(xdg, "tokenmill")
+    home = os.path.expanduser("~")
+    return None if home == "~" else os.path.join(home, ".cache", "tokenmill")  # "~": no home
 
 
 def log() -> logging.Logger:
@@ -55,7 +51,7 @@ def log() -> logging.Logger:
 def key_of(sources: Sequence[bytes | memoryview], arguments: Mapping[str, object]) -> str:
     """Hash what a model is made from, and by which compiler."""
     digest = xxhash.xxh3_128()
-    digest.update(json.dumps([arguments, _compiler()], sort_keys=True, default=repr).encode())
+    digest.update(repr([sorted(arguments.items()), _compiler()]).encode())
     for source in sources:
         digest.update(len(source).to_bytes(8, "little"))
         digest.update(source)
@@ -68,10 +64,11 @@ def recall(state: str) -> str | None:
     if home is None:
         return None
     try:
-        key = _note_path(home, state).read_text(encoding="ascii")
+        with open(_note_path(home, state), encoding="utf-8") as file:
+            key = file.read()
     except (OSError, UnicodeDecodeError):
         return None
-    return key if len(key) == len(state) and key.isalnum() else None
+    return key if len(key) == len(state) and key.isascii() and key.isalnum() else None
 
 
 def note(state: str, key: str) -> None:
@@ -124,36 +121,36 @@ def drop(key: str) -> None:
         _remove(_path(home, key))
 
 
-def _make(home: Path) -> None:
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _make(home: str) -> None:
+    os.makedirs(home, mode=0o700, exist_ok=True)
 
 
-def _path(home: Path, key: str) -> Path:
-    return home / f"{key}.mill"
+def _path(home: str, key: str) -> str:
+    return os.path.join(home, f"{key}.mill")
 
 
-def _note_path(home: Path, state: str) -> Path:
-    return home / f"{state}.seen"
+def _note_path(home: str, state: str) -> str:
+    return os.path.join(home, f"{state}.seen")
 
 
 def _compiler() -> list[object]:
     """Name the code that compiles: a rebuilt core must not be served another core's tables."""
-    stat = Path(str(_core.__file__)).stat()
+    stat = os.stat(str(_core.__file__))
     return [__version__, FORMAT_VERSION, stat.st_size, stat.st_mtime_ns]
 
 
-def _touch(path: Path) -> None:
+def _touch(path: str) -> None:
     try:
         os.utime(path)
     except OSError:
         return  # a cache that is only read, by another user perhaps
 
 
-def _trim(home: Path, newest: Path) -> None:
+def _trim(home: str, newest: str) -> None:
     """Remove the files used longest ago until the folder is within its bounds."""
-    for _, _, path in _by_age(home, "*.seen")[:-_MAX_NOTES]:
+    for _, _, path in _by_age(home, ".seen")[:-_MAX_NOTES]:
         _remove(path)
-    files = _by_age(home, "*.mill")
+    files = _by_age(home, ".mill")
     excess = sum(size for _, size, _ in files) - _MAX_BYTES
     for _, size, path in files:
         if excess <= 0:
@@ -163,20 +160,25 @@ def _trim(home: Path, newest: Path) -> None:
             excess -= size
 
 
-def _by_age(home: Path, pattern: str) -> list[tuple[int, int, Path]]:
+def _by_age(home: str, ending: str) -> list[tuple[int, int, str]]:
     """List the time, size and path of files, the one used longest ago first."""
     files = []
-    for path in home.glob(pattern):
-        try:
-            stat = path.stat()
-        except FileNotFoundError:
-            continue  # another process trims too
-        files.append((stat.st_mtime_ns, stat.st_size, path))
+    with os.scandir(home) as entries:
+        for entry in entries:
+            if not entry.name.endswith(ending):
+                continue
+            try:
+                stat = entry.stat()
+            except FileNotFoundError:
+                continue  # another process trims too
+            files.append((stat.st_mtime_ns, stat.st_size, entry.path))
     return sorted(files)
 
 
-def _remove(path: Path) -> None:
+def _remove(path: str) -> None:
     try:
-        path.unlink(missing_ok=True)
+        os.unlink(path)
+    except FileNotFoundError:
+        return
     except OSError as error:
         log().info("the cache cannot be trimmed: %s", error)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import struct
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import xxhash
@@ -17,11 +14,12 @@ from tokenmill._errors import CorruptModel, SourceNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from tokenmill._spec import TokenizerSpec
 
 MAGIC = b"\x89MILL\r\n\x1a"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 PAGE = 4096
 _COMPRESSED = 1
 _HEADER = struct.Struct("<8sIIQQ4s28s")
@@ -30,16 +28,16 @@ _BYTE_ORDER = (0x01020304).to_bytes(4, sys.byteorder)
 _REBUILD = "compile it again from the tokenizer it was made of"
 
 
-@dataclass(frozen=True)
 class ModelFile:
     """An open file: the compiled model, or the packed spec of the compressed form.
 
     `payload` is a view of the mapped file and keeps the mapping alive.
     """
 
-    path: Path
-    is_compressed: bool
-    payload: memoryview
+    def __init__(self, path: str | Path, payload: memoryview, *, is_compressed: bool) -> None:
+        self.path = path
+        self.payload = payload
+        self.is_compressed = is_compressed
 
     def spec(self) -> TokenizerSpec:
         """Unpack the compressed form."""
@@ -48,7 +46,7 @@ class ModelFile:
         return unpack_spec(bytes(self.payload), str(self.path))
 
 
-def write_model(payload: bytes, path: Path) -> None:
+def write_model(payload: bytes, path: str | Path) -> None:
     """Write a compiled model; the file appears whole or not at all."""
     head = _header(len(payload), 0)
     _write(path, [head, bytes(PAGE - len(head)), payload])
@@ -62,16 +60,16 @@ def write_compressed(spec: TokenizerSpec, path: Path) -> None:
     _write(path, [_header(len(payload), _COMPRESSED), payload])
 
 
-def is_model_file(path: Path) -> bool:
+def is_model_file(path: str | Path) -> bool:
     """Tell whether a file claims to be a compiled model."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
 
 
-def open_model(path: Path) -> ModelFile:
+def open_model(path: str | Path) -> ModelFile:
     """Map a file and verify it: CorruptModel if one bit of it is not as written."""
     view = _map(path)
     if len(view) < _HEADER.size or view[: len(MAGIC)] != MAGIC:
@@ -90,15 +88,17 @@ def open_model(path: Path) -> ModelFile:
         raise _corrupt(path, "written on a machine of the other byte order", _REBUILD)
     if version != FORMAT_VERSION or flags & ~_COMPRESSED or any(reserved):
         raise _corrupt(path, f"unknown version {version} or flags {flags:#x}", _REBUILD)
-    return ModelFile(path, bool(flags & _COMPRESSED), view[begin:])
+    return ModelFile(path, view[begin:], is_compressed=bool(flags & _COMPRESSED))
 
 
-def write_atomically(path: Path, parts: Sequence[bytes]) -> None:
-    """Write next to `path`, sync, rename: readers see the old file or the new one."""
-    import tempfile  # not to read a file
+def write_atomically(name: str | Path, parts: Sequence[bytes]) -> None:
+    """Write next to `name`, sync, rename: readers see the old file or the new one."""
+    import tempfile  # both are not for reading a file
+    from pathlib import Path
 
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
+    path = Path(name)
+    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(unfinished)
     try:
         with os.fdopen(handle, "wb") as file:
             file.writelines(parts)
@@ -112,7 +112,7 @@ def write_atomically(path: Path, parts: Sequence[bytes]) -> None:
     _sync_folder(path.parent)
 
 
-def _write(path: Path, parts: list[bytes]) -> None:
+def _write(path: str | Path, parts: list[bytes]) -> None:
     head = bytearray(parts[0])
     head[_CHECKSUM] = _checksum(parts).to_bytes(8, "little")
     write_atomically(path, [bytes(head), *parts[1:]])
@@ -132,9 +132,9 @@ def _checksum(parts: Sequence[bytes | memoryview]) -> int:
     return int(digest.intdigest())
 
 
-def _map(path: Path) -> memoryview:
+def _map(path: str | Path) -> memoryview:
     try:
-        with path.open("rb") as file:
+        with open(path, "rb") as file:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError as error:
         raise SourceNotFound("no such file", source=str(path)) from error
@@ -142,8 +142,10 @@ def _map(path: Path) -> memoryview:
         raise _corrupt(path, "the file is empty", _REBUILD) from error
 
 
-def _corrupt(path: Path, problem: str, hint: str) -> CorruptModel:
-    return CorruptModel(problem, path=path, hint=hint)
+def _corrupt(path: str | Path, problem: str, hint: str) -> CorruptModel:
+    from pathlib import Path  # not for a file that is whole
+
+    return CorruptModel(problem, path=Path(path), hint=hint)
 
 
 def _umask() -> int:
@@ -167,10 +169,22 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def unpack_meta(data: bytes) -> dict[str, Any]:
-    """Read the JSON."""
-    meta: dict[str, Any] = json.loads(data)
-    return meta
+class Meta(dict[str, Any]):
+    """What is known about a tokenizer; added tokens, often thousands, are read when asked for."""
+
+    def __init__(self, data: bytes) -> None:
+        import json  # not to encode
+
+        head, _, self._added = data.partition(b"\n")
+        super().__init__(json.loads(head))
+
+    def __missing__(self, key: str) -> Any:
+        if key != "added_tokens":
+            raise KeyError(key)
+        import json
+
+        self[key] = added = json.loads(self._added)
+        return added
 
 
 def unpack_source(packed: bytes) -> bytes | None:

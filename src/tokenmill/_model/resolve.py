@@ -6,98 +6,23 @@ import json
 import mmap
 import os
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokenmill import _core
-from tokenmill._errors import CorruptModel, LoadError, UnsupportedTokenizer
+from tokenmill._errors import LoadError, UnsupportedTokenizer
 from tokenmill._load.files import files_of
 from tokenmill._load.hub import fetch_from_hub, is_repository_name
 from tokenmill._model import cache
-from tokenmill._model.file import (
-    is_model_file,
-    open_model,
-    unpack_meta,
-    unpack_source,
-    write_compressed,
-    write_model,
-)
-from tokenmill._model.seen import state_of
+from tokenmill._model.file import is_model_file, open_model, write_compressed, write_model
+from tokenmill._model.ready import Ready, cached, from_payload
+from tokenmill._model.seen import arguments_of, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokenmill._post import Templates, Wanted
-    from tokenmill._reference.model import ReferenceModel
     from tokenmill._spec import TokenizerSpec
 
-# A process that loads a cached model and encodes imports nothing but this: what else a method
-# needs, it imports itself.
 BUILTIN = Path(__file__).parents[1] / "data" / "builtin.json.xz"
-
-
-@dataclass(frozen=True, eq=False)  # each is equal to itself only, so it can be a weak key
-class Ready:
-    """A model, what is known about it, and what it can be made of again in another process."""
-
-    model: _core.Model | ReferenceModel
-    meta: dict[str, Any]
-    payload: bytes | memoryview | None
-    spec: TokenizerSpec | None = None
-
-    @cached_property
-    def span_model(self) -> _core.Model | ReferenceModel:
-        """The model that has offsets: the reference library if the native engine lacks them."""
-        reasons = tuple(self.meta.get("no_offsets", ()))
-        if not reasons:
-            return self.model
-        name, source = self.meta["name"], self.source()
-        if source is None:
-            raise UnsupportedTokenizer(
-                f"the native engine has no offsets for it: {'; '.join(reasons)}",
-                where="offsets",
-                reasons=reasons,
-                hint="load it from its tokenizer.json: the library 'tokenizers' then has them",
-            )
-        from tokenmill._load.tokenizer_json import read_tokenizer_json
-        from tokenmill._reference.model import ReferenceModel, warn
-
-        spec = read_tokenizer_json(json.loads(source), source, name)
-        model = ReferenceModel(spec)
-        warn(spec, reasons, stacklevel=4, what="offsets come from")
-        return model
-
-    @cached_property
-    def templates(self) -> Templates:
-        """What the tokenizer puts around texts."""
-        from tokenmill._post import templates_of
-
-        return templates_of(self.meta)
-
-    def tokens_needed(self, wanted: Wanted, *, add_special_tokens: bool) -> int | None:
-        """Return how many tokens of each text decide about the rows; None if all of them do."""
-        if not self._may_stop:
-            return None
-        from tokenmill._post import tokens_needed
-
-        is_pair = wanted.pairs is not None
-        return tokens_needed(
-            wanted, self.templates, is_pair=is_pair, add_special_tokens=add_special_tokens
-        )
-
-    @cached_property
-    def _may_stop(self) -> bool:
-        from tokenmill._post import may_stop
-
-        is_native = isinstance(self.model, _core.Model)
-        return is_native and may_stop(self.meta.get("added_tokens", {}))
-
-    def source(self) -> bytes | None:
-        """Return the text of the tokenizer.json that it came from, if it came from one."""
-        if isinstance(self.model, _core.Model):
-            return unpack_source(self.model.packed_source)
-        return None if self.spec is None else self.spec.source
 
 
 @dataclass(frozen=True)
@@ -127,20 +52,22 @@ def resolve(request: Request, stacklevel: int) -> Ready:
         return _resolve_files(request, path, stacklevel + 1)
     written = _written(request.source)
     key = _object_key(request.source, written)
-    ready = None if key is None else _cached(key)
+    ready = None if key is None else cached(key)
     return ready or _build(request.spec(written), key, stacklevel + 1)
 
 
 def _resolve_files(request: Request, path: Path, stacklevel: int) -> Ready:
     """Find the model of a file or folder: by the state of its files, else by their bytes."""
-    arguments = _arguments(request, path)
-    state = state_of(path, arguments)
+    source = str(request.source)
+    repository = None if Path(source).exists() else source
+    arguments = arguments_of(str(path), request.pattern, request.special_tokens, repository)
+    state = state_of(str(path), arguments)
     known = None if state is None else cache.recall(state.name)
-    ready = None if known is None else _cached(known)
+    ready = None if known is None else cached(known)
     if ready is not None:
         return ready
     key = _file_key(path, arguments)
-    ready = None if key is None else _cached(key)
+    ready = None if key is None else cached(key)
     if key is not None and state is not None and state.is_settled:
         cache.note(state.name, key)
     return ready or _build(request.spec(), key, stacklevel + 1)
@@ -173,19 +100,13 @@ def compile_file(
         write_model(compile_spec(spec), out)
 
 
-def from_payload(payload: bytes | memoryview) -> Ready:
-    """Use a compiled model in place."""
-    model = _core.Model(payload)
-    return Ready(model, unpack_meta(model.meta), payload)
-
-
 def from_spec(spec: TokenizerSpec, reasons: Sequence[str]) -> Ready:
     """Use the reference library."""
     from tokenmill._compile import describe_reference
     from tokenmill._reference.model import ReferenceModel
 
     meta = describe_reference(spec, reasons)
-    return Ready(ReferenceModel(spec), meta, None, spec)
+    return Ready(ReferenceModel(spec), None, meta, spec)
 
 
 def _resolve_builtin(request: Request) -> Ready:
@@ -193,7 +114,7 @@ def _resolve_builtin(request: Request) -> Ready:
     _refuse_options(request, "the tokenizer of the package")
     packed = BUILTIN.read_bytes()
     key = cache.key_of([packed], {"form": "builtin"})
-    return _cached(key) or _build(_builtin_spec(packed), key, stacklevel=1)
+    return cached(key) or _build(_builtin_spec(packed), key, stacklevel=1)
 
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
@@ -210,7 +131,7 @@ def _resolve_model_file(path: Path) -> Ready:
     if not model.is_compressed:
         return from_payload(model.payload)
     key = cache.key_of([model.payload], {"form": "compressed"})
-    return _cached(key) or _build(model.spec(), key, stacklevel=1)
+    return cached(key) or _build(model.spec(), key, stacklevel=1)
 
 
 def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
@@ -226,19 +147,7 @@ def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
         return ready
     cache.store(key, payload)
     # The file, where there is one now, is shared with other processes; the bytes are not.
-    return _cached(key) or from_payload(payload)
-
-
-def _cached(key: str) -> Ready | None:
-    model = cache.fetch(key)
-    if model is None:
-        return None
-    try:
-        return from_payload(model.payload)
-    except CorruptModel as error:
-        cache.log().warning("a file of the cache is broken and is built again: %s", error)
-        cache.drop(key)
-        return None
+    return cached(key) or from_payload(payload)
 
 
 def _as_path(source: object) -> Path | None:
@@ -249,17 +158,6 @@ def _as_path(source: object) -> Path | None:
     if not path.exists() and isinstance(source, str) and is_repository_name(source):
         return fetch_from_hub(source)
     return path if path.exists() else None
-
-
-def _arguments(request: Request, path: Path) -> dict[str, Any]:
-    """Return what decides about a model besides the bytes of files."""
-    return {
-        # The name of a tokenizer comes from these.
-        "folders": path.resolve().parts[-2:],
-        "hub": str(request.source) if not Path(str(request.source)).exists() else None,
-        "pattern": request.pattern,
-        "special_tokens": sorted((request.special_tokens or {}).items()),
-    }
 
 
 def _file_key(path: Path, arguments: dict[str, Any]) -> str | None:

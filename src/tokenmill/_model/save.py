@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
 
 _FILE = "tokenizer.json"
 

@@ -43,7 +43,10 @@ class ParsedPart:
 
 def parse(raw: RawBlock, rules: ReadRules, fields: Sequence[str]) -> Block:
     """Extract the texts of a raw block, and the reasons why other records have none."""
-    parts = [_parse_part(part, rules, fields[part.file]) for part in raw.parts]
+    return _block(raw, [_parse_part(part, rules, fields[part.file]) for part in raw.parts])
+
+
+def _block(raw: RawBlock, parts: list[ParsedPart]) -> Block:
     files = [np.full(len(p.lines), r.file, np.int32) for p, r in zip(parts, raw.parts, strict=True)]
     replaced = {
         "bad_utf8": sum(part.repaired_utf8 for part in parts),
@@ -85,6 +88,28 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
         "bad_utf8" in rules.replace,
         "lone_surrogate" in rules.replace,
     )
+    return _parsed_lines(part, rules, field, (text, offsets), (lines, begins, bad, counts))
+
+
+def encoded_lines(
+    raw: RawBlock, rules: ReadRules, field: str, places: tuple[Places, Places, Places, Places]
+) -> Block:
+    """Return the block of a raw one whose only part is JSONL, without texts.
+
+    `places` are lines, begins, bad lines and counts, as `_core.read_jsonl` returns them.
+    """
+    no_texts = np.zeros(0, np.uint8), np.zeros(len(places[0]) + 1, np.int64)
+    return _block(raw, [_parsed_lines(raw.parts[0], rules, field, no_texts, places)])
+
+
+def _parsed_lines(
+    part: RawPart,
+    rules: ReadRules,
+    field: str,
+    texts: tuple[NDArray[np.uint8], Places],
+    places: tuple[Places, Places, Places, Places],
+) -> ParsedPart:
+    lines, begins, bad, counts = places
     records = []
     for line, begin, length, fault, reason in bad.reshape(-1, 5).tolist():
         message = message_of(REASONS[reason], rules, field, fault, length)
@@ -93,8 +118,7 @@ def _parse_jsonl(part: RawPart, rules: ReadRules, field: str) -> ParsedPart:
         records.append(BadRecord(REASONS[reason], *place, message, raw))
     _, blank, repaired_utf8, repaired_surrogates = counts.tolist()
     return ParsedPart(
-        text,
-        offsets,
+        *texts,
         lines + part.line,
         begins + part.offset,
         records,

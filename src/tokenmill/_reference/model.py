@@ -143,6 +143,18 @@ class ReferenceModel:
         rows = self._rows(texts, add_special_tokens, special_mode, errors)
         return np.array([len(row) for row in rows], dtype=np.int64)
 
+    def count(
+        self,
+        text: object,
+        add_special_tokens: bool = False,
+        special_mode: int = 0,
+        errors: int = 0,
+        limit: int = -1,
+    ) -> int:
+        """Count the ids of one text; with a `limit`, `limit + 1` means more."""
+        count = len(self.encode(text, add_special_tokens, special_mode, errors))
+        return count if limit < 0 else min(count, limit + 1)
+
     def decode(self, ids: NDArray[np.uint32]) -> bytes:
         """Decode one row of ids."""
         if len(ids) and int(ids.max()) > self.max_id:

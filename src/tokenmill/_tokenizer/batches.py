@@ -1,27 +1,127 @@
-"""Texts of a batch -> ids with spans, or rows for a model. Plain ids take a shorter way."""
+"""Many texts -> ids, ids with spans, or rows for a model: the calls of `Tokenizer` on batches."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._calls.batch import EncodedBatch, TokenBatch
-from tokenmill._calls.options import row_dtype, texts_of
-from tokenmill._post import assemble, encode_side
+from tokenmill._calls.options import (
+    bits_of,
+    core_options,
+    limit_of,
+    modes,
+    out_of,
+    row_dtype,
+    span_unit,
+    texts_of,
+    thread_count,
+)
 
 if TYPE_CHECKING:
-    from tokenmill._model.resolve import Ready
-    from tokenmill._post import Wanted
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokenmill._model.ready import Ready
+    from tokenmill._post import ResultOptions, Wanted
 
 
-def encode_with_spans(
+class Batches:
+    """A model, and what the calls do before and after it."""
+
+    def __init__(self, ready: Ready) -> None:
+        self._ready = ready
+        self._model: Any = ready.model
+
+    modes = staticmethod(modes)
+
+    def encode(
+        self,
+        texts: Any,
+        *,
+        threads: int | None,
+        dtype: Any,
+        add_special_tokens: bool,
+        special_in_text: str,
+        errors: str,
+        offsets: str | None,
+        device: str,
+        results: ResultOptions,
+    ) -> TokenBatch | EncodedBatch:
+        """Return the ids of many texts, in rows if one of the `results` is asked for."""
+        wanted = None
+        if results:
+            from tokenmill._post import wanted_of  # not for plain ids
+
+            wanted = wanted_of(results)
+        special, policy, count = *modes(special_in_text, errors), thread_count(threads)
+        first, unit = texts_of(texts), span_unit(offsets)
+        bits = 0 if wanted else bits_of(dtype, self._model.max_id)
+        reason = None
+        if device != "cpu":
+            from tokenmill._cuda.choose import CallOptions, encode_on  # not for the CPU
+
+            ids_dtype = "uint32" if wanted else dtype
+            call = CallOptions(ids_dtype, add_special_tokens, special_in_text, errors, "host")
+            only_ids = wanted is None and unit is None
+            found = encode_on(device, self._ready, first, call, only_ids=only_ids)
+            if isinstance(found, TokenBatch):
+                return found
+            reason = found
+        if wanted is None and unit is None:  # by position: names cost a small batch a tenth
+            given = count, bits, add_special_tokens, special, policy
+            return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
+        core = core_options(add_special_tokens, special_in_text, errors, count)
+        if wanted is None:
+            return _encode_with_spans(self._ready, first, bool(unit), core | {"bits": bits}, reason)
+        return _encode_rows(self._ready, first, wanted, in_characters=unit, dtype=dtype, core=core)
+
+    @staticmethod
+    def shared(
+        add_special_tokens: bool, special_in_text: str, errors: str, threads: int | None
+    ) -> dict[str, int]:
+        """Return the options that all calls of the core share."""
+        return core_options(add_special_tokens, special_in_text, errors, thread_count(threads))
+
+    def encode_into(
+        self, texts: Any, out: NDArray[Any], shared: dict[str, int]
+    ) -> NDArray[np.int64]:
+        """Write the ids of many texts into `out` and return their offsets."""
+        texts, out = texts_of(texts), out_of(out, self._model.max_id)
+        offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **shared)
+        return offsets
+
+    def count_one(
+        self,
+        text: Any,
+        limit: int | None,
+        add_special_tokens: bool,
+        special_in_text: str,
+        errors: str,
+    ) -> int:
+        """Return the number of ids of one text, `limit + 1` for more than `limit`."""
+        special, policy = modes(special_in_text, errors)
+        given = add_special_tokens, special, policy, limit_of(limit)
+        return int(self._model.count(text, *given))
+
+    def count(self, texts: Any, limit: int | None, shared: dict[str, int]) -> NDArray[np.int64]:
+        """Return the number of ids of each text, `limit + 1` for more than `limit`."""
+        counts: NDArray[np.int64] = self._model.count_batch(
+            texts_of(texts), limit=limit_of(limit), **shared
+        )
+        return counts if limit is None else counts.clip(max=limit + 1)
+
+
+def _encode_with_spans(
     ready: Ready, texts: Any, in_characters: bool, core: dict[str, int], reason: str | None
 ) -> TokenBatch:
     """Return ids and the span of each; `core` are the options of the core's `encode_batch`."""
+    from tokenmill._post import encode_side
+
     side = encode_side(ready.span_model, texts, in_characters, **core)
     return TokenBatch(side.ids, side.offsets, side.columns["spans"], reason=reason)
 
 
-def encode_rows(
+def _encode_rows(
     ready: Ready,
     texts: Any,
     wanted: Wanted,
@@ -31,6 +131,8 @@ def encode_rows(
     core: dict[str, int],
 ) -> EncodedBatch:
     """Return the rows that `wanted` describes, with spans unless `in_characters` is None."""
+    from tokenmill._post import assemble, encode_side
+
     add_special_tokens = bool(core["add_special_tokens"])
     kind, bits = row_dtype(dtype, ready.model.max_id)
     core |= {"bits": bits, "add_special_tokens": False}  # the rows get them, not the texts

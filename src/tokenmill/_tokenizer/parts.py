@@ -1,24 +1,55 @@
-"""Parts of a tokenizer that are made at their first use."""
+"""Parts of a tokenizer that are imported and made at their first use.
+
+To encode a text needs none of them, and a short job does no more: `import tokenmill` and `encode`
+stay light.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from tokenmill._core import encode_method
 
 if TYPE_CHECKING:
-    from tokenmill._decode import Decoder
+    from collections.abc import Callable
+
     from tokenmill._decode.spelling import Spelling
-    from tokenmill._tokenizer.tokenizer import Tokenizer
+    from tokenmill._model.ready import Ready
+    from tokenmill._tokenizer.batches import Batches
+    from tokenmill._tokenizer.decoding import Decoding
+
+Method = TypeVar("Method", bound="Callable[..., object]")
 
 
-def make_part(name: str, tokenizer: Tokenizer) -> Decoder | Spelling:
-    """Make what decodes, or what spells tokens; AttributeError for any other name."""
-    ready = tokenizer.ready
-    if name == "_decoder":
-        from tokenmill._decode import make_decoder
+def in_core(method: Method) -> Method:
+    """Let the core run the plain calls of `encode`; the class needs a slot `_model`."""
+    return cast("Method", encode_method(method))
 
-        return make_decoder(ready)
-    if name == "_spelling":
+
+class Parts:
+    """What encodes batches, what decodes, and what spells tokens."""
+
+    def __init__(self, ready: Ready) -> None:
+        self._ready = ready
+
+    @cached_property
+    def batches(self) -> Batches:
+        """Calls on many texts."""
+        from tokenmill._tokenizer.batches import Batches
+
+        return Batches(self._ready)
+
+    @cached_property
+    def decoding(self) -> Decoding:
+        """Calls that turn ids into text."""
+        from tokenmill._tokenizer.decoding import Decoding
+
+        return Decoding(self._ready)
+
+    @cached_property
+    def spelling(self) -> Spelling:
+        """What turns single tokens into ids and back."""
         from tokenmill._decode.spelling import Spelling
 
-        return Spelling(ready.model, ready.meta, tokenizer._decoder)  # noqa: SLF001
-    raise AttributeError(f"{type(tokenizer).__name__!r} object has no attribute {name!r}")
+        return Spelling(self._ready.model, self._ready.meta, self.decoding.decoder)

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
-from tokenmill._calls.batch import EncodedBatch, TokenBatch
-from tokenmill._calls.options import (
-    bits_of,
-    core_options,
-    ids_of,
-    limit_of,
-    modes,
-    out_of,
-    rows_of,
-    span_unit,
-    texts_of,
-    thread_count,
-)
-from tokenmill._decode import BytesDecoder, DecodeStream, DecodeStreams, clean_up_text
-from tokenmill._model.resolve import Request, from_payload, from_spec, resolve
-from tokenmill._tokenizer.parts import make_part
+from tokenmill._model.known import find_known
+from tokenmill._model.ready import from_payload
+from tokenmill._tokenizer.parts import Parts, in_core
 
 if TYPE_CHECKING:
     import os
@@ -32,10 +18,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Unpack
 
-    from tokenmill._decode import Decoder
-    from tokenmill._decode.spelling import Spelling
+    from tokenmill._calls.batch import EncodedBatch, TokenBatch
+    from tokenmill._decode import DecodeStream, DecodeStreams
     from tokenmill._model.describe import Description
-    from tokenmill._model.resolve import Ready
+    from tokenmill._model.ready import Ready
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
     from tokenmill._post.request import Dtype, Errors, RowDtype, SpecialInText, Strategy
     from tokenmill._spec import TokenizerSpec
@@ -58,27 +44,19 @@ class Tokenizer:
     CPU affinity, control-group quota and TOKENMILL_THREADS.
     """
 
-    __slots__ = ("__weakref__", "_decoder", "_encode", "_model", "_spelling", "ready")
+    __slots__ = ("__weakref__", "_encode", "_model", "_parts", "ready")
 
     _encode: Callable[..., NDArray[np.uint32]]
     _model: Any
-    _decoder: Decoder
+    _parts: Parts
     ready: Ready  # for other rooms of the package, e.g. _cuda
-    _spelling: Spelling
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
         put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
-
-    if not TYPE_CHECKING:  # for a type checker, a class with this method has every attribute
-
-        def __getattr__(self, name: str) -> object:
-            """Make the decoder and the spelling at their first use: to encode needs neither."""
-            made = make_part(name, self)
-            object.__setattr__(self, name, made)
-            return made
+        put(self, "_parts", Parts(ready))
 
     @classmethod
     def load(
@@ -95,8 +73,14 @@ class Tokenizer:
         `transformers` or `tiktoken` has loaded. `pattern` (a published encoding's name or a
         regular expression) and `special_tokens` are for `.tiktoken` files, which hold neither.
         """
-        return cls(resolve(Request(source, pattern, special_tokens), stacklevel=2))
+        ready = find_known(source, pattern, special_tokens)
+        if ready is None:
+            from tokenmill._model.resolve import Request, resolve  # reads and compiles
 
+            ready = resolve(Request(source, pattern, special_tokens), stacklevel=2)
+        return cls(ready)
+
+    @in_core
     def encode(
         self,
         text: Text,
@@ -115,10 +99,10 @@ class Tokenizer:
         `truncation`, `max_length` and `truncation_side` are those of `encode_batch`.
         """
         if pair is None and truncation is None and max_length is None:
-            # The common case by itself: a call on a short text costs less than a microsecond.
             if special_in_text == "encode" and errors == "strict":
                 return self._encode(text, add_special_tokens)
-            return self._encode(text, **core_options(add_special_tokens, special_in_text, errors))
+            special, policy = self._parts.batches.modes(special_in_text, errors)
+            return self._encode(text, add_special_tokens, special, policy)
         return self.encode_batch(
             [text],
             threads=1,
@@ -175,34 +159,17 @@ class Tokenizer:
 
         The `dtype` of such a result may also be "int64" or "int32".
         """
-        wanted = None
-        if results:
-            from tokenmill._post import wanted_of  # not for plain ids
-
-            wanted = wanted_of(results)
-        special, policy, count = *modes(special_in_text, errors), thread_count(threads)
-        first, unit = texts_of(texts), span_unit(offsets)
-        bits = 0 if wanted else bits_of(dtype, self._model.max_id)
-        reason = None
-        if device != "cpu":
-            from tokenmill._cuda.choose import CallOptions, encode_on  # not for the CPU
-
-            ids_dtype = "uint32" if wanted else dtype
-            call = CallOptions(ids_dtype, add_special_tokens, special_in_text, errors, "host")
-            only_ids = wanted is None and unit is None
-            found = encode_on(device, self.ready, first, call, only_ids=only_ids)
-            if isinstance(found, TokenBatch):
-                return found
-            reason = found
-        if wanted is None and unit is None:  # by position: names cost a small batch a tenth
-            given = count, bits, add_special_tokens, special, policy
-            return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
-        from tokenmill._tokenizer.batches import encode_rows, encode_with_spans
-
-        core = core_options(add_special_tokens, special_in_text, errors, count)
-        if wanted is None:
-            return encode_with_spans(self.ready, first, bool(unit), core | {"bits": bits}, reason)
-        return encode_rows(self.ready, first, wanted, in_characters=unit, dtype=dtype, core=core)
+        return self._parts.batches.encode(
+            texts,
+            threads=threads,
+            dtype=dtype,
+            add_special_tokens=add_special_tokens,
+            special_in_text=special_in_text,
+            errors=errors,
+            offsets=offsets,
+            device=device,
+            results=results,
+        )
 
     def encode_into(
         self,
@@ -218,10 +185,9 @@ class Tokenizer:
 
         OutputTooSmall if they do not fit; what `out` holds then is not defined.
         """
-        core = core_options(add_special_tokens, special_in_text, errors, thread_count(threads))
-        texts, out = texts_of(texts), out_of(out, self._model.max_id)
-        offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **core)
-        return offsets
+        batches = self._parts.batches
+        shared = batches.shared(add_special_tokens, special_in_text, errors, threads)
+        return batches.encode_into(texts, out, shared)
 
     def count(
         self,
@@ -233,9 +199,10 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` means more."""
-        core = core_options(add_special_tokens, special_in_text, errors)
-        count = int(self._model.count_batch([text], limit=limit_of(limit), **core)[0])
-        return count if limit is None else min(count, limit + 1)
+        if limit is None and special_in_text == "encode" and errors == "strict":
+            return int(self._model.count(text, add_special_tokens))
+        batches = self._parts.batches
+        return batches.count_one(text, limit, add_special_tokens, special_in_text, errors)
 
     def count_batch(
         self,
@@ -248,11 +215,9 @@ class Tokenizer:
         errors: Errors = "strict",
     ) -> NDArray[np.int64]:
         """Return the number of ids of each text; `limit` is as in `count`."""
-        core = core_options(add_special_tokens, special_in_text, errors, thread_count(threads))
-        counts: NDArray[np.int64] = self._model.count_batch(
-            texts_of(texts), limit=limit_of(limit), **core
-        )
-        return counts if limit is None else counts.clip(max=limit + 1)
+        batches = self._parts.batches
+        shared = batches.shared(add_special_tokens, special_in_text, errors, threads)
+        return batches.count(texts, limit, shared)
 
     def decode(
         self,
@@ -269,16 +234,11 @@ class Tokenizer:
         of `bytes.decode`, for half a character, if ids are bytes; decoders that work on text write
         U+FFFD themselves.
         """
-        decoder = self._decoder
-        if isinstance(decoder, BytesDecoder):
-            text = decoder.decode(ids_of(ids), skip_special_tokens, errors)
-        else:
-            text = decoder.decode(ids_of(ids), skip_special_tokens)
-        return clean_up_text(text) if clean_up else text
+        return self._parts.decoding.decode(ids, skip_special_tokens, clean_up, errors)
 
     def decode_bytes(self, ids: ArrayLike, *, skip_special_tokens: bool = False) -> bytes:
         """Return the bytes of ids; where the decoder works on text, the UTF-8 of its text."""
-        return self._decoder.decode_bytes(ids_of(ids), skip_special_tokens)
+        return self._parts.decoding.decode_bytes(ids, skip_special_tokens)
 
     def decode_batch(
         self,
@@ -289,33 +249,19 @@ class Tokenizer:
         errors: str = "replace",
     ) -> list[str]:
         """Return the text of each row of ids; the options are those of `decode`."""
-        ids, offsets = rows_of(batch)
-        decoder = self._decoder
-        if isinstance(decoder, BytesDecoder) and not skip_special_tokens:
-            rows = decoder.model.decode_batch(ids, offsets)
-            texts = [row.decode("utf-8", errors) for row in rows]
-            return list(map(clean_up_text, texts)) if clean_up else texts
-        return [
-            self.decode(
-                ids[begin:end],
-                skip_special_tokens=skip_special_tokens,
-                clean_up=clean_up,
-                errors=errors,
-            )
-            for begin, end in pairwise(offsets.tolist())
-        ]
+        return self._parts.decoding.decode_batch(batch, skip_special_tokens, clean_up, errors)
 
     def decode_stream(
         self, *, skip_special_tokens: bool = False, clean_up: bool = False
     ) -> DecodeStream:
         """Return a stream that turns ids into text as they come."""
-        return DecodeStream(lambda: self._decoder.stream(skip_special_tokens, clean_up))
+        return self._parts.decoding.stream(skip_special_tokens, clean_up)
 
     def decode_streams(
         self, n: int, *, skip_special_tokens: bool = False, clean_up: bool = False
     ) -> DecodeStreams:
         """Return `n` streams that take an id each in one call."""
-        return DecodeStreams(lambda: self._decoder.stream(skip_special_tokens, clean_up), n)
+        return self._parts.decoding.streams(n, skip_special_tokens, clean_up)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a tokenizer.json that the library `tokenizers` loads, with the same ids and text.
@@ -329,7 +275,7 @@ class Tokenizer:
 
     def token_to_id(self, token: str | bytes) -> int | None:
         """Return the id of a token, as `id_to_token` writes it or as bytes; None if unknown."""
-        return self._spelling.token_to_id(token)
+        return self._parts.spelling.token_to_id(token)
 
     def id_to_token(self, token_id: int) -> str:
         """Return a token as its vocabulary writes it.
@@ -337,11 +283,11 @@ class Tokenizer:
         For a tokenizer.json that is the string in the file, where a byte-level vocabulary spells
         a space as U+0120; for rank files it is the token's text, with U+FFFD for half a character.
         """
-        return self._spelling.id_to_token(token_id)
+        return self._parts.spelling.id_to_token(token_id)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes that one id decodes to."""
-        return self._spelling.token_bytes(token_id)
+        return self._parts.spelling.token_bytes(token_id)
 
     @property
     def name(self) -> str:
@@ -395,4 +341,6 @@ def _revive(payload: bytes) -> Tokenizer:
 
 
 def _revive_reference(spec: TokenizerSpec, reasons: tuple[str, ...]) -> Tokenizer:
+    from tokenmill._model.resolve import from_spec
+
     return Tokenizer(from_spec(spec, reasons))

@@ -112,6 +112,14 @@ class BodyWriter(ShardWriter):
             for part in cast(run, self._dtype):
                 self._emit(part)
 
+    def _stores_ids_as_they_are(self) -> bool:
+        length = self._format.stored_length(self._shape)
+        return (
+            type(self) is BodyWriter  # others look at every row
+            and self._dtype == np.dtype(self._shape.dtype)
+            and (length is None or bool((self._shape.row_lengths == length).all()))
+        )
+
     def _close(self) -> None:
         self._add_files(self._body.side_files(self._shape, self._extras))
 

@@ -14,7 +14,7 @@ from tokenmill._files import NewFile
 from tokenmill._write.format import CHUNK, ShardFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -66,6 +66,19 @@ class ShardWriter(ABC):
             raise self._differs(f"{int(lengths.sum())} ids were expected, got {len(rows.ids)}")
         self._append(rows, lengths)
         self._row += len(lengths)
+
+    def copy_rows(self, copy: Callable[[NewFile], bool]) -> bool:
+        """Let `copy` append the ids of all rows to the file; False if it must not, or did not.
+
+        Only for a file that stores the ids as they are, back to back.
+        """
+        if not self._stores_ids_as_they_are() or not copy(self._file):
+            return False
+        self._row = self._shape.rows
+        return True
+
+    def _stores_ids_as_they_are(self) -> bool:
+        return False
 
     def commit(self) -> list[FileRecord]:
         """Give all files their names, the one with the tokens first."""

@@ -18,11 +18,13 @@ struct TileStarts {
 //   cuts       0 0 1 0 1 0 0 0     where a word may be cut: only counts where no word starts
 //   start_bits 1 0 1 0 1 0 0 0     both, without bits after the end of the text (valid)
 //   cut_bits   0 0 1 0 0 0 0 0
-TM_DEVICE void write_starts(const Batch* batch, const Text& text, u32 t, TileStarts& out) {
-    const u32 word = TM_BLOCK * TM_TILE_WORDS + t;
+// `inner` are bytes of added tokens that no word starts at.
+TM_DEVICE void write_starts(const Batch* batch, const Text& text, u32 tile, u32 t, u32 inner,
+                            TileStarts& out) {
+    const u32 word = tile * TM_TILE_WORDS + t;
     const u32 base = word * 32;
     const u32 left = base < text.size ? text.size - base : 0;
-    const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
+    const u32 valid = (left < 32 ? (1U << left) - 1 : ~0U) & ~inner;
     const u32 starts = (out.starts[t] | document_word(text, int(word))) & valid;
     const u32 cuts = out.cuts[t] & ~starts & valid;
     write_once(batch->start_bits + word, starts | cuts);
@@ -83,36 +85,73 @@ struct Kept {
     Edges edges;
 };
 
+#endif
+
+// A tile of a batch, seen for the first time or, after its added tokens were found, again.
+template <bool kFirst>
+struct TileJob {
+    const Tables* tables;
+    const Batch* batch;
+    Text text;
+    u32 tile;
+
+    TM_DEVICE u32 first_word() const { return tile * TM_TILE_WORDS; }
+    TM_DEVICE u32 inner(u32 t) const { return kFirst ? 0 : batch->inner_bits[first_word() + t]; }
+    TM_DEVICE void check(int word, const Bytes32& bytes, const Findings& found) const {
+        if (kFirst) {
+            report(tables, batch, text, word, bytes, found);
+        }
+    }
+};
+
+// Writes the results of a tile. One barrier, between adding and writing the count of words.
+template <bool kFirst>
+TM_DEVICE void write_tile(const TileJob<kFirst>& job, TileStarts& out) {
+    TM_THREADS(t, TM_TILE_WORDS) {
+        write_starts(job.batch, job.text, job.tile, t, job.inner(t), out);
+    }
+    TM_SYNC();
+    TM_THREADS(t, TM_TILE_WORDS) {
+        if (t == 0) {
+            job.batch->tile_words[job.tile] = out.count;
+        }
+    }
+}
+
+#if TM_FAMILY != 0
+
 // Computes word i of all masks: one of the tile's own, or the one before or after it.
-TM_DEVICE void add_word(const Tables* tables, const Batch* batch, const Text& text, u32 i,
-                        bool is_own, Kept& kept, TileStarts& out) {
-    const int word = int(TM_BLOCK * TM_TILE_WORDS + i) - 1;
+template <bool kFirst>
+TM_DEVICE void add_word(const TileJob<kFirst>& job, u32 i, bool is_own, Kept& kept,
+                        TileStarts& out) {
+    const Text& text = job.text;
+    const int word = int(job.first_word() + i) - 1;
     const bool is_text = word >= 0 && u32(word) * 32 < text.size;
     Masks m = {};
     Findings found = {};
     Bytes32 bytes = {};
     if (is_text) {
         bytes = read_bytes(text.bytes, word);
-        m = word_masks<true>(tables, text, word, bytes, found);
+        m = word_masks<true>(job.tables, text, word, bytes, found);
     }
     store_masks(kept.masks, i, m);
     if (is_own) {
         out.cuts[i - 1] = found.cuts;
     }
     if (is_text && is_own) {
-        report(tables, batch, text, word, bytes, found);
+        job.check(word, bytes, found);
     } else if (is_text && (TM_FAMILY >= 2 || TM_DIGITS > 1)) {
-        look_beyond({tables, batch, text}, u32(word) * 32, i != 0, m, kept.edges);
+        look_beyond({job.tables, job.batch, text}, u32(word) * 32, i != 0, m, kept.edges);
     }
 }
 
 // The words of thread t: one of the tile; threads 0 and 1 also the words before and after it.
-TM_DEVICE void add_words(const Tables* tables, const Batch* batch, const Text& text, u32 t,
-                         Kept& kept, TileStarts& out) {
+template <bool kFirst>
+TM_DEVICE void add_words(const TileJob<kFirst>& job, u32 t, Kept& kept, TileStarts& out) {
     const u32 neighbour = t * (TM_MASK_WORDS - 1);
-    add_word(tables, batch, text, t + 1, true, kept, out);
+    add_word(job, t + 1, true, kept, out);
     if (t < 2) {
-        add_word(tables, batch, text, neighbour, false, kept, out);
+        add_word(job, neighbour, false, kept, out);
     }
 }
 
@@ -122,8 +161,6 @@ struct HardWords {
     u32 of[TM_TILE_WORDS];
 };
 
-// bounds_masks: text -> start_bits, cut_bits, tile_words, doc_flags; for splits with a rule.
-//
 // A block owns a tile of TM_TILE bytes, thread t its bytes 32 t to 32 t + 31.
 //   phase 1  each thread turns its bytes into masks in shared memory (`kept`), threads 0 and 1 also
 //            the words before and after the tile
@@ -138,21 +175,17 @@ struct HardWords {
 //            more barrier
 // Atomics: the order of `hard` is free, because each entry writes only its own word of `out`.
 // Documents are flagged with atomicOr (flags.h). Blocks write disjoint words.
-TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) {
-    TM_SHARED Kept kept;
-    TM_SHARED TileStarts out;
-    TM_SHARED HardWords hard;
-    if (TM_BLOCK >= batch->tiles) {
-        return;
-    }
-    const Text text = text_of(batch);
-    const u32 first_word = TM_BLOCK * TM_TILE_WORDS;
+template <bool kFirst>
+TM_DEVICE void masks_of_tile(const TileJob<kFirst>& job, Kept& kept, HardWords& hard,
+                             TileStarts& out) {
+    const Text& text = job.text;
+    const u32 first_word = job.first_word();
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
             out.count = 0;
             hard.count = 0;
         }
-        add_words(tables, batch, text, t, kept, out);
+        add_words(job, t, kept, out);
     }
     TM_SYNC();
     TM_THREADS(t, TM_TILE_WORDS) {
@@ -171,7 +204,7 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t < hard.count) {
             const Tile tile = {kept.masks, &kept.edges, text, int(first_word) - 1};
-            const Scanner scanner = {tables, batch, text};
+            const Scanner scanner = {job.batch, text, stage_of(job.tables, 0)};
             const u32 sync = sync_before(tile, hard.of[t] + 1);
             const u32 from = sync == ~0U ? scanner.sync_before(first_word * 32) : sync;
             u32 next = 0;
@@ -180,33 +213,46 @@ TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) 
     }
     TM_SYNC();
 #endif
-    TM_THREADS(t, TM_TILE_WORDS) {
-        write_starts(batch, text, t, out);
+    write_tile(job, out);
+}
+
+// bounds_masks: text -> start_bits, cut_bits, tile_words, doc_flags, added_tiles; for splits with a
+// rule.
+TM_KERNEL(TM_TILE_WORDS) bounds_masks(const Tables* tables, const Batch* batch) {
+    TM_SHARED Kept kept;
+    TM_SHARED TileStarts out;
+    TM_SHARED HardWords hard;
+    if (TM_BLOCK >= batch->tiles) {
+        return;
     }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        if (t == 0) {
-            batch->tile_words[TM_BLOCK] = out.count;
-        }
-    }
+    masks_of_tile<true>({tables, batch, text_of(batch), TM_BLOCK}, kept, hard, out);
 }
 
 #endif
 
-// bounds_scan: text -> start_bits, cut_bits, tile_words, doc_flags; for splits that are one DFA.
-//
+// The words that stage kStage of a chain finds. For it, every word of the stage before is a text.
+//   stage_bits   word -1 | words of all tiles | one more      twice: a stage reads one half, in
+//                                                             place of doc_bits, and writes the
+//                                                             other
+template <u32 kStage>
+TM_DEVICE u32* stage_bits(const Batch* batch) {
+    return batch->stage_bits + (kStage & 1) * (batch->tiles * TM_TILE_WORDS + 2) + 1;
+}
+
+template <u32 kStage>
+TM_DEVICE Text text_of_stage(const Batch* batch) {
+    const Text text = text_of(batch);
+    return kStage == 0 ? text : Text{text.bytes, stage_bits<kStage + 1>(batch), text.size};
+}
+
 // A block owns a tile, a thread 32 bytes of it. Each thread goes back to a place where a word
 // starts in any text, and scans from there to the end of its bytes. The barrier makes all scans
 // visible: then each thread checks that its scan arrives at the first word of the next thread;
 // kArrival counts those that do not, which would be a bug here. Threads write disjoint words.
-TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
-    TM_SHARED TileStarts out;
-    TM_SHARED u32 arrivals[TM_TILE_WORDS];
-    if (TM_BLOCK >= batch->tiles) {
-        return;
-    }
-    const Text text = text_of(batch);
-    const int first_word = int(TM_BLOCK * TM_TILE_WORDS);
+template <u32 kStage, bool kFirst>
+TM_DEVICE void scan_tile(const TileJob<kFirst>& job, u32* arrivals, TileStarts& out) {
+    const Text& text = job.text;
+    const int first_word = int(job.first_word());
     TM_THREADS(t, TM_TILE_WORDS) {
         if (t == 0) {
             out.count = 0;
@@ -217,9 +263,9 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
         arrivals[t] = 0;
         if (u32(word) * 32 < text.size) {
             const Bytes32 bytes = read_bytes(text.bytes, word);
-            word_masks<false>(tables, text, word, bytes, found);
-            report(tables, batch, text, word, bytes, found);
-            const Scanner scanner = {tables, batch, text};
+            word_masks<false>(job.tables, text, word, bytes, found);
+            job.check(word, bytes, found);
+            const Scanner scanner = {job.batch, text, stage_of(job.tables, kStage)};
             const u32 base = u32(word) * 32;
             out.starts[t] = scanner.starts(base, scanner.sync_before(base), arrivals[t]);
         }
@@ -233,15 +279,59 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
         if (arrival != 0 && arrivals[t] != 0) {
             const u32 mine = out.starts[t] == 0 ? end : base + lowest_bit(out.starts[t]);
             if (mine != (arrival < end ? arrival : end)) {
-                atomicAdd(batch->counters + kArrival, 1);
+                atomicAdd(job.batch->counters + kArrival, 1);
             }
         }
-        write_starts(batch, text, t, out);
-    }
-    TM_SYNC();
-    TM_THREADS(t, TM_TILE_WORDS) {
-        if (t == 0) {
-            batch->tile_words[TM_BLOCK] = out.count;
+        if (kStage + 1 < TM_STAGES) {
+            const u32 starts = out.starts[t] | document_word(text, first_word + int(t));
+            stage_bits<kStage>(job.batch)[first_word + int(t)] = starts;
         }
     }
+    if (kStage + 1 == TM_STAGES) {
+        write_tile(job, out);
+    }
 }
+
+// bounds_scan: as bounds_masks, for splits that are one DFA, or the first one of a chain.
+TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
+    TM_SHARED TileStarts out;
+    TM_SHARED u32 arrivals[TM_TILE_WORDS];
+    if (TM_BLOCK >= batch->tiles) {
+        return;
+    }
+    scan_tile<0, true>({tables, batch, text_of(batch), TM_BLOCK}, arrivals, out);
+}
+
+// bounds_stage_1 and up: stage_bits -> stage_bits; the last one writes what bounds_scan writes.
+#define TM_STAGE_KERNEL(number)                                                                \
+    TM_KERNEL(TM_TILE_WORDS) bounds_stage_##number(const Tables* tables, const Batch* batch) { \
+        TM_SHARED TileStarts out;                                                              \
+        TM_SHARED u32 arrivals[TM_TILE_WORDS];                                                 \
+        if (TM_BLOCK >= batch->tiles) {                                                        \
+            return;                                                                            \
+        }                                                                                      \
+        scan_tile<number, false>({tables, batch, text_of_stage<number>(batch), TM_BLOCK},      \
+                                 arrivals, out);                                               \
+    }
+
+#if TM_STAGES > 1
+TM_STAGE_KERNEL(1)
+#endif
+#if TM_STAGES > 2
+TM_STAGE_KERNEL(2)
+#endif
+#if TM_STAGES > 3
+TM_STAGE_KERNEL(3)
+#endif
+#if TM_STAGES > 4
+TM_STAGE_KERNEL(4)
+#endif
+#if TM_STAGES > 5
+TM_STAGE_KERNEL(5)
+#endif
+#if TM_STAGES > 6
+TM_STAGE_KERNEL(6)
+#endif
+#if TM_STAGES > 7
+TM_STAGE_KERNEL(7)
+#endif

@@ -10,7 +10,7 @@ TM_DEVICE void leave_document(const Batch* batch, u32 document, u32 reason) {
 }
 
 // The document that holds a byte.
-TM_DEVICE void leave_document_at(const Batch* batch, u32 position, u32 reason) {
+TM_DEVICE u32 document_at(const Batch* batch, u32 position) {
     const u32* begins = batch->doc_begin;
     u32 low = 0;
     u32 high = u32(batch->documents);
@@ -19,5 +19,9 @@ TM_DEVICE void leave_document_at(const Batch* batch, u32 position, u32 reason) {
         low = begins[middle] <= position ? middle : low;
         high = begins[middle] <= position ? high : middle;
     }
-    leave_document(batch, low, reason);
+    return low;
+}
+
+TM_DEVICE void leave_document_at(const Batch* batch, u32 position, u32 reason) {
+    leave_document(batch, document_at(batch, position), reason);
 }

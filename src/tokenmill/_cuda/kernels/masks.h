@@ -268,24 +268,25 @@ TM_DEVICE Masks word_masks(const Tables* tables, const Text& text, int word, con
     return m;
 }
 
-// Flags the documents of a word of the text that the CPU must encode.
+// Flags the documents of a word of the text that the CPU must encode, and lists its tile if an
+// added token may start in it.
 TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text, int word,
                       const Bytes32& bytes, const Findings& found) {
     const u32 base = u32(word) * 32;
-    const u32 left = text.size - base;
-    const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
     if (found.malformed != 0) {
         flag_documents(batch, text, base, found.malformed, kInvalidUtf8);
     }
 #if TM_NORMAL
+    const u32 left = text.size - base;
+    const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
     const u32 unsafe = found.unsafe | unsafe_ascii(tables, text.bytes + base, valid);
-    if (unsafe != 0) {
+    if (unsafe != 0 && TM_NORMAL == 2) {
         flag_documents(batch, text, base, unsafe, kNotNormalized);
+    } else if (unsafe != 0) {
+        report_unsafe(tables, batch, word, unsafe);
     }
 #endif
-    const u32 candidates = may_begin_added(first_bytes(tables, batch), bytes) & valid;
-    if (candidates != 0) {
-        const u32 added = added_prefixes(tables, text.bytes, base, candidates);
-        flag_documents(batch, text, base, added, kAddedToken);
+    if (may_hold_added(first_bytes(tables, batch), bytes)) {
+        report_added(tables, batch, word);
     }
 }

@@ -18,10 +18,12 @@ constexpr u32 kStagedWords = TM_TILE / 4 + 20;  // a word of 63 bytes may start 
 constexpr u32 kPlace = 8191;
 constexpr u32 kOpensDocument = 1u << 13;
 constexpr u32 kAfterCut = 1u << 14;
+constexpr u32 kIsAdded = 1u << 15;
+constexpr u32 kAddedSize = kIsAdded << 1;  // added to the size of a word that is an added token
 
 struct LookUpTile {
     TM_ALIGN16 u32 text[kStagedWords];
-    u16 starts[kListedWords + 1];  // of a round: place of a word | kOpensDocument | kAfterCut
+    u16 starts[kListedWords + 1];  // of a round: place of a word and the bits above
     u32 missed[TM_TILE_WORDS];     // a bit for each word
     u32 miss_ranks[TM_TILE_WORDS];
     u32 any_missed;
@@ -29,6 +31,7 @@ struct LookUpTile {
     u32 put_off_count;
     u32 last_end;  // of the last word, from the start of the tile
     u32 last_cut;  // kAfterCut if a piece starts there
+    u32 has_added;
     u32 id_count;
     u32 first_miss;
     u32 has_room;
@@ -49,7 +52,7 @@ static_assert(TM_TILE_WORDS <= kLookUpThreads, "a thread has one word of start_b
 struct TileWord {
     u32 place;
     u32 size;
-    bool piece;
+    bool piece;  // or what TM_IN_FRONT and TM_CLOSING need to know
     bool opens;
 };
 
@@ -67,10 +70,16 @@ TM_DEVICE void find_last_end(const Batch* batch, u32 base, LookUpTile& tile) {
             const u32 bit = lowest_bit(bits[i]);
             end = 32 * i + bit;
             tile.last_cut = TM_PIECES && (batch->cut_bits[i] >> bit & 1) != 0 ? kAfterCut : 0;
+#if TM_CLOSING
+            tile.last_cut = (batch->doc_bits[i + 1] >> bit & 1) * kOpensDocument;
+#endif
             break;
         }
     }
     const u32 size = u32(batch->size);
+#if TM_CLOSING
+    tile.last_cut |= end >= size ? kOpensDocument : 0;
+#endif
     tile.last_end = (end < size ? end : size) - base;
 }
 
@@ -104,6 +113,7 @@ TM_DEVICE void stage_tile(const Batch* batch, u32 base, TileThreads& bits, LookU
         if (t == 0) {
             tile.id_count = 0;
             tile.any_missed = 0;
+            tile.has_added = batch->tile_again[base / TM_TILE] & kHasSpan;
         }
         if (t == kLookUpThreads - 1) {
             find_last_end(batch, base, tile);
@@ -134,13 +144,39 @@ TM_DEVICE void list_starts(TileThreads& bits, LookUpSums& ranks, u32 window, Loo
     TM_SYNC();
 }
 
+// Marks the words of a round that are added tokens. They look like words too long for the first
+// look-up, so that it need not know them.
+TM_DEVICE void mark_added(const Batch* batch, u32 base, TileThreads& bits, LookUpSums& ranks,
+                          u32 window, LookUpTile& tile) {
+    TM_THREADS(t, kLookUpThreads) {
+        const u32 added = t < TM_TILE_WORDS ? batch->span_bits[base / 32 + t] : 0;
+        for (u32 left = added & bits[t].starts; left != 0; left &= left - 1) {
+            const u32 before = bits[t].starts & ((1u << lowest_bit(left)) - 1);
+            const u32 rank = ranks[t] - window + count_bits(before);
+            if (rank <= kListedWords) {
+                tile.starts[rank] |= kIsAdded;
+            }
+        }
+    }
+    TM_SYNC();
+}
+
 TM_DEVICE TileWord word_at(const LookUpTile& tile, u32 index, bool last) {
     const u32 start = tile.starts[index];
     const u32 next = last ? tile.last_cut : tile.starts[index + 1];
     const u32 place = start & kPlace;
     const u32 end = last ? tile.last_end : next & kPlace;
+    const bool opens = (start & kOpensDocument) != 0;
+#if TM_IN_FRONT
+    const u32 first = tile.text[place / 4] >> 8 * (place % 4) & 255;
+    const bool piece = opens && (TM_IN_FRONT == 1 || first != ' ');
+#elif TM_CLOSING
+    const bool piece = (next & kOpensDocument) != 0;
+#else
     const bool piece = TM_PIECES != 0 && ((start | next) & kAfterCut) != 0;
-    return {place, end - place, piece, (start & kOpensDocument) != 0};
+#endif
+    const u32 size = end - place + (start & kIsAdded) * (kAddedSize / kIsAdded);
+    return {place, size, piece, opens};
 }
 
 // The words `window` to `end` of a tile's words.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,6 @@ class PartRecord:
     replaced: dict[str, int]
     sections: dict[str, list[int]]  # name -> offset, size in bytes
     bytes: int
-    checksum: str
     after: dict[str, int]
     last: bool
     segment_lines: int  # of the first segment up to here, if the stream is a range of a file
@@ -107,7 +107,7 @@ class PartWriter:
         self._folder = folder
         self._name = part_name(stream, part)
         self._stream, self._part = stream, part
-        self._file = NewFile(folder / f"{self._name}.tokens")
+        self._file = NewFile(folder / f"{self._name}.tokens", has_checksum=False)
         self._columns: dict[str, list[NDArray[Any]]] = {}
         self._bad: list[bytes] = []
         self._tally = _Tally()
@@ -151,14 +151,13 @@ class PartWriter:
 
     def _finish(self, after: Place, segment_lines: int, *, last: bool) -> PartRecord:
         sections = {"ids": [0, self._file.size]}
-        for name, arrays in self._columns.items():
-            begin = self._file.size
-            for array in arrays:
-                self._file.write(array)
-            sections[name] = [begin, self._file.size - begin]
-        begin = self._file.size
-        self._file.write(b"".join(self._bad))
-        sections["bad"] = [begin, self._file.size - begin]
+        end = self._file.size
+        rest: dict[str, list[Any]] = {**self._columns, "bad": [b"".join(self._bad)]}
+        for name, buffers in rest.items():
+            size = sum(memoryview(buffer).nbytes for buffer in buffers)
+            sections[name] = [end, size]
+            end += size
+        self._file.write_all(chain.from_iterable(rest.values()))
         done = self._file.commit()
         record = PartRecord(
             stream=self._stream,
@@ -166,7 +165,6 @@ class PartWriter:
             **asdict(self._tally),
             sections=sections,
             bytes=done.bytes,
-            checksum=done.checksum,
             after=asdict(after),
             last=last,
             segment_lines=segment_lines,

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._files import NewFile
     from tokenmill._mill.output.parts import Part
+
+    # Of each piece: its part, its first id in it, and how many ids it has.
+    Places = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 _OPEN_FILES = 64  # at once: the system limits them, and every worker has its own
 
@@ -26,6 +30,7 @@ class Collector:
     def __init__(self, parts: Sequence[Part], dtype: str) -> None:
         self._parts = parts
         self._dtype = dtype
+        self._item_bytes = np.dtype(dtype).itemsize
         self._open: dict[int, int] = {}  # number of a part -> its descriptor
 
     def collect(
@@ -54,6 +59,18 @@ class Collector:
                 self._read(some, pieces, out)
         return out
 
+    def copy(self, pieces: Places, file: NewFile) -> bool:
+        """Append ids to a file, as `collect` returns them; False if too many parts have them."""
+        part_of, begins, lengths = pieces
+        used, source = np.unique(part_of, return_inverse=True)
+        if len(used) > _OPEN_FILES:
+            return False
+        numbers = used.tolist()
+        begins, lengths = np.ascontiguousarray(begins), np.ascontiguousarray(lengths)
+        places = source.astype(np.int32), begins, lengths
+        self._check(numbers, *file.copy_pieces(self._files(numbers), places, self._item_bytes))
+        return True
+
     def close(self) -> None:
         """Close the files."""
         for file in self._open.values():
@@ -64,14 +81,21 @@ class Collector:
         self, numbers: Sequence[int], pieces: tuple[NDArray[Any], ...], out: NDArray[Any]
     ) -> None:
         """Read pieces of some parts: the part of each, its begin and length, its place in out."""
+        source_of, begins, lengths, at = map(np.ascontiguousarray, pieces)
+        files = self._files(numbers)
+        fault = _core.read_pieces(files, source_of, begins, lengths, at, out)
+        self._check(numbers, *fault)
+
+    def _files(self, numbers: Sequence[int]) -> list[int]:
+        """Return the descriptors of parts."""
         if len({*self._open, *numbers}) > _OPEN_FILES:
             self.close()
         for number in numbers:
             if number not in self._open:
                 self._open[number] = os.open(self._parts[number].path, os.O_RDONLY)
-        files = [self._open[number] for number in numbers]
-        source_of, begins, lengths, at = map(np.ascontiguousarray, pieces)
-        source, error = _core.read_pieces(files, source_of, begins, lengths, at, out)
+        return [self._open[number] for number in numbers]
+
+    def _check(self, numbers: Sequence[int], source: int, error: int) -> None:
         if source >= 0:
             path = self._parts[numbers[source]].path
             if error:

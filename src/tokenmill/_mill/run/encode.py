@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.device.shared_encoder import SharedEncoder
     from tokenmill._mill.meter import Meter
     from tokenmill._mill.plan.settings import Settings
+    from tokenmill._mill.run.encode_at_once import AtOnce
     from tokenmill._read import Block, InputFile, RawBlock, ReadRules, Stream
     from tokenmill._tokenizer import Tokenizer
 
@@ -44,27 +45,66 @@ class BlockEncoder:
     meter: Meter
     device: SharedEncoder | None = None  # encodes instead of the tokenizer
     workers: int = 1  # of the run, which share a long text
+    at_once: AtOnce | None = None  # takes the short way, where there is one
 
     def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
         """Parse and encode one block; its stream is only used to number lines in errors."""
         return self.encode_taken([raw], stream)
 
     def encode_taken(self, taken: list[RawBlock], stream: Stream | None = None) -> EncodedBlock:
-        """Do the same with the only block of a list, which is empty afterwards.
+        """Do the same with the only block of a list, which is empty while a long one is encoded.
 
         So nothing holds a block whose texts are being encoded: a line may have gigabytes.
         """
+        encoded = (
+            self._encode_there(taken)
+            or self._encode_lines(taken, stream)
+            or self._encode_texts(taken, stream)
+        )
+        block = encoded.block
+        self.meter.add(
+            input_bytes=block.input_bytes,
+            documents=len(block),
+            tokens=len(encoded.ids),
+            bad=len(block.bad),
+        )
+        return encoded
+
+    def _encode_there(self, taken: list[RawBlock]) -> EncodedBlock | None:
+        """Let the device read and encode a block; None if the host must parse it."""
+        s = self.settings
+        if self.device is None or s.validation:  # the split of a document depends on its text
+            return None
+        with self.meter.stage("tokenize"):
+            found = self.device.encode_raw(
+                taken[0],
+                self.rules,
+                self.fields,
+                self._around,
+                dtype=s.dtype,
+                special_in_text=s.special_in_text,
+            )
+        if found is None or any(s.policy(record.reason) == "fail" for record in found.block.bad):
+            return None
+        taken.clear()
+        return EncodedBlock(replace(found.block, text=_NO_TEXT), found.ids, found.lengths, None)
+
+    def _encode_lines(self, taken: list[RawBlock], stream: Stream | None) -> EncodedBlock | None:
+        """Do it by one call of the core, if it can be done that way."""
+        if self.at_once is None or taken[0].text_bytes >= _LONG_BYTES:
+            return None
+        with self.meter.stage("tokenize"):
+            encoded = self.at_once.lines(taken[0])
+        if encoded is not None:
+            self._refuse(encoded.block, stream)
+        return encoded
+
+    def _encode_texts(self, taken: list[RawBlock], stream: Stream | None) -> EncodedBlock:
         block = self.parse(taken.pop(), stream)
         with self.meter.stage("tokenize"):
             ids, lengths = self._encode(block, stream)
             block, lengths = _without_empty(block, lengths)
         keys = _hashes(block) if self.settings.validation else None
-        self.meter.add(
-            input_bytes=block.input_bytes,
-            documents=len(block),
-            tokens=len(ids),
-            bad=len(block.bad),
-        )
         # The text is no longer needed: only ids wait for the blocks before them.
         return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
 
@@ -78,14 +118,21 @@ class BlockEncoder:
     def _encode(
         self, block: Block, stream: Stream | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        s = self.settings
+        if self.at_once is not None and len(block.text) < _LONG_BYTES:
+            found = self.at_once.texts(block)
+            if found is not None:
+                return found
         try:
             batch = self._ids(block)
         except SpecialTokenInText as error:
             raise self.with_place(error, block, error.document or 0, stream) from error
-        prefix = [] if s.bos_id is None else [s.bos_id]
-        suffix = [] if s.eos_id is None else [s.eos_id]
-        return frame(batch.ids, batch.offsets, prefix, suffix)
+        return frame(batch.ids, batch.offsets, *self._around)
+
+    @property
+    def _around(self) -> tuple[list[int], list[int]]:
+        """The ids before and after each document: BOS and EOS."""
+        s = self.settings
+        return [] if s.bos_id is None else [s.bos_id], [] if s.eos_id is None else [s.eos_id]
 
     def with_place(
         self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None

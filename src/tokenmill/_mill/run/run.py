@@ -24,6 +24,7 @@ from tokenmill._mill.plan.plan import refuse_another_plan
 from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._mill.run.early import Early, EarlyShards, EarlyTable
 from tokenmill._mill.run.encode import BlockEncoder
+from tokenmill._mill.run.encode_at_once import AtOnce
 from tokenmill._mill.run.no_documents import refuse_no_documents
 from tokenmill._mill.run.order import Ordered, plan_order
 from tokenmill._mill.run.prefix import Prefix
@@ -179,6 +180,9 @@ class Run:
 
     def _encoder(self) -> BlockEncoder:
         plan = self.plan
+        at_once = None
+        if self.device is None:
+            at_once = AtOnce.of(self.tokenizer, plan.settings, plan.rules, plan.fields)
         return BlockEncoder(
             self.tokenizer,
             plan.settings,
@@ -188,6 +192,7 @@ class Run:
             self.meter,
             self.device,
             self.workers,
+            at_once,
         )
 
     def _committed(self, record: PartRecord) -> bool:

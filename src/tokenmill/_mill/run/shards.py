@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -151,11 +152,12 @@ class Sharding:
         # A shard without rows, inside one long document, has no files: many readers refuse them.
         writers = self._open_writers(number, self._shape(pieces)) if pieces.rows else {}
         try:
-            for rows in self._batches(documents, pieces, meter):
-                with meter.stage("write"):
-                    for writer in writers.values():
-                        writer.write(rows)
-                meter.add(packed_tokens=len(rows.ids))
+            if not self._copy(writers, documents, pieces, meter):
+                for rows in self._batches(documents, pieces, meter):
+                    with meter.stage("write"):
+                        for writer in writers.values():
+                            writer.write(rows)
+                    meter.add(packed_tokens=len(rows.ids))
             files = self._commit(number, writers, documents, pieces) if pieces.rows else []
         except BaseException:
             for writer in writers.values():
@@ -227,6 +229,26 @@ class Sharding:
                 writer.discard()
             raise
         return writers
+
+    def _copy(
+        self,
+        writers: dict[str, ShardWriter],
+        documents: Documents,
+        pieces: Pieces,
+        meter: Meter,
+    ) -> bool:
+        """Copy the ids from the parts to the shard by one call, if that is all there is to do."""
+        if len(writers) != 1:
+            return False
+        (writer,) = writers.values()
+        begins = documents.begin[pieces.documents] + pieces.begins
+        places = documents.part[pieces.documents], begins, pieces.lengths
+        collector = Collector(self._parts, self._settings.dtype)
+        with closing(collector), meter.stage("write"):
+            is_done = writer.copy_rows(partial(collector.copy, places))
+        if is_done:
+            meter.add(packed_tokens=int(pieces.lengths.sum()))
+        return is_done
 
     def _batches(self, documents: Documents, pieces: Pieces, meter: Meter) -> Iterator[Rows]:
         """Yield the shard's rows with their ids, about a million tokens at a time."""

@@ -34,7 +34,10 @@ def finished_parts(folder: Path, dtype: str) -> dict[int, list[PartRecord]]:
     """Return the parts that earlier runs committed, by stream, up to the first gap."""
     found: dict[int, list[PartRecord]] = {}
     for value in records(folder):
-        record = PartRecord(**value)
+        try:
+            record = PartRecord(**value)
+        except TypeError:  # of another version: its part is made again
+            continue
         parts = found.setdefault(record.stream, [])
         if record.part == len(parts) and Part(folder, record, dtype).is_whole():
             parts.append(record)
@@ -71,7 +74,9 @@ class Tokenizing:
         self._other_work = other_work
         self._meter = meter
         self._in_order = in_order  # all workers share the first streams
-        self._changed = threading.Condition()
+        lock = threading.RLock()
+        self._changed = threading.Condition(lock)
+        self._over = threading.Condition(lock)  # a worker has ended; for the caller alone
         self._next_stream = 0
         self._open: list[Feed] = []
         self._ready = deque(other_work())
@@ -112,9 +117,9 @@ class Tokenizing:
 
     def _wait_until(self, is_so: Callable[[], bool]) -> None:
         # Not with join(): up to Python 3.12, Ctrl-C in it marks a running thread as ended.
-        with self._changed:
+        with self._over:
             while not is_so():
-                self._changed.wait(0.2)  # with a timeout, so that Ctrl-C is noticed
+                self._over.wait(0.2)  # with a timeout, so that Ctrl-C is noticed
 
     def _work(self) -> None:
         with self._changed:
@@ -132,7 +137,7 @@ class Tokenizing:
         finally:
             with self._changed:
                 self._ended += 1
-                self._changed.notify_all()
+                self._over.notify_all()
 
     def _fail(self, error: BaseException) -> None:
         self._error = self._error or error

@@ -1,0 +1,15 @@
+// options: the numbers that Python calls with -> options of the core. Checked here, so that no enum
+// ever holds another value.
+#pragma once
+
+#include "pipeline/pipeline.h"
+
+namespace tokenmill::bind {
+
+// All throw BadArgument for a number that has no meaning.
+[[nodiscard]] pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors,
+                                           int threads = 1);
+[[nodiscard]] pipeline::SpecialMode special_mode_of(int number);
+[[nodiscard]] unsigned bits_of(int bits);
+
+}  // namespace tokenmill::bind
