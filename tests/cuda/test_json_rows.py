@@ -160,3 +160,30 @@ def test_a_missing_file_is_reported(device: Device, tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(OSError, match=r"a\.jsonl"):
         list(rows)
+
+
+def test_an_iteration_that_is_left_early_can_start_again(device: Device, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines_of([f"document {i} {'word ' * (i % 40)}" for i in range(900)]))
+    rows = device.rows([path], batch_bytes=3000)
+    wanted = device.tables(rows)
+    for count in (1, 5):
+        batches = iter(rows)
+        for _ in range(count):
+            next(batches)
+        batches.close()  # type: ignore[attr-defined]
+        assert 0 < rows.documents < 900
+    assert_equal(device.tables(rows), wanted)
+    assert rows.documents == 900
+
+
+def test_an_error_while_reading_comes_after_the_rows_before_it(
+    device: Device, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines_of(["fine " * 50] * 400) + b"{bad\n" + lines_of(["fine"] * 50))
+    rows = device.rows([path], batch_bytes=3000, on_bad={"bad_json": "fail"})
+    made: list[Any] = []
+    with pytest.raises(BadRecordFound, match=r"a\.jsonl:401"):
+        made.extend(rows)
+    assert made

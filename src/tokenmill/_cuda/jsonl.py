@@ -77,7 +77,7 @@ class JsonlSlot:
         self.raw = _with_margins(backend, size)
         self.text = _with_margins(backend, size)
         tiles = -(-size // tile)
-        words = tiles * (tile // 32) + 4
+        words = tiles * (tile // 32) + 16  # strings are skipped in steps of 16 words
         shapes = {
             **dict.fromkeys(("stop_bits", "escape_bits", "line_bits"), words),
             **dict.fromkeys(_BY_TILE, tiles + _SUMS),
