@@ -152,7 +152,7 @@ def test_added_tokens_are_never_missed(tmp_path: Path, more: list[bytes], longes
     """Their tiles are listed; or, if they are too long, their documents are flagged."""
     tokens = [b"<|endoftext|>", b"<s>", *more]
     run = BoundsRunner(facts_by_name("gpt2"), tmp_path, 64)
-    run.add({"added_longest": longest}, missing_bytes=byte_bits(b"#"))
+    run.add({"added_longest": longest, "missing_count": 1}, missing_bytes=byte_bits(b"#"))
     run.find(added_filter(tokens))
     parts = [b"<|endoftext|>", b"<s>", b"<|end", b"<", b"a < b |>", b"[x", b"#1", b"~~~~~~~"]
     documents = [
