@@ -246,3 +246,29 @@ def test_offsets_of_flat_texts_may_begin_anywhere(plain: Bench, doors: DeviceTok
     for output in ("device", "host"):
         found = doors.encode_batch(FlatTexts(data, offsets), output=output)
         assert found.to_host() == plain.tokenizer.encode_batch(texts)
+
+
+def test_results_in_pinned_memory_are_used_again_only_after_their_end(plain: Bench) -> None:
+    gpu = plain.gpu(batch_bytes=3000)
+    texts = [f"hello world {i} " * 20 for i in range(200)]
+    other = [f"{i} world hello " * 20 for i in range(200)]
+    wanted = plain.tokenizer.encode_batch(texts)
+    first = gpu.encode_batch(texts, output="host")
+    row, place = first.to_host()[3], first.ids.ctypes.data
+    assert gpu.backend.is_pinned(first.ids)
+    second = gpu.encode_batch(other, output="host")
+    assert second.ids.ctypes.data != place
+    del first
+    third = gpu.encode_batch(other, output="host")
+    assert third.ids.ctypes.data != place  # a row of the first one is still in use
+    assert row.tolist() == wanted[3].tolist()
+    del row
+    assert gpu.encode_batch(texts, output="host").ids.ctypes.data == place
+
+
+def test_more_ids_than_the_first_chunk_made_likely(plain: Bench) -> None:
+    gpu = plain.gpu(batch_bytes=5000)
+    texts = ["hello world " * 400] + ["qxz" * 800] * 60
+    for _ in range(2):
+        found = gpu.encode_batch(texts, output="host")
+        assert found.to_host() == plain.tokenizer.encode_batch(texts)
