@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from tokenmill import TokenBatch, Tokenizer
     from tokenmill.cuda import GpuTokenizer
 
-# Every cut puts the same text at different positions in tiles and next to different documents.
-CUTS = (3000, 200, 40_000, 0)
+# Every cut puts the same text at different positions in tiles (of 8 KiB) and next to different
+# documents. 0: whole.
+CUTS = (3000, 200, 40_000, 0, 97, 700, 8191, 8192, 8193, 20_000, 300_000, 2_000_000)
 
 
 @dataclass
