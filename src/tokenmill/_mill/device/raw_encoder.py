@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _SMALLEST_LANE = 1 << 20
 _BYTES_OF_AN_ID = 4
-_AT_ONCE = 4  # workers that use the device: a copy in, work, a copy out, and one more
+_AT_ONCE = 3  # workers that use the device: a copy in, work, a copy out
 _NO_TEXT = np.empty(0, np.uint8)
 
 
