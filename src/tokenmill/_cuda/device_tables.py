@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._cuda.added import (
-    KINDS,
     AddedFilter,
     added_filter,
     added_numbers,
@@ -14,9 +13,9 @@ from tokenmill._cuda.added import (
     missing_bytes,
     packed_first_bytes,
     packed_second_bytes,
-    trie_texts,
     wanted_texts,
 )
+from tokenmill._cuda.added_texts import KINDS, trie_texts
 from tokenmill._cuda.char_tables import marker_bits
 from tokenmill._cuda.layout import TABLES, fill
 from tokenmill._cuda.normal import normal_tables
