@@ -40,6 +40,7 @@ nb::dict rule_of(const split::Rule& rule) {
     out["isolate_digits"] = rule.isolate_digits;
     out["isolate_han"] = rule.isolate_han;
     out["fold_long_s"] = rule.fold_long_s;
+    out["wide_classes"] = rule.wide_classes;
     return out;
 }
 
@@ -68,6 +69,7 @@ void add_split(const split::SplitView& split, nb::dict& out) {
     if (split.rule.family != split::Family::None) {
         add_classes(split.rule_classes, "rule", out);
     }
+    out["joins"] = array_of(split.adjacency.joins, kByteClasses);
     out["stage_count"] = split.stage_count;
     nb::list stages;
     for (std::size_t i = 0; i < split.stage_count; ++i) {
@@ -108,7 +110,61 @@ void add_tokens(const vocab::VocabView& vocab, nb::dict& out) {
     out["token_reachable"] = array_owning(std::move(tokens.is_reachable));
 }
 
-// Kernels only merge over bytes; for other kinds they need to know no more than the kind.
+// What merging over characters starts from, by code point: the symbol of a character, or kIdMask
+// for one that the vocabulary does not have.
+std::vector<std::uint32_t> char_symbols(const vocab::VocabView& vocab) {
+    std::vector<std::uint32_t> symbols(0x110000, vocab::kIdMask);
+    for (std::uint32_t code = 0; code < symbols.size(); ++code) {
+        std::uint32_t found = vocab::kNoMerge;
+        if (code < 0x80) {
+            found = vocab.external[code] != vocab::VocabView::kNoToken ? code : vocab::kNoMerge;
+        } else if (code < 0x10000) {
+            found = vocab.char_symbols[code];
+        } else {
+            const std::uint8_t text[4] = {
+                static_cast<std::uint8_t>(0xF0 | code >> 18),
+                static_cast<std::uint8_t>(0x80 | (code >> 12 & 63)),
+                static_cast<std::uint8_t>(0x80 | (code >> 6 & 63)),
+                static_cast<std::uint8_t>(0x80 | (code & 63)),
+            };
+            const TokenId id = vocab.find(text);
+            found = id == vocab::VocabView::kNoToken ? vocab::kNoMerge : vocab.internal[id];
+        }
+        symbols[code] = found == vocab::kNoMerge ? vocab::kIdMask : found;
+    }
+    return symbols;
+}
+
+// What vocabularies over characters have besides.
+void add_characters(const vocab::VocabView& vocab, nb::dict& out) {
+    out["char_symbols"] = array_owning(char_symbols(vocab));
+    out["first_byte_id"] = vocab.scalars().first_byte_id;
+}
+
+// What vocabularies have whose words are looked up.
+void add_words(const vocab::VocabView& vocab, nb::dict& out) {
+    using vocab::Trie;
+    const vocab::Scalars& scalars = vocab.scalars();
+    const vocab::NodeTables& nodes = vocab.nodes();
+    out["trie_cells"] = array_of(nodes.trie.cells, nodes.size);
+    out["trie_tokens"] = array_of(nodes.tokens, nodes.size);
+    out["unk_id"] = scalars.unk_id;
+    out["drop_white"] = scalars.drop_white != 0;
+    out["max_characters"] = scalars.max_characters;
+    out["whole_text"] = scalars.whole_text != 0;
+    out["unknown_score"] = scalars.unknown_score;
+    out["has_byte_ids"] = scalars.first_byte_id != 0 && vocab.external.size() > 256;
+    out["doubt"] = vocab.doubt;
+    if (vocab.kind() == vocab::ModelKind::Unigram) {
+        out["trie_scores"] = array_of(nodes.scores, nodes.size);
+    } else {
+        const std::uint32_t node = nodes.trie.step(Trie::kRoot, Trie::kContinues);
+        out["trie_continues"] = node == Trie::kNoNode ? 0U : nodes.trie.cells[node];
+    }
+    add_tokens(vocab, out);
+}
+
+// Kernels merge over bytes or characters, or look words up in a trie.
 void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["kind"] = static_cast<std::uint32_t>(vocab.kind());
     out["token_count"] = vocab.token_count();
@@ -116,8 +172,14 @@ void add_vocab(const vocab::VocabView& vocab, nb::dict& out) {
     out["drops_bytes"] = vocab.drops_bytes();
     out["has_ends"] = vocab.has_ends();
     out["has_ties"] = !vocab.tied_ranks.empty();
-    if (vocab.kind() != vocab::ModelKind::Bytes) {
+    if (!vocab.is_merged()) {
+        if (vocab.kind() != vocab::ModelKind::WordLevel) {
+            add_words(vocab, out);
+        }
         return;
+    }
+    if (vocab.kind() == vocab::ModelKind::Characters) {
+        add_characters(vocab, out);
     }
     const vocab::PairTable& pairs = vocab.pairs;
     out["pair_slots"] = array_of(pairs.slots, (std::size_t{pairs.mask} + 1) * pairs.kLine);
@@ -143,6 +205,8 @@ nb::dict device_tables(const pipeline::Model& model) {
     const Bytes program = model.normalizer();
     out["normalizer"] = nb::bytes(program.data(), program.size());
     out["plain_ranges"] = model.has_plain_ranges();
+    out["prefix_space"] = static_cast<std::uint32_t>(model.prefix_space());
+    out["has_respelling"] = model.has_respelling();
     out["prefix_ids"] = array_of(model.prefix_ids());
     out["suffix_ids"] = array_of(model.suffix_ids());
     return out;

@@ -1,6 +1,8 @@
 // gather: lists of texts -> their UTF-8 back to back in arrays of the caller.
 #include "pipeline/gather.h"
 
+#include <memory>
+#include <optional>
 #include <span>
 
 #include "arrays.h"
@@ -22,26 +24,26 @@ public:
     TextList(nb::handle texts, unsigned threads) {
         held_.add_all(texts);
         const nb::gil_scoped_release unlocked;
-        places_ = pipeline::utf8_places(held_.view(), threads);
+        placed_ = std::make_unique<pipeline::PlacedTexts>(held_.view(), threads);
     }
 
-    [[nodiscard]] std::size_t size() const noexcept { return places_.size() - 1; }
-    [[nodiscard]] pipeline::PlacedTexts placed() const noexcept { return {held_.view(), places_}; }
+    [[nodiscard]] std::size_t size() const noexcept { return held_.view().size(); }
+    [[nodiscard]] const pipeline::PlacedTexts& placed() const noexcept { return *placed_; }
 
 private:
     BorrowedTexts held_;
-    std::vector<std::int64_t> places_;
+    std::unique_ptr<const pipeline::PlacedTexts> placed_;
 };
 
 // A view: it keeps the list alive.
 nb::object offsets_of(nb::handle self) {
-    const std::span<const std::int64_t> places = nb::inst_ptr<TextList>(self)->placed().places;
+    const std::span<const std::int64_t> places = nb::inst_ptr<TextList>(self)->placed().places();
     return nb::cast(nb::ndarray<nb::numpy, const std::int64_t, nb::ndim<1>>(places.data(),
                                                                             {places.size()}, self));
 }
 
 PickedTexts pick(nb::handle self, const Numbers& numbers) {
-    const std::span<const Text> texts = nb::inst_ptr<TextList>(self)->placed().texts;
+    const std::span<const Text> texts = nb::inst_ptr<TextList>(self)->placed().texts();
     std::vector<Text> picked;
     picked.reserve(numbers.size());
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -72,32 +74,60 @@ PickedTexts pick_ranges(const FlatBytes& data, const Numbers& begins, const Numb
     return {std::move(picked), nb::cast(data)};
 }
 
-nb::object gather_texts(pipeline::Crew& crew, const TextList& texts, std::size_t begin,
-                        std::size_t end, const OutBytes& out) {
-    const pipeline::PlacedTexts placed = texts.placed();
-    if (begin > end || end > texts.size()) {
-        throw nb::index_error("no such texts");
-    }
-    const auto size = static_cast<std::size_t>(placed.places[end] - placed.places[begin]);
-    if (size > out.nbytes()) {
-        throw nb::value_error("out: expected room for all texts");
-    }
-    std::vector<std::int64_t> broken;
-    {
-        const nb::gil_scoped_release unlocked;
-        broken = pipeline::gather_texts(placed, begin, end, static_cast<std::uint8_t*>(out.data()),
-                                        crew);
-    }
-    return array_of(std::move(broken));
-}
+// Threads that copy, and what they copy at this moment: the objects whose memory they use stay
+// until it is done.
+class CopyCrew {
+public:
+    explicit CopyCrew(std::size_t threads) : crew_(threads) {}
 
-void copy(pipeline::Crew& crew, const OutBytes& target, const InBytes& source) {
-    if (target.nbytes() < source.nbytes()) {
-        throw nb::value_error("target: expected room for all of the source");
+    void start_gather(const nb::object& texts, std::size_t begin, std::size_t end,
+                      const OutBytes& out) {
+        end_work();
+        const auto& list = nb::cast<const TextList&>(texts);
+        const pipeline::PlacedTexts& placed = list.placed();
+        if (begin > end || end > list.size()) {
+            throw nb::index_error("no such texts");
+        }
+        const auto size = static_cast<std::size_t>(placed.places()[end] - placed.places()[begin]);
+        if (size > out.nbytes()) {
+            throw nb::value_error("out: expected room for all texts");
+        }
+        held_ = nb::make_tuple(texts, out);
+        gathering_.emplace(placed, begin, end, static_cast<std::uint8_t*>(out.data()));
+        gathering_->start(crew_);
     }
-    const nb::gil_scoped_release unlocked;
-    pipeline::copy_bytes(target.data(), source.data(), source.nbytes(), crew);
-}
+
+    void start_copy(const OutBytes& target, const InBytes& source) {
+        end_work();
+        if (target.nbytes() < source.nbytes()) {
+            throw nb::value_error("target: expected room for all of the source");
+        }
+        held_ = nb::make_tuple(target, source);
+        pipeline::start_copy(target.data(), source.data(), source.nbytes(), crew_);
+    }
+
+    nb::object finish() { return array_of(end_work()); }
+
+private:
+    std::vector<std::int64_t> end_work() {
+        std::vector<std::int64_t> broken;
+        {
+            const nb::gil_scoped_release unlocked;
+            if (gathering_) {
+                broken = gathering_->finish(crew_);
+            } else {
+                crew_.finish();
+            }
+        }
+        gathering_.reset();
+        held_ = nb::none();
+        return broken;
+    }
+
+    nb::object held_ = nb::none();
+    std::optional<pipeline::Gathering> gathering_;
+    pipeline::Crew crew_;  // last: it ends its work before the rest goes
+};
 
 }  // namespace
 
@@ -115,13 +145,17 @@ void register_gather(nb::module_& m) {
             nb::arg("numbers"), "Return texts by their numbers.");
     m.def("pick_ranges", &pick_ranges, nb::arg("data"), nb::arg("begins"), nb::arg("ends"),
           "Return texts that are ranges of one buffer.");
-    nb::class_<pipeline::Crew>(m, "Crew", "Threads that copy, without the GIL.")
+    nb::class_<CopyCrew>(m, "CopyCrew",
+                         "Threads that copy without the GIL, one thing at a time, for one caller. "
+                         "They work until finish(), which helps them and waits.")
         .def(nb::init<std::size_t>(), nb::arg("threads"))
-        .def("gather_texts", &gather_texts, nb::arg("texts"), nb::arg("begin"), nb::arg("end"),
-             nb::arg("out"),
-             "Write texts as UTF-8, back to back. Lone surrogates become U+FFFD: the numbers of "
-             "texts with one are returned.")
-        .def("copy", &copy, nb::arg("target"), nb::arg("source"), "Copy the bytes of an array.");
+        .def("start_gather", &CopyCrew::start_gather, nb::arg("texts"), nb::arg("begin"),
+             nb::arg("end"), nb::arg("out"),
+             "Write texts as UTF-8, back to back; lone surrogates become U+FFFD.")
+        .def("start_copy", &CopyCrew::start_copy, nb::arg("target"), nb::arg("source"),
+             "Copy the bytes of an array.")
+        .def("finish_copies", &CopyCrew::finish,
+             "Wait, and return the numbers of the gathered texts with a lone surrogate.");
 }
 
 }  // namespace tokenmill::bind

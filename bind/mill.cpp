@@ -14,6 +14,35 @@ nb::object ids_array(mill::BlockIds& block, const mill::BlockRules& rules) {
     return array_of(std::move(block.ids), block.count, rules.bits, Spares::Framed);
 }
 
+// Refuses ids that the result cannot hold.
+std::vector<TokenId> fitting(std::vector<TokenId> ids, unsigned bits) {
+    for (const TokenId id : ids) {
+        if (bits == 16 && id > 0xFFFF) {
+            throw Error(ErrorCode::IdTooLargeForU16, std::to_string(id));
+        }
+    }
+    return ids;
+}
+
+mill::BlockRules rules_of(std::string field, std::vector<TokenId> before,
+                          std::vector<TokenId> after, int special_mode, int bits) {
+    mill::BlockRules rules;
+    rules.read.field = std::move(field);
+    rules.special = special_mode_of(special_mode);
+    rules.bits = bits_of(bits);
+    rules.before = fitting(std::move(before), rules.bits);
+    rules.after = fitting(std::move(after), rules.bits);
+    return rules;
+}
+
+// A number or flag of the rules for reading lines, as an attribute.
+template <typename T>
+void add_reading(nb::class_<mill::BlockRules>& rules, const char* name, T read::Rules::* field) {
+    rules.def_prop_rw(
+        name, [field](const mill::BlockRules& self) { return self.read.*field; },
+        [field](mill::BlockRules& self, T value) { self.read.*field = value; });
+}
+
 }  // namespace
 
 // (ids, lengths, lines, begins, bad lines, counts), as those of read_jsonl.
@@ -46,45 +75,23 @@ nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
 }
 
 void register_mill(nb::module_& m) {
-    using Rules = mill::BlockRules;
-    nb::class_<Rules>(m, "BlockRules",
-                      "How Model.encode_jsonl and encode_texts read and encode a block.")
+    nb::class_<mill::BlockRules> rules(
+        m, "BlockRules", "How Model.encode_jsonl and encode_texts read and encode a block.");
+    rules
         .def(
             "__init__",
-            [](Rules* self, std::string field, std::vector<TokenId> before,
+            [](mill::BlockRules* self, std::string field, std::vector<TokenId> before,
                std::vector<TokenId> after, int special_mode, int bits) {
-                const unsigned width = bits_of(bits);
-                const pipeline::SpecialMode special = special_mode_of(special_mode);
-                for (const std::vector<TokenId>* ids : {&before, &after}) {
-                    for (const TokenId id : *ids) {
-                        if (width == 16 && id > 0xFFFF) {
-                            throw Error(ErrorCode::IdTooLargeForU16, std::to_string(id));
-                        }
-                    }
-                }
-                new (self) Rules();
-                self->read.field = std::move(field);
-                self->before = std::move(before);
-                self->after = std::move(after);
-                self->special = special;
-                self->bits = width;
+                new (self) mill::BlockRules(rules_of(std::move(field), std::move(before),
+                                                     std::move(after), special_mode, bits));
             },
             nb::arg("field"), nb::arg("before"), nb::arg("after"), nb::arg("special_mode") = 0,
             nb::arg("bits") = 32)
-        .def_prop_rw(
-            "max_document_bytes", [](const Rules& self) { return self.read.max_document_bytes; },
-            [](Rules& self, std::size_t value) { self.read.max_document_bytes = value; })
-        .def_prop_rw(
-            "max_line_bytes", [](const Rules& self) { return self.read.max_line_bytes; },
-            [](Rules& self, std::size_t value) { self.read.max_line_bytes = value; })
-        .def_prop_rw(
-            "replace_bad_utf8", [](const Rules& self) { return self.read.replace_bad_utf8; },
-            [](Rules& self, bool value) { self.read.replace_bad_utf8 = value; })
-        .def_prop_rw(
-            "replace_lone_surrogate",
-            [](const Rules& self) { return self.read.replace_lone_surrogate; },
-            [](Rules& self, bool value) { self.read.replace_lone_surrogate = value; })
-        .def_rw("step_bytes", &Rules::step_bytes);
+        .def_rw("step_bytes", &mill::BlockRules::step_bytes);
+    add_reading(rules, "max_document_bytes", &read::Rules::max_document_bytes);
+    add_reading(rules, "max_line_bytes", &read::Rules::max_line_bytes);
+    add_reading(rules, "replace_bad_utf8", &read::Rules::replace_bad_utf8);
+    add_reading(rules, "replace_lone_surrogate", &read::Rules::replace_lone_surrogate);
 }
 
 }  // namespace tokenmill::bind

@@ -14,6 +14,7 @@
 #include "decode/decode.h"
 #include "method.h"
 #include "mill/mill.h"
+#include "model_memory.h"
 #include "options.h"
 
 namespace tokenmill::bind {
@@ -24,25 +25,6 @@ using pipeline::Options;
 using IdArray = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OutArray = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using OffsetArray = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// The bytes of a model, aligned as the core needs them; copied only if the caller's are not.
-class ModelMemory {
-public:
-    explicit ModelMemory(nb::handle object) : buffer_(object), bytes_(buffer_.bytes()) {
-        if (reinterpret_cast<std::uintptr_t>(bytes_.data()) % kBlobAlign != 0 && !bytes_.empty()) {
-            copy_ = PageBuffer(bytes_.size());
-            std::memcpy(copy_.data(), bytes_.data(), bytes_.size());
-            bytes_ = {copy_.data(), bytes_.size()};
-            buffer_.release();
-        }
-    }
-    [[nodiscard]] Bytes bytes() const noexcept { return bytes_; }
-
-private:
-    HeldBuffer buffer_;
-    PageBuffer copy_;
-    Bytes bytes_;
-};
 
 nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);

@@ -1,4 +1,5 @@
 // normalize: a serialized normalizer and a text -> the text rewritten. For tests and the compiler.
+#include "arrays.h"
 #include "bind.h"
 #include "normalize/normalize.h"
 
@@ -25,6 +26,18 @@ void register_normalize(nb::module_& m) {
         nb::arg("program"), nb::arg("text"),
         "Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of "
         "uint32.");
+    m.def(
+        "rewrite_characters",
+        [](const nb::bytes& program) {
+            normalize::CharRewrites found =
+                normalize::rewrite_characters(normalize::parse_program(view_of(program)));
+            return nb::make_tuple(
+                array_owning(std::move(found.codes)), array_owning(std::move(found.bytes)),
+                array_owning(std::move(found.ends)), array_owning(std::move(found.slow)));
+        },
+        nb::arg("program"),
+        "Return the characters that a normalizer changes, what each becomes alone (bytes and their "
+        "ends), and the characters whose neighbours may matter.");
     m.def(
         "is_normalized",
         [](const nb::bytes& program, const nb::bytes& text) {

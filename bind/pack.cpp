@@ -1,9 +1,11 @@
 // pack: lengths of documents -> rows, ids -> rows of ids.
 #include "pack/pack.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "arrays.h"
@@ -112,9 +114,11 @@ void register_checksum(nb::module_& m) {
             nb::arg("buffer"))
         .def(
             "short_bytes",
-            [](const Checksum& self) -> nb::object {
-                const bool is_short = self.size_bytes() <= Checksum::kShort;
-                return is_short ? nb::object(bytes_of(self.short_bytes())) : nb::none();
+            [](const Checksum& self) -> std::optional<nb::bytes> {
+                if (self.size_bytes() > Checksum::kShort) {
+                    return std::nullopt;
+                }
+                return bytes_of(self.short_bytes());
             },
             "All bytes, if they are too few for `digest`; else None.")
         .def("digest", [](const Checksum& self) {

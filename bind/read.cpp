@@ -172,42 +172,76 @@ std::ptrdiff_t read_at(int file, std::int64_t place, std::uint8_t* data, std::si
     return static_cast<std::ptrdiff_t>(done);
 }
 
-// The whole lines among `size` bytes of a file, and how many they are. Read in steps that are still
-// in the cache when their lines are counted, into memory that is used again, without the GIL.
-std::tuple<nb::object, std::size_t> read_lines(int file, std::int64_t place, std::size_t size,
-                                               const std::optional<std::string>& target) {
-    constexpr std::size_t kStep = std::size_t{1} << 18;
-    const simd::Target chosen = target_of(target);
-    static constexpr std::uint8_t kNewline[1] = {'\n'};
-    PageBuffer memory;
-    std::size_t read = 0;
+// What was read of a file: all bytes, those of whole lines, and how many lines these are.
+struct LinesRead {
+    std::size_t bytes = 0;
     std::size_t end = 0;
     std::size_t count = 0;
-    std::ptrdiff_t got = 0;
-    {
-        const nb::gil_scoped_release release;
-        memory = take_spare(size, Spares::Texts);
-        while (read < size) {
-            const std::size_t wanted = std::min(kStep, size - read);
-            got = read_at(file, place + static_cast<std::int64_t>(read), memory.data() + read,
-                          wanted);
-            if (got <= 0) {
-                break;
-            }
-            const auto bytes = static_cast<std::size_t>(got);
-            const read::Cut cut = read::last_cut({memory.data() + read, bytes}, kNewline, chosen);
-            end = cut.count != 0 ? read + cut.end : end;
-            count += cut.count;
-            read += bytes;
+    bool failed = false;  // with the reason in `errno`
+};
+
+// Reads in steps that are still in the cache when their lines are counted.
+LinesRead read_whole_lines(int file, std::int64_t place, std::uint8_t* memory, std::size_t size,
+                           simd::Target target) {
+    constexpr std::size_t kStep = std::size_t{1} << 18;
+    static constexpr std::uint8_t kNewline[1] = {'\n'};
+    LinesRead lines;
+    while (lines.bytes < size) {
+        std::uint8_t* const at = memory + lines.bytes;
+        const std::size_t wanted = std::min(kStep, size - lines.bytes);
+        const std::ptrdiff_t got =
+            read_at(file, place + static_cast<std::int64_t>(lines.bytes), at, wanted);
+        lines.failed = got < 0;
+        if (got <= 0) {
+            break;
         }
+        const auto bytes = static_cast<std::size_t>(got);
+        const read::Cut cut = read::last_cut({at, bytes}, kNewline, target);
+        lines.end = cut.count != 0 ? lines.bytes + cut.end : lines.end;
+        lines.count += cut.count;
+        lines.bytes += bytes;
     }
-    if (got < 0) {
+    return lines;
+}
+
+void refuse_failed(const LinesRead& lines) {
+    if (lines.failed) {
         PyErr_SetFromErrno(PyExc_OSError);
         nb::raise_python_error();
     }
+}
+
+// The whole lines among `size` bytes of a file, and how many they are. Read into memory that is
+// used again, without the GIL.
+std::tuple<nb::object, std::size_t> read_lines(int file, std::int64_t place, std::size_t size,
+                                               const std::optional<std::string>& target) {
+    const simd::Target chosen = target_of(target);
+    PageBuffer memory;
+    LinesRead lines;
+    {
+        const nb::gil_scoped_release release;
+        memory = take_spare(size, Spares::Texts);
+        lines = read_whole_lines(file, place, memory.data(), size, chosen);
+    }
+    refuse_failed(lines);
     void* data = memory.data();
-    const nb::capsule owner = owner_of(std::move(memory), read, Spares::Texts);
-    return {nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {end}, owner)), count};
+    const nb::capsule owner = owner_of(std::move(memory), lines.bytes, Spares::Texts);
+    return {nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {lines.end}, owner)), lines.count};
+}
+
+using Memory = nb::ndarray<std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// The same into memory of the caller: how many of its bytes are whole lines, and how many lines.
+std::tuple<std::size_t, std::size_t> read_lines_into(int file, std::int64_t place,
+                                                     const Memory& memory) {
+    const simd::Target chosen = target_of(std::nullopt);
+    LinesRead lines;
+    {
+        const nb::gil_scoped_release release;
+        lines = read_whole_lines(file, place, memory.data(), memory.size(), chosen);
+    }
+    refuse_failed(lines);
+    return {lines.end, lines.count};
 }
 
 // How many bytes are before the next newline at or after a place of a file; -1 if there are more
@@ -245,6 +279,11 @@ void register_read(nb::module_& m) {
     m.def("read_lines", &read_lines, nb::arg("file"), nb::arg("place"), nb::arg("size"),
           nb::arg("target") = nb::none(),
           "The whole lines among some bytes of a file (its descriptor), and how many they are.");
+    m.def(
+        "read_lines_into", &read_lines_into, nb::arg("file"), nb::arg("place"),
+        nb::arg("memory").noconvert(),
+        "Fill memory from a file (its descriptor): how many of its bytes are whole lines, and how "
+        "many lines these are.");
     m.def("keep_spares", &keep_spares, nb::arg("count"),
           "Set how many freed buffers of each kind are kept for the next call.");
     m.attr("USUAL_SPARES") = kUsualSpares;

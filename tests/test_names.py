@@ -65,7 +65,7 @@ CPP_TYPE = re.compile(
     re.MULTILINE,
 )
 # Each target has its own: the same text is compiled once per instruction set.
-PER_TARGET = {"Lanes"}
+PER_TARGET = {"Codes3", "Lanes"}
 
 
 def cpp_places(*folders: str) -> dict[str, set[str]]:

@@ -22,7 +22,7 @@ RESULTS = {
     "check_texts": "NDArray[numpy.int64]",
     "join_texts": "tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]",
     "offsets": "NDArray[numpy.int64]",
-    "gather_texts": "NDArray[numpy.int64]",
+    "finish_copies": "NDArray[numpy.int64]",
     "split_text": "tuple[NDArray[numpy.int64], NDArray[numpy.int64]]",
 }
 STUB = Path(__file__).resolve().parent.parent / "src" / "tokenmill" / "_core.pyi"

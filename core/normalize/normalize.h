@@ -114,4 +114,13 @@ void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out);
 //   NFC: "cafe\u0301" -> "caf\u00E9", spans (0,1) (1,2) (2,3) (3,4) (3,4)
 void run_aligned(const Program& program, Bytes text, AlignedText& out);
 
+// What a program makes of every character alone.
+struct CharRewrites {
+    std::vector<std::uint32_t> codes;  // code points that change
+    std::vector<std::uint8_t> bytes;   // what they become, back to back
+    std::vector<std::uint32_t> ends;   // in `bytes`, for each of `codes`
+    std::vector<std::uint32_t> slow;   // code points whose neighbours may matter
+};
+[[nodiscard]] CharRewrites rewrite_characters(const Program& program);
+
 }  // namespace tokenmill::normalize

@@ -19,7 +19,8 @@ constexpr std::size_t kStep = std::size_t{1} << 18;
 void check(const SourcePlaces& places, std::size_t files) {
     const auto& [source, begin, length] = places;
     if (begin.size() != source.size() || length.size() != source.size()) {
-        throw Error(ErrorCode::BadArgument, "expected one source, begin and length for each piece");
+        throw Error(ErrorCode::BadArgument,
+                    "expected one source, begin, length and place for each piece");
     }
     for (std::size_t i = 0; i < source.size(); ++i) {
         const bool has_file = source[i] >= 0 && static_cast<std::size_t>(source[i]) < files;
@@ -34,7 +35,8 @@ void check(const SourcePlaces& places, std::size_t files) {
 void check_room(const FilePieces& pieces, std::int64_t out_count) {
     const std::span<const std::int64_t> length = pieces.places.length;
     if (pieces.at.size() != length.size()) {
-        throw Error(ErrorCode::BadArgument, "expected one place for each piece");
+        throw Error(ErrorCode::BadArgument,
+                    "expected one source, begin, length and place for each piece");
     }
     for (std::size_t i = 0; i < length.size(); ++i) {
         if (pieces.at[i] < 0 || length[i] > out_count - pieces.at[i]) {
@@ -77,6 +79,46 @@ int write_all(int file, const std::uint8_t* data, std::size_t size) {
     return 0;
 }
 
+// Appends bytes of files to another one through a buffer that stays in the cache.
+class FileCopier {
+public:
+    FileCopier(int out, Checksum& checksum) : out_(out), checksum_(checksum), step_(kStep) {}
+
+    // 0, an error of the system, or -1 if the file ends before the last byte.
+    [[nodiscard]] int append(int file, std::int64_t place, std::size_t size) {
+        while (size > 0) {
+            const std::size_t some = std::min(size, kStep - filled_);
+            if (const int error = read_all(file, step_.data() + filled_, some, place); error != 0) {
+                return error;
+            }
+            filled_ += some;
+            size -= some;
+            place += static_cast<std::int64_t>(some);
+            if (filled_ == kStep && flush() != 0) {
+                return write_error_;
+            }
+        }
+        return 0;
+    }
+
+    // 0, or the error of the system.
+    [[nodiscard]] int flush() {
+        checksum_.update({step_.data(), filled_});
+        write_error_ = write_all(out_, step_.data(), filled_);
+        filled_ = 0;
+        return write_error_;
+    }
+
+    [[nodiscard]] int write_error() const noexcept { return write_error_; }
+
+private:
+    const int out_;
+    Checksum& checksum_;
+    std::vector<std::uint8_t> step_;
+    std::size_t filled_ = 0;
+    int write_error_ = 0;
+};
+
 }  // namespace
 
 FileFault read_pieces(const FilePieces& pieces, std::size_t id_bytes, std::uint8_t* out,
@@ -106,41 +148,23 @@ FileFault copy_pieces(std::span<const int> files, const SourcePlaces& places, st
                       int out, Checksum& checksum) {
     check(places, files.size());
     const auto& [source, begin, length] = places;
-    std::vector<std::uint8_t> step(kStep);
-    std::size_t filled = 0;
-    const auto flush = [&]() -> int {
-        checksum.update({step.data(), filled});
-        const int error = write_all(out, step.data(), filled);
-        filled = 0;
-        return error;
-    };
-    for (std::size_t i = 0; i < source.size();) {
+    FileCopier copier(out, checksum);
+    FileFault fault;
+    for (std::size_t i = 0; i < source.size() && fault.source < 0;) {
         const std::size_t first = i;
         std::int64_t run = 0;  // ids that follow each other
         do {
             run += length[i++];
         } while (i < source.size() && source[i] == source[first] && begin[i] == begin[first] + run);
-        auto place = begin[first] * static_cast<std::int64_t>(id_bytes);
-        std::size_t left = static_cast<std::size_t>(run) * id_bytes;
-        while (left > 0) {
-            const std::size_t size = std::min(left, kStep - filled);
-            const int file = files[static_cast<std::size_t>(source[first])];
-            const int error = read_all(file, step.data() + filled, size, place);
-            if (error != 0) {
-                return {source[first], error < 0 ? 0 : error};
-            }
-            filled += size;
-            left -= size;
-            place += static_cast<std::int64_t>(size);
-            if (filled == kStep) {
-                if (const int failed = flush(); failed != 0) {
-                    return {static_cast<std::int64_t>(files.size()), failed};
-                }
-            }
+        const int error = copier.append(files[static_cast<std::size_t>(source[first])],
+                                        begin[first] * static_cast<std::int64_t>(id_bytes),
+                                        static_cast<std::size_t>(run) * id_bytes);
+        if (error != 0) {
+            fault = {source[first], error < 0 ? 0 : error};
         }
     }
-    const int failed = flush();
-    return failed == 0 ? FileFault{} : FileFault{static_cast<std::int64_t>(files.size()), failed};
+    const int failed = fault.source < 0 ? copier.flush() : copier.write_error();
+    return failed == 0 ? fault : FileFault{static_cast<std::int64_t>(files.size()), failed};
 }
 
 }  // namespace tokenmill::pack

@@ -17,6 +17,7 @@ Crew::Crew(std::size_t threads) {
 }
 
 Crew::~Crew() {
+    finish();
     {
         const std::scoped_lock lock(mutex_);
         ended_ = true;
@@ -27,25 +28,34 @@ Crew::~Crew() {
     }
 }
 
-void Crew::run(std::size_t pieces, const Work& work) {
-    const std::scoped_lock turn(turn_);
-    work_ = &work;
+void Crew::start(std::size_t pieces, Work work) {
+    finish();
+    work_ = std::move(work);
     pieces_ = pieces;
     next_.store(0, std::memory_order_relaxed);
-    const bool shared = pieces > 1 && !threads_.empty();
-    if (shared) {
+    if (pieces <= 1) {
+        return;  // the caller does it in finish(), sooner than another thread wakes up
+    }
+    {
         const std::scoped_lock lock(mutex_);
-        busy_ = threads_.size();
+        open_ = true;
         ++round_;
     }
-    if (shared) {
-        wake_.notify_all();
+    wake_.notify_all();
+}
+
+void Crew::finish() {
+    if (pieces_ == 0) {
+        return;
     }
     take_pieces();
-    if (shared) {
+    {
         std::unique_lock lock(mutex_);
-        done_.wait(lock, [&] { return busy_ == 0; });
+        open_ = false;  // nothing is left for those that still sleep
+        done_.wait(lock, [&] { return active_ == 0; });
     }
+    pieces_ = 0;
+    work_ = nullptr;
 }
 
 void Crew::take_pieces() noexcept {
@@ -54,7 +64,7 @@ void Crew::take_pieces() noexcept {
         if (piece >= pieces_) {
             return;
         }
-        (*work_)(piece);
+        work_(piece);
     }
 }
 
@@ -63,15 +73,16 @@ void Crew::serve() {
     for (;;) {
         {
             std::unique_lock lock(mutex_);
-            wake_.wait(lock, [&] { return ended_ || round_ != seen; });
+            wake_.wait(lock, [&] { return ended_ || (open_ && round_ != seen); });
             if (ended_) {
                 return;
             }
             seen = round_;
+            ++active_;
         }
         take_pieces();
         const std::scoped_lock lock(mutex_);
-        if (--busy_ == 0) {
+        if (--active_ == 0) {
             done_.notify_one();
         }
     }

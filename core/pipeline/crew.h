@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tokenmill::pipeline {
@@ -25,21 +26,28 @@ public:
     Crew& operator=(const Crew&) = delete;
 
     // Calls `work`, which must not throw, once for every number below `pieces`, and returns when
-    // all calls have ended. Callers on several threads take turns.
-    void run(std::size_t pieces, const Work& work);
+    // all calls have ended.
+    void run(std::size_t pieces, Work work) {
+        start(pieces, std::move(work));
+        finish();
+    }
+    // The same in two steps: the other threads work while the caller does something else, and it
+    // joins them in finish(). Finishes what was started before. One caller at a time.
+    void start(std::size_t pieces, Work work);
+    void finish();
 
 private:
     void serve();
     void take_pieces() noexcept;
 
-    std::mutex turn_;   // of callers
-    std::mutex mutex_;  // guards what follows, except next_
+    std::mutex mutex_;  // guards open_ to ended_; what is before them changes while nobody works
     std::condition_variable wake_;
     std::condition_variable done_;
-    const Work* work_ = nullptr;
+    Work work_;
     std::size_t pieces_ = 0;
     std::atomic<std::size_t> next_{0};
-    std::size_t busy_ = 0;  // threads that may still take a piece
+    bool open_ = false;       // may a thread that wakes up join?
+    std::size_t active_ = 0;  // threads that joined
     std::uint64_t round_ = 0;
     bool ended_ = false;
     std::vector<std::thread> threads_;

@@ -133,6 +133,9 @@ public:
     [[nodiscard]] bool has_plain_ranges() const noexcept {
         return prefix_space_ == PrefixSpace::Never && !whole_ranges_ && respeller_.steps.empty();
     }
+    [[nodiscard]] PrefixSpace prefix_space() const noexcept { return prefix_space_; }
+    // Is text rewritten once more after the added tokens were cut out?
+    [[nodiscard]] bool has_respelling() const noexcept { return !respeller_.steps.empty(); }
     // Ids that go before and after a text when special tokens are added.
     [[nodiscard]] std::span<const std::uint32_t> prefix_ids() const noexcept { return prefix_; }
     [[nodiscard]] std::span<const std::uint32_t> suffix_ids() const noexcept { return suffix_; }

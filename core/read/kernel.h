@@ -6,17 +6,9 @@
 #include <vector>
 
 #include "read/read.h"
+#include "read/value.h"
 
 namespace tokenmill::read {
-
-// A value as it appears in its line: the bytes between the quotes if it is a string.
-struct Value {
-    enum class Type : std::uint8_t { None, String, Null, Other };
-    Type type = Type::None;
-    bool has_escapes = false;
-    const std::uint8_t* begin = nullptr;
-    const std::uint8_t* end = nullptr;
-};
 
 struct Unescaped {
     std::size_t size;
@@ -58,12 +50,8 @@ extern const ReadKernel kAvx2Kernel;
 extern const ReadKernel kAvx512Kernel;
 [[nodiscard]] const ReadKernel& kernel_of(simd::Target target) noexcept;
 
-inline constexpr unsigned kMaxDepth = 1024;
-
 using ByteTable = std::array<std::uint8_t, 256>;
-// The byte that `\c` means; 0 if it is not an escape, 'u' for the one with four digits.
-extern const ByteTable kEscapes;
-// The value of a hexadecimal digit; 255 for other bytes.
-extern const ByteTable kHexDigits;
+extern const ByteTable kEscapes;    // escape_of
+extern const ByteTable kHexDigits;  // hex_digit
 
 }  // namespace tokenmill::read

@@ -16,6 +16,7 @@ using namespace tokenmill::read;
 #include "simd/block_bmi2.h"
 #include "simd/utf8-inl.h"
 #include "read/scan_vector-inl.h"
+#include "read/record-inl.h"
 #include "read/json-inl.h"
 }  // namespace
 }  // namespace tokenmill::avx512

@@ -12,6 +12,7 @@ using namespace tokenmill::read;
 #include "simd/block_scalar.h"
 #include "simd/utf8-inl.h"
 #include "read/scan_scalar-inl.h"
+#include "read/record-inl.h"
 #include "read/json-inl.h"
 }  // namespace
 }  // namespace tokenmill::scalar

@@ -19,22 +19,19 @@ inline __m512i byte_of_chars(const std::uint8_t* at, std::uint64_t leads) noexce
 // The code points of the first 8 * kGroups characters; 0 where there are fewer.
 //   1110aaaa 10bbbbbb 10cccccc -> aaaabbbbbbcccccc
 template <unsigned kGroups>
-struct Codes3 {
-    Codes3(const std::uint8_t* bytes, std::uint64_t leads) noexcept {
-        const __m512i six = _mm512_set1_epi16(63);
-        const __m512i first = _mm512_maskz_slli_epi16(~0U, byte_of_chars(bytes, leads), 12);
-        const __m512i second =
-            _mm512_maskz_slli_epi16(~0U, _mm512_and_si512(byte_of_chars(bytes + 1, leads), six), 6);
-        const __m512i third = _mm512_and_si512(byte_of_chars(bytes + 2, leads), six);
-        const __m512i codes = _mm512_or_si512(first, _mm512_or_si512(second, third));
-        of[0] = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(half_of<0>(codes)));
-        if constexpr (kGroups > 1) {
-            of[1] = _mm256_cvtepu16_epi32(_mm256_extracti128_si256(half_of<0>(codes), 1));
-            of[2] = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(half_of<1>(codes)));
-        }
+TOKENMILL_INLINE void decode_chars3(const std::uint8_t* bytes, std::uint64_t leads,
+                                    __m256i* codes) noexcept {
+    const __m512i six = _mm512_set1_epi16(63);
+    const __m512i first = _mm512_maskz_slli_epi16(~0U, byte_of_chars(bytes, leads), 12);
+    const __m512i second =
+        _mm512_maskz_slli_epi16(~0U, _mm512_and_si512(byte_of_chars(bytes + 1, leads), six), 6);
+    const __m512i third = _mm512_and_si512(byte_of_chars(bytes + 2, leads), six);
+    const __m512i all = _mm512_or_si512(first, _mm512_or_si512(second, third));
+    codes[0] = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(half_of<0>(all)));
+    if constexpr (kGroups > 1) {
+        codes[1] = _mm256_cvtepu16_epi32(_mm256_extracti128_si256(half_of<0>(all), 1));
+        codes[2] = _mm256_cvtepu16_epi32(_mm256_castsi256_si128(half_of<1>(all)));
     }
-
-    __m256i of[kGroups];
-};
+}
 
 #include "split/chars3_vector-inl.h"

@@ -1,5 +1,5 @@
 // What is known of the three-byte characters of a block, 24 at once. Text inside a target's
-// namespace, after its Codes3; chars3_scalar-inl.h has the meaning.
+// namespace, after its decode_chars3; chars3_scalar-inl.h has the meaning.
 //
 // Tables are read by single loads into the lanes of a vector. A gather is as many loads, and takes
 // two to four times as long on Zen 4.
@@ -82,11 +82,12 @@ template <bool kDoubtFirst, unsigned kGroups, typename Junctions>
 TOKENMILL_INLINE Chars3 look_up_groups(const std::uint8_t* bytes, std::uint64_t leads,
                                        std::uint32_t previous, const std::uint8_t* facts,
                                        const Junctions& junctions) noexcept {
-    const Codes3<kGroups> codes(bytes, leads);
+    __m256i codes[kGroups];
+    decode_chars3<kGroups>(bytes, leads, codes);
     alignas(32) std::uint32_t code[8 * kGroups];
     __m128i found[3] = {};
     for (unsigned g = 0; g < kGroups; ++g) {
-        _mm256_store_si256(reinterpret_cast<__m256i*>(code + std::size_t{8} * g), codes.of[g]);
+        _mm256_store_si256(reinterpret_cast<__m256i*>(code + std::size_t{8} * g), codes[g]);
     }
     for (unsigned g = 0; g < kGroups; ++g) {
         found[g] = load_facts(facts, code + std::size_t{8} * g);
@@ -99,8 +100,8 @@ TOKENMILL_INLINE Chars3 look_up_groups(const std::uint8_t* bytes, std::uint64_t 
     if (!kDoubtFirst || known.in_doubt != 0) {
         __m256i before = _mm256_set1_epi32(static_cast<int>(previous));
         for (unsigned g = 0; g < kGroups; ++g) {
-            paired |= paired_lanes(shift_in(codes.of[g], before), codes.of[g], junctions) << 8 * g;
-            before = codes.of[g];
+            paired |= paired_lanes(shift_in(codes[g], before), codes[g], junctions) << 8 * g;
+            before = codes[g];
         }
     }
     // From bit i for character i to the bits of the first bytes.

@@ -32,6 +32,12 @@ class BlockRules:
     def __init__(self, field: str, before: Sequence[int], after: Sequence[int], special_mode: int = 0, bits: int = 32) -> None: ...
 
     @property
+    def step_bytes(self) -> int: ...
+
+    @step_bytes.setter
+    def step_bytes(self, arg: int, /) -> None: ...
+
+    @property
     def max_document_bytes(self) -> int: ...
 
     @max_document_bytes.setter
@@ -55,12 +61,6 @@ class BlockRules:
     @replace_lone_surrogate.setter
     def replace_lone_surrogate(self, arg: bool, /) -> None: ...
 
-    @property
-    def step_bytes(self) -> int: ...
-
-    @step_bytes.setter
-    def step_bytes(self, arg: int, /) -> None: ...
-
 class PickedTexts:
     """Some texts of a list, for Model.encode_batch."""
 
@@ -83,18 +83,23 @@ class TextList:
 def pick_ranges(data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> PickedTexts:
     """Return texts that are ranges of one buffer."""
 
-class Crew:
-    """Threads that copy, without the GIL."""
+class CopyCrew:
+    """
+    Threads that copy without the GIL, one thing at a time, for one caller. They work until finish(), which helps them and waits.
+    """
 
     def __init__(self, threads: int) -> None: ...
 
-    def gather_texts(self, texts: TextList, begin: int, end: int, out: Annotated[NDArray, dict(order='C', device='cpu')]) -> NDArray[numpy.int64]:
-        """
-        Write texts as UTF-8, back to back. Lone surrogates become U+FFFD: the numbers of texts with one are returned.
-        """
+    def start_gather(self, texts: object, begin: int, end: int, out: Annotated[NDArray, dict(order='C', device='cpu')]) -> None:
+        """Write texts as UTF-8, back to back; lone surrogates become U+FFFD."""
 
-    def copy(self, target: Annotated[NDArray, dict(order='C', device='cpu')], source: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None:
+    def start_copy(self, target: Annotated[NDArray, dict(order='C', device='cpu')], source: Annotated[NDArray, dict(order='C', device='cpu', writable=False)]) -> None:
         """Copy the bytes of an array."""
+
+    def finish_copies(self) -> NDArray[numpy.int64]:
+        """
+        Wait, and return the numbers of the gathered texts with a lone surrogate.
+        """
 
 class Model:
     """A compiled model over a buffer that it keeps alive."""
@@ -174,6 +179,11 @@ def normalize_aligned(program: bytes, text: bytes) -> tuple:
     Rewrite UTF-8; and for each byte of the result the bytes it stands for, as pairs of uint32.
     """
 
+def rewrite_characters(program: bytes) -> tuple:
+    """
+    Return the characters that a normalizer changes, what each becomes alone (bytes and their ends), and the characters whose neighbours may matter.
+    """
+
 def is_normalized(program: bytes, text: bytes) -> bool:
     """True only if the normalizer certainly leaves the text alone."""
 
@@ -204,7 +214,7 @@ class Checksum:
 
     def update(self, buffer: object) -> None: ...
 
-    def short_bytes(self) -> object:
+    def short_bytes(self) -> bytes | None:
         """All bytes, if they are too few for `digest`; else None."""
 
     def digest(self) -> tuple: ...
@@ -254,6 +264,11 @@ def find_newline(file: int, place: int, most: int) -> int:
 def read_lines(file: int, place: int, size: int, target: str | None = None) -> tuple[NDArray[numpy.uint8], int]:
     """
     The whole lines among some bytes of a file (its descriptor), and how many they are.
+    """
+
+def read_lines_into(file: int, place: int, memory: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
+    """
+    Fill memory from a file (its descriptor): how many of its bytes are whole lines, and how many lines these are.
     """
 
 def keep_spares(count: int) -> None:

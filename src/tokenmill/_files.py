@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    import numpy as np
     from numpy.typing import NDArray
 
 UNFINISHED = ".tokenmill-part"  # unlikely in the name of a user's file
@@ -57,7 +58,8 @@ class NewFile:
 
     def write_all(self, buffers: Iterable[Any]) -> None:
         """Append the bytes of many buffers, by as few calls of the system as possible."""
-        views = [view.cast("B") for view in map(memoryview, buffers) if view.nbytes]
+        given = [memoryview(data) for data in buffers]
+        views = [view.cast("B") for view in given if view.nbytes]
         for view in views:
             if self._hash is not None:
                 self._hash.update(view)
@@ -76,15 +78,19 @@ class NewFile:
         return FileRecord(self._path.name, self.size, self._digest())
 
     def copy_pieces(
-        self, files: list[int], places: tuple[NDArray[Any], ...], item_bytes: int
+        self,
+        files: list[int],
+        places: tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]],
+        item_bytes: int,
     ) -> tuple[int, int]:
         """Append pieces of open files: the file of each, its begin and its length.
 
         Returns the number of a file that could not be read, or -1, and the error of the system.
         """
         assert self._hash is not None  # noqa: S101 -- only parts have none
-        where = item_bytes, self._file.fileno(), self._hash
-        failed, error = _core.copy_pieces(files, *places, *where)
+        failed, error = _core.copy_pieces(
+            files, *places, item_bytes, self._file.fileno(), self._hash
+        )
         if failed == len(files):
             with writing(self._path):
                 raise OSError(error, os.strerror(error))

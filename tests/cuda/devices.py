@@ -82,19 +82,26 @@ class HostDevice(ShimBackend):
         self.name = f"host:{number}"
         self.memory = memory
         self.graphs_launched = self.uploaded = 0
-        self._stream = Stream()
-        self._recording: list[Callable[[], None]] | None = None
+        self._own = Stream()
+        self._current = threading.local()
         self._pinned: list[NDArray[Any]] = []
         # A pool gives memory to nobody else before the work of its stream that uses it is done.
         self._pool: list[NDArray[Any]] = []
+
+    @property
+    def _stream(self) -> Stream:
+        """The current stream of this thread."""
+        found: Stream = getattr(self._current, "stream", self._own)
+        return found
 
     def launch(self, name: str, blocks: int, threads: int, tables: int, batch: int) -> None:
         self.put(lambda: self.run_kernel(name, blocks, threads, tables, batch))
 
     def put(self, work: Callable[[], None]) -> None:
         """Put work on the current stream, or into the graph that is being captured."""
-        if self._recording is not None:
-            self._recording.append(work)
+        recording: list[Callable[[], None]] | None = getattr(self._current, "recording", None)
+        if recording is not None:  # by this thread
+            recording.append(work)
         else:
             self._stream.put(work)
 
@@ -103,9 +110,9 @@ class HostDevice(ShimBackend):
 
     def capture(self, work: Callable[[], None]) -> Graph:
         works: list[Callable[[], None]] = []
-        self._recording = works
+        self._current.recording = works
         work()
-        self._recording = None
+        self._current.recording = None
         return Graph(self, works)
 
     def together(self, works: Sequence[Callable[[], None]]) -> None:
@@ -123,13 +130,15 @@ class HostDevice(ShimBackend):
         self.memory -= count * np.dtype(dtype).itemsize
         if self.memory < 0:
             raise device_error("out_of_memory", "no room")
-        self._pool.append(super().zeros(count, dtype))
-        self._pool[-1].view(np.uint8)[:] = 0xEE  # whatever was there
-        return self._pool[-1].view(DeviceMemory)
+        array = super().zeros(count, dtype)
+        self._pool.append(array)
+        array.view(np.uint8)[:] = 0xEE  # whatever was there
+        return array.view(DeviceMemory)
 
     def pinned(self, count: int, dtype: Any) -> NDArray[Any]:
-        self._pinned.append(np.full(count, 0xEE, dtype))
-        return self._pinned[-1][:]
+        memory = np.full(count, 0xEE, dtype)
+        self._pinned.append(memory)
+        return memory[:]
 
     def is_pinned(self, array: NDArray[Any]) -> bool:
         return any(np.may_share_memory(array, pinned) for pinned in self._pinned)
@@ -190,14 +199,17 @@ class HostDevice(ShimBackend):
     def new_stream() -> Stream:
         return Stream()
 
+    def current_stream(self) -> Stream:
+        return self._stream
+
     @contextmanager
     def using(self, stream: Stream | None) -> Iterator[None]:
         before = self._stream
-        self._stream = stream or before
+        self._current.stream = stream or before
         try:
             yield
         finally:
-            self._stream = before
+            self._current.stream = before
 
 
 def connect(folder: Path, **options: Any) -> Connect:

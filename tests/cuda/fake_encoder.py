@@ -43,6 +43,7 @@ class CpuEncoder:
     """A `tokenmill._cuda.encoder.DeviceEncoder` on a shim of a device."""
 
     name = "a CPU in the place of a GPU"
+    reads_jsonl = None
 
     def __init__(self, tokenizer: Tokenizer, backend: RowShim) -> None:
         self.tokenizer = tokenizer
@@ -63,3 +64,9 @@ class CpuEncoder:
         if options.output == "host":
             return batch.ids, batch.offsets
         return self.backend.asarray(batch.ids.view(np.int32)), batch.offsets
+
+    def encode_parts(self, parts: Any, options: CallOptions) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def jsonl_reader(self, rules: Any) -> Any:
+        raise NotImplementedError

@@ -24,8 +24,10 @@ from tokenmill._cuda.steps import WordCapacity
 ROOT = Path(__file__).parents[2]
 
 
-def run_sanitized(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Start this module with the sanitizers' library."""
+def run_sanitized(
+    folder: Path, module: str = "tests.cuda.sanitized"
+) -> subprocess.CompletedProcess[str]:
+    """Start a module with the sanitizers' library."""
     compiler = os.environ.get("CXX", "g++")
     found = subprocess.run(  # noqa: S603
         [compiler, "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
@@ -36,7 +38,7 @@ def run_sanitized(folder: Path) -> subprocess.CompletedProcess[str]:
         "ASAN_OPTIONS": "detect_leaks=0",  # those of the interpreter
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
     }
-    command = [sys.executable, "-m", __spec__.name if __spec__ else __name__, str(folder)]
+    command = [sys.executable, "-m", module, str(folder)]
     return subprocess.run(  # noqa: S603
         command, env=environment, check=False, capture_output=True, text=True
     )

@@ -25,9 +25,9 @@ from tokenmill._cuda.added import (
     packed_nodes,
     packed_second_bytes,
     run_table,
-    trie_texts,
     wanted_texts,
 )
+from tokenmill._cuda.added_texts import trie_texts
 from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 from tokenmill._cuda.options import DeviceOptions
 from tokenmill._cuda.texts import FlatTexts

@@ -127,8 +127,8 @@ def test_text_on_the_device_can_become_ids_on_the_host(
 def test_documents_far_apart_on_the_device_go_to_the_cpu(plain: Bench) -> None:
     gpu = plain.gpu()
     far = "hello " * 60_000
-    word = "y" * 8200  # too long for the device
-    texts = [word, f"c {word}", far, f"d {word} e", far, far, word]
+    long = "y" * 9000  # more than a word on the device has
+    texts = [long, f"c {long}", far, f"d {long} e", far, far, long]
     found = gpu.encode_batch(on_device(gpu, texts))
     assert found.to_host() == plain.tokenizer.encode_batch(texts)
     assert found.fallbacks == {"long_word": 4}
@@ -246,4 +246,30 @@ def test_offsets_of_flat_texts_may_begin_anywhere(plain: Bench, doors: DeviceTok
     texts = [data[a:b].tobytes() for a, b in pairwise(offsets)]
     for output in ("device", "host"):
         found = doors.encode_batch(FlatTexts(data, offsets), output=output)
+        assert found.to_host() == plain.tokenizer.encode_batch(texts)
+
+
+def test_results_in_pinned_memory_are_used_again_only_after_their_end(plain: Bench) -> None:
+    gpu = plain.gpu(batch_bytes=3000)
+    texts = [f"hello world {i} " * 20 for i in range(200)]
+    other = [f"{i} world hello " * 20 for i in range(200)]
+    wanted = plain.tokenizer.encode_batch(texts)
+    first = gpu.encode_batch(texts, output="host")
+    row, place = first.to_host()[3], first.ids.ctypes.data
+    assert gpu.backend.is_pinned(first.ids)
+    second = gpu.encode_batch(other, output="host")
+    assert second.ids.ctypes.data != place
+    del first
+    third = gpu.encode_batch(other, output="host")
+    assert third.ids.ctypes.data != place  # a row of the first one is still in use
+    assert row.tolist() == wanted[3].tolist()
+    del row
+    assert gpu.encode_batch(texts, output="host").ids.ctypes.data == place
+
+
+def test_more_ids_than_the_first_chunk_made_likely(plain: Bench) -> None:
+    gpu = plain.gpu(batch_bytes=5000)
+    texts = ["hello world " * 400] + ["qxz" * 800] * 60
+    for _ in range(2):
+        found = gpu.encode_batch(texts, output="host")
         assert found.to_host() == plain.tokenizer.encode_batch(texts)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.cuda.gpu_texts import flat
 
 from tokenmill._cuda.layout import BatchCounter
 from tokenmill._cuda.slot import BatchJob
+from tokenmill.cuda import FlatTexts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +27,7 @@ def test_words_that_were_forgotten_are_learnt_again(plain: Bench) -> None:
     gpu = plain.gpu()
     engine = gpu.encoder.engine
     texts = ["zebra crossing, zebra"] * 5 + ["a zebra in the morning"]
-    part = gpu.parts(texts)[0]
+    part = gpu.parts(FlatTexts(*flat(texts)))[0]
     slot = engine.slot(part.data.size, len(texts))
 
     def unknown_words(job: BatchJob) -> tuple[int, int]:
@@ -51,7 +53,8 @@ def test_a_large_table_knows_every_character(plain: Bench, bits: int, unknown: i
     gpu.forget_words()  # those of the test at the start
     texts = ["\u4e2d\u6587", "\uac00", "\u4e2d"]  # no token holds two of them
     slot = gpu.encoder.engine.slot(64, len(texts))
-    gpu.encoder.engine.load(slot, gpu.parts(texts)[0], 0, len(texts))
+    part = gpu.parts(FlatTexts(*flat(texts)))[0]
+    gpu.encoder.engine.load(slot, part, 0, len(texts))
     for _ in gpu.encoder.engine.run_steps(slot, BatchJob(with_special=True, bits=32)):
         pass
     assert merged_words(gpu.backend.to_host(slot.counters)) == unknown

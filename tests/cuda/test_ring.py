@@ -10,12 +10,14 @@ from tests.cuda.gpu_texts import device_of, flat
 from tests.cuda.tokenizers_small import random_texts
 
 from tokenmill import DtypeError, InvalidUtf8, OutputTooSmall, TokenBatch
+from tokenmill._cuda.chunks import chunks_of
+from tokenmill._cuda.texts import TextPart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tests.cuda.conftest import Bench
 
-    from tokenmill._core import Crew
+    from tokenmill._core import CopyCrew
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 
 TEXTS = random_texts(300, seed=3)
@@ -131,13 +133,14 @@ def test_pinned_text_is_not_copied_on_the_host(ring: DeviceTokenizer) -> None:
 class CountingCrew:
     """Counts the bytes that a crew copies."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: CopyCrew) -> None:
+        self.finish_copies = crew.finish_copies
         self._crew = crew
         self.copied = 0
 
-    def copy(self, target: NDArray[Any], source: NDArray[Any]) -> None:
+    def start_copy(self, target: NDArray[Any], source: NDArray[Any]) -> None:
         self.copied += source.nbytes
-        self._crew.copy(target, source)
+        self._crew.start_copy(target, source)
 
 
 def test_copies_in_run_ahead_of_the_work(ring: DeviceTokenizer) -> None:
@@ -153,7 +156,7 @@ def test_copies_in_run_ahead_of_the_work(ring: DeviceTokenizer) -> None:
         ring.encode_host(*flat(CLEAN))
     finally:
         own._start, own._collect = start, collect  # type: ignore[method-assign]
-    assert order[:5] == ["in", "in", "in", "out", "in"]
+    assert order[:5] == ["in", "in", "out", "in", "out"]
     assert order[-2:] == ["out", "out"]
 
 
@@ -166,3 +169,24 @@ def test_device_of_tests_does_nothing_before_it_is_wanted(ring: DeviceTokenizer)
     assert target.tolist() == [0xEE] * 4
     cast("Any", device.mark()).synchronize()
     assert target.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("most", [1, 100, 5000, 1 << 30])
+def test_chunks_hold_all_documents_in_order(most: int) -> None:
+    sizes = np.random.default_rng(most).integers(0, 300, 500)
+    texts = ["x" * size for size in sizes]
+    parts = [TextPart(0, *flat(texts[:300])), TextPart(300, *flat(texts[300:]))]
+    chunks = chunks_of(parts, most)
+    places = [place for chunk in chunks for place in range(*chunk.places.indices(501))[:-1]]
+    assert places == list(range(500))
+    assert all(chunk.size <= max(most, 300) for chunk in chunks)
+    assert chunks_of([TextPart(0, *flat([]))], most) == []
+    assert len(chunks_of([TextPart(0, *flat(["", ""]))], 100)) == 1
+
+
+def test_the_first_and_the_last_chunks_are_smaller() -> None:
+    part = TextPart(0, np.zeros(100 << 20, np.uint8), np.arange(0, (100 << 20) + 1, 1 << 12))
+    sizes = [chunk.size / (1 << 20) for chunk in chunks_of([part], 8 << 20)]
+    assert sizes[:4] == [2, 4, 8, 8]
+    assert 8 > sizes[-3] > sizes[-2] > sizes[-1]
+    assert sum(sizes) == 100

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from tokenmill import TextTypeError, Tokenizer
-from tokenmill._core import Crew, PickedTexts, TextBuffer, TextList, pick_ranges
+from tokenmill._core import CopyCrew, PickedTexts, TextBuffer, TextList, pick_ranges
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 TEXTS: list[Any] = [
     "", "ascii", "caf\xe9", "\u4f60\u597d", "\U0001f600", b"bytes", bytearray(b"written"),
     memoryview(b"a view"), "a" * 300_000, "\xe9" * 5000, "\u0416a" * 9001, "\U0001f600x" * 4097,
-    b"b" * 700_000, "", b"",
+    b"b" * 700_000, "", b"", "\xe9" * 65_536, "\u4f60a" * 65_537, "", "\U0001f600" * 131_073, "z",
 ]  # fmt: skip
 
 
@@ -31,12 +30,17 @@ def utf8(text: Any) -> bytes:
     return bytes(text)
 
 
+def gather(crew: CopyCrew, texts: TextList, begin: int, end: int, out: Any) -> list[int]:
+    crew.start_gather(texts, begin, end, out)
+    return list(crew.finish_copies())
+
+
 def joined(texts: list[Any], threads: int, begin: int = 0, end: int | None = None) -> bytes:
     listed = TextList(texts, threads)
     end = len(texts) if end is None else end
     size = int(listed.offsets[end] - listed.offsets[begin])
     out = np.full(size + 64, 7, np.uint8)
-    assert Crew(threads).gather_texts(listed, begin, end, out).size == 0
+    assert gather(CopyCrew(threads), listed, begin, end, out) == []
     assert (out[size:] == 7).all()  # not a byte after the last one
     return out[:size].tobytes()
 
@@ -46,7 +50,7 @@ def test_texts_of_every_kind_lie_back_to_back(threads: int) -> None:
     wanted = [utf8(text) for text in TEXTS]
     assert TextList(TEXTS, threads).offsets.tolist() == np.cumsum([0, *map(len, wanted)]).tolist()
     assert joined(TEXTS, threads) == b"".join(wanted)
-    for begin, end in ((0, 0), (3, 3), (1, 5), (8, 9), (7, 15), (15, 15)):
+    for begin, end in ((0, 0), (3, 3), (1, 5), (8, 9), (7, 15), (15, 15), (15, 20), (16, 17)):
         assert joined(TEXTS, threads, begin, end) == b"".join(wanted[begin:end])
 
 
@@ -57,12 +61,13 @@ def test_many_short_texts_are_gathered_in_order() -> None:
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_lone_surrogates_become_one_replacement_each_and_are_reported(threads: int) -> None:
-    texts = ["ok", "\ud800", "a\udfffb", "\ud83d\ude00", "x" * 9000 + "\udc00", "\u4f60"]
+    texts = ["ok", "\ud800", "a\udfffb", "\ud83d\ude00", "x" * 9000 + "\udc00", "\u4f60", ""]
+    texts += ["", "\u4f60" * 70_000 + "\udc00" * 70_000 + "\xe9", "", "\xe9" * 200_000]
     listed = TextList(texts, threads)
     out = np.empty(int(listed.offsets[-1]), np.uint8)
-    broken = Crew(threads).gather_texts(listed, 0, len(texts), out)
-    assert broken.tolist() == [1, 2, 3, 4]
+    assert gather(CopyCrew(threads), listed, 0, len(texts), out) == [1, 2, 3, 4, 8]
     wanted = ["ok", "\ufffd", "a\ufffdb", "\ufffd\ufffd", "x" * 9000 + "\ufffd", "\u4f60"]
+    wanted += ["\u4f60" * 70_000 + "\ufffd" * 70_000 + "\xe9", "\xe9" * 200_000]
     assert out.tobytes() == "".join(wanted).encode()
 
 
@@ -72,7 +77,7 @@ def test_a_list_stays_as_it_was_when_the_caller_changes_it() -> None:
     wanted = "".join(texts).encode()
     texts.clear()
     out = np.empty(len(wanted), np.uint8)
-    Crew(2).gather_texts(listed, 0, 100, out)
+    gather(CopyCrew(2), listed, 0, 100, out)
     assert out.tobytes() == wanted
 
 
@@ -100,15 +105,15 @@ def test_what_is_not_a_text_is_named() -> None:
 
 
 def test_ranges_that_do_not_exist_are_refused() -> None:
-    listed, crew = TextList(["hello", "world"]), Crew(1)
+    listed, crew = TextList(["hello", "world"]), CopyCrew(1)
     out = np.empty(10, np.uint8)
     for begin, end in ((1, 0), (0, 3)):
         with pytest.raises(IndexError, match="no such texts"):
-            crew.gather_texts(listed, begin, end, out)
+            crew.start_gather(listed, begin, end, out)
     with pytest.raises(ValueError, match="room"):
-        crew.gather_texts(listed, 0, 2, out[:9])
+        crew.start_gather(listed, 0, 2, out[:9])
     with pytest.raises(ValueError, match="room"):
-        crew.copy(out[:3], np.zeros(4, np.uint8))
+        crew.start_copy(out[:3], np.zeros(4, np.uint8))
     for number in (2, -1):
         with pytest.raises(IndexError, match="no such text"):
             listed.pick(np.array([number]))
@@ -137,17 +142,30 @@ def test_picked_texts_are_encoded_like_the_whole_list(small_json: Path) -> None:
     assert rows(TextList(flat).pick(np.array([0]))) == [whole[0].tolist()]
 
 
-def test_a_crew_copies_for_several_callers() -> None:
-    crew = Crew(3)
+def test_a_crew_copies_arrays() -> None:
+    crew = CopyCrew(3)
     source = np.random.default_rng(1).integers(0, 256, 3_000_001).astype(np.uint8)
-
-    def copy(size: int) -> bool:
+    for size in [0, 1, 1 << 18, (1 << 18) + 1, 2_999_999, 3_000_001] * 5:
         target = np.zeros(size, np.uint8)
-        crew.copy(target, source[:size])
-        return np.array_equal(target, source[:size])
+        crew.start_copy(target, source[:size])
+        assert crew.finish_copies().size == 0
+        assert np.array_equal(target, source[:size])
+    assert crew.finish_copies().size == 0  # nothing was started
 
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(copy, [0, 1, 1 << 18, (1 << 18) + 1, 2_999_999, 3_000_001] * 5))
+
+def test_a_crew_that_goes_ends_its_work_and_keeps_what_it_reads() -> None:
+    for _ in range(20):
+        out = np.zeros(4_000_000, np.uint8)
+        crew = CopyCrew(3)
+        crew.start_copy(out, np.full(4_000_000, 5, np.uint8))
+        del crew
+        assert (out == 5).all()
+        crew = CopyCrew(3)
+        crew.start_gather(TextList(["\xe9" * 1_000_000, b"ab" * 1_000_000]), 0, 2, out)
+        crew.start_copy(out[:1], np.zeros(1, np.uint8))  # ends the one before
+        crew.finish_copies()
+        assert out[1] == 0xA9
+        assert out[-1] == ord("b")
 
 
 @pytest.mark.parametrize("target", ["scalar", "avx2", "avx512"])

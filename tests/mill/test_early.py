@@ -166,7 +166,8 @@ def test_shards_that_are_copied_at_once_are_the_same(
 
     monkeypatch.setattr(shards.Sharding, "_copy", noted)
     mill(output=tmp_path / "copied", **way)
-    assert any(used) is ("," not in way.get("format", "bin"))
+    # Rows of bestfit are filled up, and two formats share what is read.
+    assert any(used) is (way.get("pack") != "bestfit" and "format" not in way)
     monkeypatch.setattr(shards.Sharding, "_copy", lambda *_: False)
     mill(output=tmp_path / "gathered", **way)
     assert digests(tmp_path / "copied") == digests(tmp_path / "gathered")

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from tokenmill._cuda.tables import ID_BITS, NOT_A_TOKEN
+from tokenmill._cuda.added_texts import (
+    KINDS,
+    SPECIAL,
+    STRIPS_LEFT,
+    STRIPS_RIGHT,
+    trie_texts,
+)
+from tokenmill._cuda.char_tables import added_runs
+from tokenmill._cuda.tables import CHARACTERS, ID_BITS, NOT_A_TOKEN, blank_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,9 +26,7 @@ if TYPE_CHECKING:
 
     Facts = Mapping[str, Any]
 
-KINDS = ("raw", "normal")  # searched for in the raw text, and in the normalized text between those
 LONGEST = 255  # bytes; find_added.h
-_SPECIAL, _STRIPS_LEFT, _STRIPS_RIGHT = 1, 4, 8  # split::AddedFlag
 _LEAVE = 1 << 31  # only the CPU can cut it out
 _WHITE = 1
 _PREFIX_BYTES = 8
@@ -105,20 +111,6 @@ def missing_bytes(facts: Facts) -> set[bytes]:
     return {bytes([byte]) for byte in np.flatnonzero(facts["external"][:256] == NOT_A_TOKEN)}
 
 
-def trie_texts(facts: Facts, kind: str) -> dict[bytes, int]:
-    """Return the texts of a trie, and the numbers of their tokens."""
-    nodes, edges = facts[f"{kind}_nodes"].reshape(-1, 3).tolist(), facts[f"{kind}_edges"].tolist()
-    found = {}
-    waiting = [(0, b"")]
-    while waiting:
-        node, text = waiting.pop()
-        first, count, token = nodes[node]
-        if token:
-            found[text] = token - 1
-        waiting += [(child, text + bytes([edges[child]])) for child in range(first, first + count)]
-    return found
-
-
 def wanted_texts(facts: Facts, *, with_special: bool) -> list[bytes]:
     """Return the texts that a text is searched for.
 
@@ -129,8 +121,10 @@ def wanted_texts(facts: Facts, *, with_special: bool) -> list[bytes]:
     texts: set[bytes] = set()
     for kind in KINDS:
         found = trie_texts(facts, kind)
-        if any(with_special or not flags[token] & _SPECIAL for token in found.values()):
+        if any(with_special or not flags[token] & SPECIAL for token in found.values()):
             texts.update(found)
+    if facts["kind"] == CHARACTERS:  # merging makes these as well
+        texts -= added_runs(facts).texts
     return sorted(texts)
 
 
@@ -141,6 +135,10 @@ def device_tokens(facts: Facts) -> NDArray[np.uint32]:
     """
     tokens: NDArray[np.uint32] = facts["added_tokens"].reshape(-1, 2).copy()
     tokens[tokens[:, 0] >= 1 << ID_BITS, 1] |= np.uint32(_LEAVE)
+    # A blank that comes before a text is not before what follows such a token.
+    left = {0: (), 1: ("normal",), 2: KINDS}[blank_in_front(facts)]
+    for kind in left:
+        tokens[list(trie_texts(facts, kind).values()), 1] |= np.uint32(_LEAVE)
     for kind in KINDS:
         texts = trie_texts(facts, kind)
         flags = np.bitwise_or.reduce(tokens[list(texts.values()), 1], initial=np.uint32(0))
@@ -148,8 +146,8 @@ def device_tokens(facts: Facts) -> NDArray[np.uint32]:
         begins_white = any(_is_white(facts, text.decode()[0]) for text in texts)
         for token in texts.values():
             own = tokens[token, 1]
-            hard_left = own & _STRIPS_LEFT and (ends_white or flags & _STRIPS_RIGHT)
-            hard_right = own & _STRIPS_RIGHT and (begins_white or flags & _STRIPS_LEFT)
+            hard_left = own & STRIPS_LEFT and (ends_white or flags & STRIPS_RIGHT)
+            hard_right = own & STRIPS_RIGHT and (begins_white or flags & STRIPS_LEFT)
             if hard_left or hard_right:
                 tokens[token, 1] |= np.uint32(_LEAVE)
     return tokens.reshape(-1)

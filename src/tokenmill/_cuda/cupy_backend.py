@@ -232,6 +232,11 @@ class CupyBackend:
         with self._device:
             return self._cupy.cuda.Stream(non_blocking=True)
 
+    def current_stream(self) -> Any:
+        """Return the current stream of this thread."""
+        with self._device:
+            return self._cupy.cuda.get_current_stream()
+
     @contextmanager
     def using(self, stream: Any) -> Iterator[None]:
         """Make a stream the current one, and the device too."""

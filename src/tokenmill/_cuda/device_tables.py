@@ -17,12 +17,19 @@ from tokenmill._cuda.added import (
     trie_texts,
     wanted_texts,
 )
+from tokenmill._cuda.char_tables import marker_bits
 from tokenmill._cuda.layout import TABLES, fill
 from tokenmill._cuda.normal import normal_tables
 from tokenmill._cuda.seeds import ROOM_FOR_CHARACTERS, seed_words
 from tokenmill._cuda.steps import ADDED_STEPS, WordCapacity, word_buffers, word_numbers
 from tokenmill._cuda.support import NFC
-from tokenmill._cuda.tables import chain_struct, chain_tables, host_tables, table_numbers
+from tokenmill._cuda.tables import (
+    CHARACTERS,
+    chain_struct,
+    chain_tables,
+    host_tables,
+    table_numbers,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,6 +52,8 @@ class DeviceTables:
         arrays = host_tables(facts) | added_tables(facts)
         if facts["normalizer"] == NFC:
             arrays |= normal_tables()
+        elif facts["normalizer"] and facts["kind"] == CHARACTERS:
+            arrays["unsafe_basic"] = marker_bits()
         self._arrays = {name: backend.asarray(array) for name, array in arrays.items()}
         self._arrays |= {name: backend.zeros(*room) for name, room in word_buffers(words).items()}
         self._chain = [backend.asarray(array) for array in chain_tables(facts)]

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._cuda.chunks import Chunk
     from tokenmill._cuda.protocols import Connect, DeviceBackend, Mark
-    from tokenmill._cuda.sinks import Chunk
     from tokenmill._cuda.splice import SpecialIds
     from tokenmill._cuda.texts import TextPart
     from tokenmill._model.ready import Ready

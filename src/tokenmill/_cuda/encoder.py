@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tokenmill._cuda.jsonl import JsonlReader
 from tokenmill._cuda.texts import FlatTexts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
+    from tokenmill._cuda.jsonl import JsonlRules
     from tokenmill._cuda.options import CallOptions
-    from tokenmill._cuda.protocols import RowBackend
+    from tokenmill._cuda.protocols import DeviceBackend, RowBackend
+    from tokenmill._cuda.texts import TextPart
     from tokenmill._model.ready import Ready
 
 
@@ -37,6 +42,16 @@ class DeviceEncoder(Protocol):
     ) -> tuple[Any, Any]:
         """Return ids and offsets, on the device or on the host as `options.output` asks."""
 
+    def encode_parts(self, parts: Sequence[TextPart], options: CallOptions) -> tuple[Any, Any]:
+        """Do the same with texts that may be on the device already."""
+
+    def jsonl_reader(self, rules: JsonlRules) -> JsonlReader:
+        """Return what reads lines of JSON on the device."""
+
+    @property
+    def reads_jsonl(self) -> DeviceBackend | None:
+        """The device, if it reads JSONL; None: it takes only texts."""
+
 
 class GpuEncoder:
     """A DeviceTokenizer as a DeviceEncoder, which counts its own fallbacks."""
@@ -59,10 +74,22 @@ class GpuEncoder:
         self, text: NDArray[np.uint8], offsets: NDArray[np.int64], options: CallOptions
     ) -> tuple[Any, Any]:
         """Return ids and offsets."""
-        parts = self._tokenizer.parts(FlatTexts(text, offsets))
+        return self.encode_parts(self._tokenizer.parts(FlatTexts(text, offsets)), options)
+
+    def encode_parts(self, parts: Sequence[TextPart], options: CallOptions) -> tuple[Any, Any]:
+        """Return ids and offsets of texts that may be on the device already."""
         batch = self._tokenizer.encode_parts(parts, options)
         self.fallbacks.update(batch.fallbacks)
         return batch.ids, batch.offsets
+
+    def jsonl_reader(self, rules: JsonlRules) -> JsonlReader:
+        """Return what reads lines of JSON on the device."""
+        return JsonlReader(self._tokenizer.backend, rules)
+
+    @property
+    def reads_jsonl(self) -> DeviceBackend | None:
+        """The device: it reads JSONL."""
+        return self._tokenizer.backend
 
 
 def open_encoder(ready: Ready, device: int = 0) -> DeviceEncoder:

@@ -31,7 +31,7 @@ from tokenmill._cuda.steps import (
     buffers,
     steps,
 )
-from tokenmill._cuda.tables import stage_count
+from tokenmill._cuda.tables import arena_step, bounds_kernel, stage_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -99,9 +99,9 @@ class DeviceEngine:
     ) -> None:
         self.backend = backend
         self._learn = learn
-        self._bounds = "bounds_masks" if facts["rule"]["family"] else "bounds_scan"
+        self._bounds = bounds_kernel(facts)
         self._stages = stage_count(facts)
-        self._base = Capacity(0, 0, backend.processors, tile)
+        self._base = Capacity(0, 0, backend.processors, tile, arena_step=arena_step(facts))
         self._tables = DeviceTables(backend, facts, words or WordCapacity())
         self._work: dict[str, Any] = {}
         # Kernels load on their first run, which cannot be captured: with and without transfers.
@@ -277,8 +277,8 @@ class DeviceEngine:
             batch[: len(BATCH)] = fill(BATCH, self._constants(slot))
             slot.splice[_IN_SPLICE["doc_ids"]] = self.backend.address(slot.doc_ids)
         size, documents = slot.loaded
-        ids = self.backend.address(slot.ids)
-        batch[_TEXT] = self.backend.address(slot.here)
+        text, ids = slot.addresses
+        batch[_TEXT] = text if slot.here is slot.text else self.backend.address(slot.here)
         batch[_SIZE], batch[_DOCUMENTS_AT] = size, documents
         batch[_TILES] = -(-size // self._base.tile)
         batch[_OPTIONS] = self._options(job)

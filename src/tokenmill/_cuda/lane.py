@@ -15,10 +15,11 @@ from tokenmill._cuda.texts import TextPart
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokenmill._core import Crew
+    from tokenmill._core import CopyCrew
+    from tokenmill._cuda.chunks import Chunk
     from tokenmill._cuda.engine import DeviceEngine
     from tokenmill._cuda.protocols import Mark
-    from tokenmill._cuda.sinks import Chunk, Leaving
+    from tokenmill._cuda.sinks import Leaving
     from tokenmill._cuda.slot import Slot
 
 
@@ -46,28 +47,44 @@ class Lane:
         ids: NDArray[Any] = self._ids.view(dtype)
         return ids[:count]
 
-    def load(self, chunk: Chunk, crew: Crew) -> NDArray[np.int64]:
-        """Start the copy of a chunk to the device; return its documents with lone surrogates."""
-        part, begin, end = chunk.part, chunk.begin, chunk.end
-        if part.on_device or (part.texts is None and self._engine.backend.is_pinned(part.data)):
-            self._engine.load(self.slot, part, begin, end)
-            return NO_DOCUMENTS
-        broken = self.gather(chunk, crew)
-        offsets = part.offsets[begin : end + 1]
-        staged = TextPart(0, self.text, offsets - offsets[0])
-        self._engine.load(self.slot, staged, 0, end - begin)
-        return broken
+    def owns(self, ids: NDArray[Any]) -> bool:
+        """Check whether memory for ids is that of `ids_for`."""
+        return self._ids is not None and np.may_share_memory(ids, self._ids)
 
-    def gather(self, chunk: Chunk, crew: Crew, at: int = 0) -> NDArray[np.int64]:
-        """Bring the text of a chunk into `text`; return its documents with lone surrogates."""
+    def begin_load(self, chunk: Chunk, crew: CopyCrew) -> bool:
+        """Let the crew bring the text of a chunk into `text`; false if it need not be there."""
+        part = chunk.part
+        if part.on_device or (part.texts is None and self._engine.backend.is_pinned(part.data)):
+            return False
+        self.begin_gather(chunk, crew)
+        return True
+
+    def begin_gather(self, chunk: Chunk, crew: CopyCrew, at: int = 0) -> None:
+        """Let the crew bring the text of a chunk into `text`."""
         part, begin, end = chunk.part, chunk.begin, chunk.end
         target = self.text[at:] if at else self.text
         if part.texts is None:
-            crew.copy(target, part.data[part.offsets[begin] : part.offsets[end]])
+            crew.start_copy(target, part.data[part.offsets[begin] : part.offsets[end]])
+        else:
+            crew.start_gather(part.texts, part.shift + begin, part.shift + end, target)
+
+    @staticmethod
+    def end_gather(chunk: Chunk, crew: CopyCrew) -> NDArray[np.int64]:
+        """Wait for the text; return the documents of the chunk with lone surrogates."""
+        broken = crew.finish_copies()
+        return broken - (chunk.part.shift + chunk.begin) if broken.size else NO_DOCUMENTS
+
+    def load(self, chunk: Chunk, crew: CopyCrew, *, is_gathered: bool) -> NDArray[np.int64]:
+        """Start the copy of a chunk to the device; return its documents with lone surrogates."""
+        part, begin, end = chunk.part, chunk.begin, chunk.end
+        if not is_gathered:
+            self._engine.load(self.slot, part, begin, end)
             return NO_DOCUMENTS
-        shift = part.shift + begin
-        broken = crew.gather_texts(part.texts, shift, part.shift + end, target)
-        return broken - shift if broken.size else NO_DOCUMENTS
+        offsets = part.offsets[begin : end + 1]
+        staged = TextPart(0, self.text, offsets - offsets[0])
+        broken = self.end_gather(chunk, crew)
+        self._engine.load(self.slot, staged, 0, end - begin)
+        return broken
 
     @cached_property
     def text(self) -> NDArray[np.uint8]:

@@ -86,8 +86,44 @@ class RowOption(IntFlag):
     SHIFTED_LABELS = 2  # a label is the next token, not the token itself
 
 
+class JsonReason(IntEnum):
+    """Jsonl::line_reason: the numbers of REASONS of `_read`, and those that only a device has."""
+
+    JSON_BAD_JSON = 0
+    JSON_MISSING_FIELD = 1
+    JSON_NULL_FIELD = 2
+    JSON_WRONG_TYPE = 3
+    JSON_BAD_UTF8 = 4
+    JSON_LONE_SURROGATE = 5
+    JSON_EMPTY_TEXT = 6
+    JSON_TOO_LONG = 7
+    JSON_BLANK = 8  # white space only: not a record
+    JSON_UNSURE_LINE = 9  # the CPU must read it
+    JSON_GOOD = 10
+
+
+class JsonCounter(IntEnum):
+    """Places in Jsonl::counters."""
+
+    JSON_LINES = 0
+    JSON_DOCUMENTS = 1
+    JSON_TEXT_BYTES = 2
+    JSON_REPAIRED = 3  # documents with lone surrogates
+    JSON_UNSURE = 4  # tiles that the CPU must read
+    JSON_REASONS = 8  # lines by JsonReason, except good ones
+    JSON_COUNTER_COUNT = 32
+
+
+class JsonOption(IntFlag):
+    """Bits of Jsonl::options."""
+
+    REPLACE_LONE = 1  # lone surrogates become U+FFFD
+    REPLACE_MALFORMED = 2  # the CPU repairs what is not UTF-8
+
+
 ENUMS: tuple[type[IntEnum | IntFlag], ...] = (
     DocumentFlag, BatchOption, TileFlag, BatchCounter, RowOption,
+    JsonReason, JsonCounter, JsonOption,
 )  # fmt: skip
 
 # Of a tokenizer: made once for a device. The names up to `external` are those of
@@ -146,6 +182,13 @@ TABLES = _fields("""
     added_basic: const u8*      // classes for the flags: white space is 1, word characters 2
     added_page_of: const u16*
     added_pages: const u8*
+    joined_pairs: const u32*    // over characters: a bit for each two of them (char_bounds.h)
+    char_symbols: const u32*    // over characters: the symbol of a code point, or 2^20 - 1
+    rewrites: const u32*        // what the normalizer makes of a code point (rewrites.h)
+    rewrite_bytes: const u8*
+    trie_cells: const u32*      // words that are looked up: SmallTrie
+    trie_tokens: const u32*     // by node: id + 1
+    trie_scores: const double*  // by node; of the root: of an unknown character
 """)
 
 # Of one batch of documents, at most 1 GiB: positions have 32 bits.
@@ -258,11 +301,49 @@ ROWS = _fields("""
     attention_mask: void*
 """)
 
+# Of one chunk of JSONL: whole lines, the last byte is a newline.
+JSONL = _fields("""
+    raw: const u8*              // 64 bytes on either side can be read
+    size: u64
+    tiles: u64
+    path: const u8*             // of the field: its keys, with dots between them
+    path_size: u64
+    level_begin: const u32*     // where each key begins, and the end of the last one plus 1
+    levels: u64
+    max_document_bytes: u64
+    max_line_bytes: u64
+    options: u64                // bits of JsonOption
+    stop_bits: u32*             // a bit where a string ends, or is wrong
+    escape_bits: u32*           // a bit where an escape begins
+    line_bits: u32*             // a bit at each newline
+    tile_flags: u32*
+    tile_lines: u32*
+    line_base: u32*             // lines of all tiles before; tiles + 1
+    line_capacity: u64
+    line_end: u32*              // the place of its newline
+    line_malformed: u32*        // its first byte that is not UTF-8, or ~0
+    line_lone: u32*             // the first lone surrogate of its field, or ~0
+    line_reason: u32*           // JsonReason
+    line_fault: u32*            // the place where it is wrong
+    field_begin: u32*           // of good lines; 0 in others
+    field_end: u32*
+    tile_bytes: u32*            // text of each tile
+    byte_base: u32*             // text of all tiles before; tiles + 1
+    tile_documents: u32*        // documents that begin in each tile
+    document_base: u32*         // documents of all tiles before; tiles + 1
+    counters: u32*              // see JsonCounter
+    text: u8*                   // the result: texts back to back
+    doc_begin: u32*             // where each begins; one more than documents
+    doc_line: u32*              // its line, from 0
+    doc_start: u32*             // the first byte of its line
+""")
+
 
 def shared_text() -> str:
     """Return the C text of all enums and structs."""
     structs = {
         "Tables": TABLES, "Batch": BATCH, "Splice": SPLICE, "Transfer": TRANSFER, "Rows": ROWS,
+        "Jsonl": JSONL,
     }  # fmt: skip
     texts = [_enum(enum) for enum in ENUMS]
     texts += [_struct(name, fields) for name, fields in structs.items()]

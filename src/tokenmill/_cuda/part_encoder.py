@@ -6,12 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._calls.options import thread_count
-from tokenmill._core import Crew
+from tokenmill._core import CopyCrew
+from tokenmill._cuda.chunks import Chunk
 from tokenmill._cuda.engine import LONGEST, SMALLEST
+from tokenmill._cuda.pinned_pool import PinnedPool
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.ring import SLOTS, Ring
 from tokenmill._cuda.short import LARGEST, MOST_DOCUMENTS, ShortWay
-from tokenmill._cuda.sinks import Chunk, DeviceSink, HostSink
+from tokenmill._cuda.sinks import DeviceSink, HostSink
 from tokenmill._cuda.splice import EncodedSlot
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
     from tokenmill._cuda.slot import Slot
     from tokenmill._cuda.texts import TextPart
 
-RING_BYTES = 32 << 20  # the most text in a chunk of the ring
-COPY_THREADS = 12  # more would only wait for the memory
+RING_BYTES = 16 << 20  # the most text in a chunk of the ring
+COPY_THREADS = 16  # more would only wait for the memory
 
 
 class PartEncoder:
@@ -53,7 +55,7 @@ class PartEncoder:
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Return ids and offsets on the host."""
         ring = self._ring()
-        sink = HostSink(self.engine, parts, call, self.crew, out)
+        sink = HostSink(self.engine, parts, call, self.crew, self.pool if out is None else out)
         ring.encode(parts, call, sink)
         return sink.result()
 
@@ -80,7 +82,7 @@ class PartEncoder:
     @cached_property
     def short(self) -> ShortWay:
         """The way of small batches from host to host."""
-        return ShortWay(self.engine, self.crew)
+        return ShortWay(self.engine, self.crew, self.pool)
 
     def _ring(self) -> Ring:
         if self.ring is None:
@@ -89,9 +91,14 @@ class PartEncoder:
         return self.ring
 
     @cached_property
-    def crew(self) -> Crew:
+    def crew(self) -> CopyCrew:
         """The threads that copy within the host."""
-        return Crew(min(thread_count(None), COPY_THREADS))
+        return CopyCrew(min(thread_count(None), COPY_THREADS))
+
+    @cached_property
+    def pool(self) -> PinnedPool:
+        """Memory for results on the host."""
+        return PinnedPool(self.engine.backend)
 
     def _in_place(self, parts: Sequence[TextPart], call: EncodeCall, sink: DeviceSink) -> None:
         """Encode text that is on the device, in batches as large as they may be."""

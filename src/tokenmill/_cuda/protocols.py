@@ -109,3 +109,6 @@ class DeviceBackend(RowBackend, Protocol):
 
     def new_stream(self) -> Any:
         """Make a stream."""
+
+    def current_stream(self) -> Any:
+        """Return the current stream of this thread."""

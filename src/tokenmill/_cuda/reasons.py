@@ -44,12 +44,17 @@ WHOLE = {
     "compile_failed": ReasonText(
         "the device compiler rejected the kernels", "report it with the text of the error"
     ),
-    "unsupported_model": ReasonText("the kernels only run byte-level BPE", _OTHER_TOKENIZER),
+    "unsupported_model": ReasonText(
+        "the kernels run BPE over bytes, BPE over characters with a token for each byte, WordPiece,"
+        " and Unigram with an unknown token",
+        _OTHER_TOKENIZER,
+    ),
     "unsupported_split": ReasonText(
         "the kernels cannot run its word split, which removes text", _OTHER_TOKENIZER
     ),
     "unsupported_normalizer": ReasonText(
-        "the kernels only run tokenizers that leave text unchanged or compose it (NFC)",
+        "the kernels leave text unchanged, compose it (NFC), mark its blanks, or run the"
+        " normalizers of BERT, T5 and XLM-R",
         _OTHER_TOKENIZER,
     ),
     "unsupported_option": ReasonText(

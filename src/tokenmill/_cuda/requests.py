@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.sinks import Chunk, EncodeCall
+    from tokenmill._cuda.chunks import Chunk
+    from tokenmill._cuda.sinks import EncodeCall
 
     Result = tuple[NDArray[Any], NDArray[np.int64]]
     # Chunks and a call -> ids and offsets of all; None if each should be encoded by itself.

@@ -12,8 +12,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._cuda.chunks import chunks_of
 from tokenmill._cuda.lane import Lane
-from tokenmill._cuda.sinks import Chunk
 from tokenmill._cuda.splice import EncodedSlot
 
 if TYPE_CHECKING:
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokenmill._core import Crew
+    from tokenmill._core import CopyCrew
+    from tokenmill._cuda.chunks import Chunk
     from tokenmill._cuda.engine import DeviceEngine
     from tokenmill._cuda.sinks import DeviceSink, EncodeCall, HostSink
+    from tokenmill._cuda.slot import OffsetsTarget
     from tokenmill._cuda.texts import TextPart
 
 SLOTS = 4
@@ -44,7 +46,9 @@ class Started:
 class Ring:
     """Encodes text of the host into a sink. One thread at a time may use it."""
 
-    def __init__(self, engine: DeviceEngine, crew: Crew, chunk_bytes: int, longest: int) -> None:
+    def __init__(
+        self, engine: DeviceEngine, crew: CopyCrew, chunk_bytes: int, longest: int
+    ) -> None:
         self._engine = engine
         self._backend = engine.backend
         self._crew = crew
@@ -59,7 +63,7 @@ class Ring:
         self, parts: Sequence[TextPart], call: EncodeCall, sink: HostSink | DeviceSink
     ) -> None:
         """Encode all parts; results are ready for work on the current stream."""
-        chunks = [Chunk(part, *ends) for part in parts for ends in part.batches(self._chunk)]
+        chunks = chunks_of(parts, self._chunk)
         self._streams, self._next = self._own, 0
         if len(chunks) == 1:  # nothing to overlap with: it stays on the stream of the call
             self._streams = dict.fromkeys(self._own)
@@ -67,9 +71,14 @@ class Ring:
         waiting: deque[Started] = deque()
         try:
             for chunk in chunks:
-                waiting.append(self._start(chunk, call, sink, is_next=not waiting))
-                if len(waiting) > _LAG:
+                lane, is_gathered = self._begin(chunk, sink)
+                if len(waiting) >= _LAG:  # while the crew gathers the text
                     self._collect(waiting.popleft(), call, sink)
+                if lane is None:
+                    waiting.append(Started(chunk, None))
+                    continue
+                target = sink.target(chunk, is_next=not waiting)
+                waiting.append(self._start(chunk, lane, call, target, is_gathered=is_gathered))
             while waiting:
                 self._collect(waiting.popleft(), call, sink)
         finally:
@@ -88,17 +97,26 @@ class Ring:
                 with self._backend.using(stream):
                     self._backend.wait(begun)
 
+    def _begin(self, chunk: Chunk, sink: HostSink | DeviceSink) -> tuple[Lane | None, bool]:
+        """Let the crew gather the text of a chunk, unless it is taken from where it is."""
+        if chunk.size > self._longest:
+            return None, False
+        lane = self._lane(sink, chunk.size, chunk.end - chunk.begin)
+        return lane, lane.begin_load(chunk, self._crew)
+
     def _start(
-        self, chunk: Chunk, call: EncodeCall, sink: HostSink | DeviceSink, *, is_next: bool
+        self,
+        chunk: Chunk,
+        lane: Lane,
+        call: EncodeCall,
+        target: OffsetsTarget | None,
+        *,
+        is_gathered: bool,
     ) -> Started:
         """Start the copy of a chunk to the device, and its encoding after it."""
-        if chunk.size > self._longest:
-            return Started(chunk, None)
-        lane = self._lane(sink, chunk.size, chunk.end - chunk.begin)
         with self._backend.using(self._streams["in"]):
-            broken = lane.load(chunk, self._crew)
+            broken = lane.load(chunk, self._crew, is_gathered=is_gathered)
             arrived = self._backend.mark()
-        target = sink.target(chunk, is_next=is_next)
         with self._backend.using(self._streams["work"]):
             self._backend.wait(arrived)
             self._engine.launch(lane.slot, call.job, target)
@@ -114,6 +132,7 @@ class Ring:
                 sink.drain(lane)
             if lane.used is not None:
                 lane.used.synchronize()  # its pinned memory is written again
+                lane.used = None
         if lane is None or not lane.holds(size, documents):
             size = max(size, 0 if lane is None else lane.slot.size)
             documents = max(documents, 0 if lane is None else lane.slot.documents)
@@ -147,6 +166,7 @@ class Ring:
 
     def _finish(self, waiting: Iterable[Started], sink: HostSink | DeviceSink) -> None:
         """Let the stream of the call wait for all work; the host waits for what it receives."""
+        self._crew.finish_copies()  # after an error
         for started in waiting:  # after an error
             if started.lane is not None and started.lane.slot.done is not None:
                 started.lane.slot.done.synchronize()

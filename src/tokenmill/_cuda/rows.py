@@ -179,7 +179,10 @@ def _launch(
     count = len(numbers["piece_place"])
     if not count:
         return
-    table = backend.asarray(np.concatenate([n.astype(np.uint64) for n in numbers.values()]))
+    columns_of_pieces = np.empty((len(numbers), count), np.uint64)
+    for column, values in zip(columns_of_pieces, numbers.values(), strict=True):
+        column[:] = values
+    table = backend.asarray(columns_of_pieces.reshape(-1))
     first = backend.address(table)
     struct = fill(
         ROWS,

@@ -22,7 +22,7 @@ from tokenmill._cuda.steps import (
     buffers,
     miss_steps,
 )
-from tokenmill._cuda.tables import has_pieces
+from tokenmill._cuda.tables import LOOKED_UP, has_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,13 +52,17 @@ def seed_words(
     scripts without blanks are cut into pieces, and most pieces are one character.
     """
     _seed(backend, tables, processors, token_seeds(device_tables))
+    if device_tables["kind"] in LOOKED_UP:
+        _seed(backend, tables, processors, after_blanks(token_seeds(device_tables)))
     if with_characters:
         _seed(backend, tables, processors, character_seeds(device_tables))
 
 
 def _seed(backend: KernelBackend, tables: int, processors: int, seeds: Seeds) -> None:
     text, records = seeds
-    capacity = Capacity(text.size, 0, processors, misses=max(len(records), 1), dedupe=1)
+    capacity = Capacity(
+        text.size, 0, processors, misses=max(len(records), 1), dedupe=1, arena_step=3
+    )
     counters = np.zeros(COUNTERS, dtype=np.uint32)
     counters[BatchCounter.MISS_COUNT] = len(records)
     arrays = {
@@ -91,6 +95,20 @@ def token_seeds(device_tables: Mapping[str, Any]) -> Seeds:
     records = np.zeros((held.size, 4), dtype=np.uint32)
     records[:, 0], records[:, 1] = offsets[held], sizes[held]
     return _with_pieces(device_tables, text, records)
+
+
+def after_blanks(seeds: Seeds) -> Seeds:
+    """Return the same words with a blank before each."""
+    text, records = seeds
+    begins, sizes = records[:, 0].astype(np.int64), records[:, 1].astype(np.int64)
+    places = begins + np.arange(begins.size)
+    spaced = np.full(text.size + begins.size, ord(" "), np.uint8)
+    source = np.repeat(begins - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    target = np.repeat(places + 1 - np.cumsum(sizes) + sizes, sizes) + np.arange(sizes.sum())
+    spaced[target] = text[source]
+    made = records.copy()
+    made[:, 0], made[:, 1] = places, sizes + 1
+    return spaced, made[made[:, 1] <= LONGEST_LEARNT]
 
 
 def character_seeds(device_tables: Mapping[str, Any]) -> Seeds:

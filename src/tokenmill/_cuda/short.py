@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._core import Crew
+    from tokenmill._core import CopyCrew
+    from tokenmill._cuda.chunks import Chunk
     from tokenmill._cuda.engine import DeviceEngine
     from tokenmill._cuda.lane import Lane
-    from tokenmill._cuda.sinks import Chunk, EncodeCall
+    from tokenmill._cuda.pinned_pool import PinnedPool
+    from tokenmill._cuda.sinks import EncodeCall
     from tokenmill._cuda.slot import BatchOutcome
 
 LARGEST = 8 << 20  # bytes of text
@@ -42,8 +44,8 @@ Result = tuple["NDArray[Any]", "NDArray[np.int64]"]
 class ShortWay:
     """Encodes chunks together by one graph. One thread at a time may use it."""
 
-    def __init__(self, engine: DeviceEngine, crew: Crew) -> None:
-        self._engine, self._crew = engine, crew
+    def __init__(self, engine: DeviceEngine, crew: CopyCrew, pool: PinnedPool) -> None:
+        self._engine, self._crew, self._pool = engine, crew, pool
         self._lane: Lane | None = None  # whose addresses are in its Transfer
 
     def encode(self, lane: Lane, chunks: Sequence[Chunk], call: EncodeCall) -> Result | None:
@@ -72,13 +74,14 @@ class ShortWay:
         size = documents = 0
         broken = NO_DOCUMENTS
         for chunk in chunks:
-            found = lane.gather(chunk, self._crew, size)
-            broken = found if found.size else broken
+            lane.begin_gather(chunk, self._crew, size)
             offsets = chunk.part.offsets[chunk.begin : chunk.end + 1]
             count = offsets.size - 1
             begins = lane.slot.host_begin[documents : documents + count + 1]
             np.subtract(offsets, offsets[0] - size, out=begins, casting="unsafe")
             size, documents = int(begins[-1]), documents + count
+            found = lane.end_gather(chunk, self._crew)
+            broken = found if found.size else broken
         return size, documents, broken
 
     def _fill(self, lane: Lane) -> None:
@@ -101,7 +104,12 @@ class ShortWay:
             return lane.ids_for(_COPIED + around + _QUAD, call.job.dtype)
         # Half an id for a byte is more than usual texts have.
         room = graph_size(size) // 2 + around + _QUAD
-        return self._engine.backend.pinned(room, call.job.dtype)
+        dtype = np.dtype(call.job.dtype)
+        memory = self._pool.take(room * dtype.itemsize)
+        if memory is None:
+            return lane.ids_for(room, dtype)
+        ids: NDArray[Any] = memory.view(dtype)
+        return ids[:room]
 
     @staticmethod
     def _framed(lane: Lane, ids: NDArray[Any], outcome: BatchOutcome, call: EncodeCall) -> Result:
@@ -116,7 +124,8 @@ class ShortWay:
         ids[shift + count : end] = special.after
         offsets[-1] += special.size
         found = ids[begin:end]
-        return found.copy() if found.size <= _COPIED else found, offsets
+        is_lanes = lane.owns(ids)
+        return found.copy() if is_lanes or found.size <= _COPIED else found, offsets
 
     def _spliced(
         self,

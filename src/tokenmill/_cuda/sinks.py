@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +16,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._core import Crew
+    from tokenmill._core import CopyCrew
+    from tokenmill._cuda.chunks import Chunk
     from tokenmill._cuda.engine import DeviceEngine
     from tokenmill._cuda.fallback import CpuFallback, Replaced
     from tokenmill._cuda.lane import Lane
+    from tokenmill._cuda.pinned_pool import PinnedPool
     from tokenmill._cuda.protocols import Mark
     from tokenmill._cuda.slot import BatchJob
     from tokenmill._cuda.splice import EncodedSlot, SpecialIds
@@ -34,26 +35,6 @@ class EncodeCall:
     job: BatchJob
     special: SpecialIds
     cpu: CpuFallback
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """Documents that are encoded together."""
-
-    part: TextPart
-    begin: int
-    end: int
-
-    @cached_property
-    def size(self) -> int:
-        """Bytes of text."""
-        return int(self.part.offsets[self.end] - self.part.offsets[self.begin])
-
-    @property
-    def places(self) -> slice:
-        """Its places in the offsets of the result, the end of the last document included."""
-        first = self.part.first
-        return slice(first + self.begin, first + self.end + 1)
 
 
 class DeviceSink:
@@ -122,24 +103,27 @@ class Leaving:
 
 
 class HostSink:
-    """Ids in memory of the host: that of the caller, or our own, which grows."""
+    """Ids in memory of the host: that of the caller, of a pool, or our own, which grows."""
 
     def __init__(
         self,
         engine: DeviceEngine,
         parts: Sequence[TextPart],
         call: EncodeCall,
-        crew: Crew,
-        out: NDArray[Any] | None = None,
+        crew: CopyCrew,
+        memory: PinnedPool | NDArray[Any],
     ) -> None:
         self._engine, self._call, self._crew = engine, call, crew
         documents = sum(map(len, parts))
-        bound = sum(part.size for part in parts) + call.special.size * documents
-        self.is_own = out is None
-        self.memory = np.empty(bound, call.job.dtype) if out is None else out
+        self._size = sum(part.size for part in parts)
+        self._around = call.special.size * documents
         self.offsets = np.zeros(documents + 1, np.int64)
         self.used = 0
-        self._is_direct = out is not None and engine.backend.is_pinned(out)
+        self._last: Mark | None = None  # after the last copy to the host so far
+        self._pool = None if isinstance(memory, np.ndarray) else memory
+        self.memory = memory if isinstance(memory, np.ndarray) else np.empty(0, call.job.dtype)
+        # Pinned memory takes ids directly.
+        self._is_direct = self._pool is None and engine.backend.is_pinned(self.memory)
 
     def target(self, chunk: Chunk, *, is_next: bool) -> None:
         """Return None: the host adds up offsets."""
@@ -154,38 +138,55 @@ class HostSink:
         else:
             spliced = splice_batch(backend, batch, call.special, None, call.job)
             source, begins = spliced.ids, spliced.begins
-        place = self.room(int(source.size))
+        place = self.room(int(source.size), chunk)
         if begins is not None:
             np.add(begins, place[0], out=self.offsets[chunk.places])
         else:
             backend.download(lane.doc_ids, slot.doc_ids[: outcome.documents + 1])
         staged = None if self._is_direct else lane.ids_for(source.size, source.dtype)
         backend.download(self.memory[slice(*place)] if staged is None else staged, source)
-        mark = backend.mark()
+        mark = self._last = backend.mark()
         lane.leaving = Leaving(mark, source, staged, place, chunk if begins is None else None)
         return mark
 
     def take_long(self, chunk: Chunk, replaced: Replaced) -> None:
         """Take a document that the CPU encoded."""
         ids = framed(replaced, self._call.special, self.memory.dtype)
-        place = self.room(ids.size)
+        place = self.room(ids.size, chunk)
         self.memory[slice(*place)] = ids
         self.offsets[chunk.places] = place
 
-    def room(self, count: int) -> tuple[int, int]:
+    def room(self, count: int, chunk: Chunk) -> tuple[int, int]:
         """Return the range of the next ids."""
         begin, end = self.used, self.used + count
         if end > self.memory.size:
-            if not self.is_own:
+            if self._pool is None:
                 raise OutputTooSmall(
                     f"out: expected room for all ids, got {self.memory.size}, and there are more",
                     hint="one id for each byte of text is always enough",
                 )
-            grown = np.empty(max(end, 2 * self.memory.size), self.memory.dtype)
-            grown[:begin] = self.memory[:begin]
-            self.memory = grown
+            self._grow(count, chunk, self._pool)
         self.used = end
         return begin, end
+
+    def _grow(self, count: int, chunk: Chunk, pool: PinnedPool) -> None:
+        """Make room for `count` ids of a chunk, and for those that may follow."""
+        dtype = self.memory.dtype
+        if not self.used:
+            # A little more than if all text had as many ids as this chunk.
+            likely = count * (self._size / max(chunk.size, 1)) * 1.125 + self._around + 1024
+            pinned = pool.take(int(likely) * dtype.itemsize)
+            if pinned is not None:
+                self.memory, self._is_direct = pinned.view(dtype), True
+                if count <= self.memory.size:
+                    return
+        if self._last is not None:
+            self._last.synchronize()  # what is on its way arrives first
+        # Pages that are not written cost nothing, and a byte is seldom more than one id.
+        most = max(self._size + self._around, self.used + count, 2 * self.memory.size)
+        grown = np.empty(most, dtype)
+        grown[: self.used] = self.memory[: self.used]
+        self.memory, self._is_direct = grown, False
 
     def drain(self, lane: Lane) -> None:
         """Wait until the ids of a lane are out."""
@@ -194,7 +195,8 @@ class HostSink:
             return
         leaving.mark.synchronize()
         if leaving.staged is not None and leaving.staged.size:
-            self._crew.copy(self.memory[slice(*leaving.place)], leaving.staged)
+            self._crew.start_copy(self.memory[slice(*leaving.place)], leaving.staged)
+            self._crew.finish_copies()
         if leaving.chunk is not None:
             offsets = self.offsets[leaving.chunk.places]
             np.add(lane.doc_ids[: offsets.size], leaving.place[0], out=offsets, casting="unsafe")

@@ -87,6 +87,7 @@ class Slot:
         self.room: Capacity | None = None  # of the shared buffers that the struct points to
         self.host_counters = backend.pinned(COUNTERS, np.uint32)
         self.graphs: dict[tuple[int, bool, bool], Graph] = {}
+        self.addresses = (backend.address(self.text), backend.address(self.ids))
         self.here: Any = self.text  # the text of the current batch
         self.loaded = (0, 0)  # its bytes and documents
         self.done: Mark | None = None

@@ -42,6 +42,7 @@ class Capacity:
     misses: int = 0  # words that the tables do not know; 0: one for three bytes
     ids: int = 0  # 0: one for each byte, which is always enough
     dedupe: int = 1 << 22  # a power of two
+    arena_step: int = 1  # places in the arena for each byte of text: TM_ARENA_STEP
 
     @property
     def tiles(self) -> int:
@@ -149,7 +150,7 @@ def buffers(capacity: Capacity) -> Buffers:
         "misses": (4 * misses, np.uint32),
         "miss_lists": (misses + list_room(capacity.size), np.uint32),
         "miss_counts": (misses, np.uint32),
-        "arena": (capacity.size + 64, np.uint32),
+        "arena": (capacity.arena_step * capacity.size + 64, np.uint32),
         "dedupe": (capacity.dedupe, np.uint32),
         "scratch": (capacity.long_blocks * 4 * LONGEST_WORD, np.uint32),
         "counters": (64, np.uint32),

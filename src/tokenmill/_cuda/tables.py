@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._cuda.char_tables import added_runs, blank_steps, joined_pairs
+from tokenmill._cuda.word_tables import UNIGRAM_STEP, char_tables, keeps_last_blank
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -19,15 +22,19 @@ if TYPE_CHECKING:
 PLAIN = (
     "rule_basic", "rule_page_of", "rule_pages", "stage_basic", "stage_page_of", "stage_pages",
     "stage_next", "stage_sync", "pair_slots", "byte_pairs", "junction_words", "junction_flags",
-    "junction_parts", "external", "token_bytes", "token_offsets",
+    "junction_parts", "external", "token_bytes", "token_offsets", "char_symbols",
+    "trie_cells", "trie_tokens", "trie_scores",
 )  # fmt: skip
 RULE = (
     "family", "contraction", "digits", "tail", "end_run", "isolate_digits", "isolate_han",
     "fold_long_s",
 )  # fmt: skip
+BYTES, CHARACTERS, WORD_PIECE, UNIGRAM = range(4)  # vocab::ModelKind
+LOOKED_UP = (WORD_PIECE, UNIGRAM)
 _STAGE = ("stage_basic", "stage_page_of", "stage_pages", "stage_next", "stage_sync")
 CHARACTER = 3  # bytes: words are cut between characters of this size
 ID_BITS = 20
+LONGEST_WORD = 8192  # bytes; the CPU encodes longer ones
 NOT_A_TOKEN = 0xFFFF_FFFF  # in "external"
 
 
@@ -35,13 +42,39 @@ def host_tables(device_tables: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
     """Return the arrays of the struct Tables by field, except those of the word tables."""
     tables = {name: device_tables[name] for name in PLAIN if name in device_tables}
     tables["token_bytes"] = np.pad(tables["token_bytes"], (0, 64))  # read in words
+    if device_tables["kind"] in LOOKED_UP:
+        return tables | char_tables(device_tables)._asdict()
     # A byte that is not a token: the CPU encodes its documents, but the kernels still write an id,
     # which must not be wider than others or it would spill into the next field.
     external = tables["external"]
     tables["external"] = np.where(external == NOT_A_TOKEN, np.uint32(0), external)
     tables["exact_slots"] = _exact_slots(device_tables)
     tables["early_parts"] = early_parts(device_tables)
+    if device_tables["kind"] == CHARACTERS:
+        tables["joined_pairs"] = joined_pairs(device_tables, added_runs(device_tables))
     return tables
+
+
+def bounds_kernel(device_tables: Mapping[str, Any]) -> str:
+    """Return the name of the kernel that finds words."""
+    if device_tables["kind"] == CHARACTERS:
+        return "bounds_pairs"
+    if device_tables["kind"] in LOOKED_UP:
+        return "bounds_classes"
+    return "bounds_masks" if device_tables["rule"]["family"] else "bounds_scan"
+
+
+def arena_step(device_tables: Mapping[str, Any]) -> int:
+    """Return the most ids that a word has for each of its bytes."""
+    if device_tables["kind"] == UNIGRAM:
+        return UNIGRAM_STEP
+    return 2 if blank_in_front(device_tables) else 1
+
+
+def blank_in_front(device_tables: Mapping[str, Any]) -> int:
+    """Return TM_IN_FRONT: which documents get a blank in front."""
+    steps = blank_steps(device_tables) if device_tables["kind"] == CHARACTERS else None
+    return steps.in_front if steps is not None else 0
 
 
 def table_numbers(device_tables: Mapping[str, Any]) -> dict[str, int]:
@@ -62,13 +95,62 @@ def defines(device_tables: Mapping[str, Any], tile: int = 8192) -> dict[str, int
         "TM_STAGE_SHIFT": int(device_tables.get("stage_shift", 0)),
         "TM_STAGE_CLASSES": int(device_tables.get("stage_classes", 0)),
         "TM_STAGES": stage_count(device_tables),
-        "TM_PAIR_SHIFT": int(device_tables["pair_shift"]),
-        "TM_PAIR_MASK": int(device_tables["pair_mask"]),
-        "TM_PARTS_MASK": int(device_tables["junction_parts_mask"]),
+        "TM_PAIR_SHIFT": int(device_tables.get("pair_shift", 0)),
+        "TM_PAIR_MASK": int(device_tables.get("pair_mask", 0)),
+        "TM_PARTS_MASK": int(device_tables.get("junction_parts_mask", 0)),
         "TM_EXACT": int(exact_tokens(device_tables).size > 0),
         "TM_PIECES": int(has_pieces(device_tables)),
         "TM_NORMAL": int(len(device_tables["normalizer"]) > 0),
         "TM_TILE": tile,
+        **_character_defines(device_tables),
+        **_look_up_defines(device_tables),
+        "TM_ARENA_STEP": arena_step(device_tables),
+    }
+
+
+def _look_up_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
+    """Return the macros of vocabularies whose words are looked up."""
+    kind = device_tables["kind"]
+    if kind not in LOOKED_UP:
+        return {}
+    found = {
+        "TM_FAMILY": 0,  # the classes of characters are all that its split looks at
+        "TM_NORMAL": 0,  # and the classes also say which ones the normalizer needs the CPU for
+        "TM_UNKNOWN": int(device_tables["unk_id"]),
+    }
+    if kind == UNIGRAM:
+        ring = max(1 << longest_token(device_tables).bit_length(), 8)  # any character fits
+        return {
+            **found,
+            "TM_UNIGRAM": 1,
+            "TM_RING": ring,
+            "TM_CLOSING": int(keeps_last_blank(device_tables)),
+        }
+    return {
+        **found,
+        "TM_WORD_PIECE": 1,
+        "TM_MAX_CHARACTERS": min(int(device_tables["max_characters"]), LONGEST_WORD),
+        "TM_CONTINUES": int(device_tables["trie_continues"]),
+    }
+
+
+def longest_token(device_tables: Mapping[str, Any]) -> int:
+    """Return the bytes of the longest token."""
+    return int(np.diff(device_tables["token_offsets"].astype(np.int64)).max(initial=1))
+
+
+def _character_defines(device_tables: Mapping[str, Any]) -> dict[str, int]:
+    if device_tables["kind"] != CHARACTERS:
+        return {}
+    runs = added_runs(device_tables)
+    return {
+        "TM_FAMILY": 0,  # the pairs of neighbours are all that its split looks at
+        "TM_NORMAL": 2 if device_tables["normalizer"] else 0,  # every marker is left to the CPU
+        "TM_CHARACTERS": 1,
+        "TM_FIRST_BYTE": int(device_tables["first_byte_id"]),
+        "TM_IN_FRONT": blank_in_front(device_tables),
+        "TM_RUN_BYTES": runs.mask,
+        "TM_LONGEST_RUN": runs.limit,
     }
 
 

@@ -70,13 +70,17 @@ class TextPart:
         data, begins, ends = _downloaded(backend, self.data, begins, ends)
         return pick_ranges(data, begins, ends)
 
+    def end_of(self, begin: int, most: int) -> int:
+        """Return where documents from `begin` on have at most `most` bytes, or one longer."""
+        limit = self.offsets[begin] + most
+        end = int(np.searchsorted(self.offsets, limit, side="right")) - 1
+        return min(max(end, begin + 1), len(self))
+
     def batches(self, most: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of documents of at most `most` bytes, or of one longer document."""
-        begin, last = 0, len(self)
-        while begin < last:
-            limit = self.offsets[begin] + most
-            end = int(np.searchsorted(self.offsets, limit, side="right")) - 1
-            end = min(max(end, begin + 1), last)
+        begin = 0
+        while begin < len(self):
+            end = self.end_of(begin, most)
             yield begin, end
             begin = end
 

@@ -10,6 +10,9 @@ from tokenmill._read.blocks import RAW_BYTES, BadRecord, Place, RawPart
 from tokenmill._read.sources import open_source, reading
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokenmill._read.inputs import InputFile
     from tokenmill._read.rules import ReadRules
     from tokenmill._read.streams import Segment
@@ -66,9 +69,12 @@ class RecordReader:
         self._first_consumed = 0 if is_fresh else self._source.consumed
         self._descriptor = self._source.descriptor if self._separator == b"\n" else None
 
-    def read(self, size: int) -> RawPart | None:
-        """Return about `size` bytes of whole records, or None if it found none."""
-        if not self.is_done and (part := self._read_lines(size)) is not None:
+    def read(self, size: int, memory: NDArray[np.uint8] | None = None) -> RawPart | None:
+        """Return about `size` bytes of whole records, or None if it found none.
+
+        Lines of a plain file are read into `memory`, if given, as far as they fit.
+        """
+        if not self.is_done and (part := self._read_lines(size, memory)) is not None:
             return part
         searched = 0
         while not self.is_done:
@@ -82,7 +88,7 @@ class RecordReader:
                 return None
         return None
 
-    def _read_lines(self, size: int) -> RawPart | None:
+    def _read_lines(self, size: int, memory: NDArray[np.uint8] | None) -> RawPart | None:
         """Return the lines that end in the next `size` bytes, or else the next line.
 
         None if it is too long or the last one without a newline.
@@ -92,7 +98,11 @@ class RecordReader:
         left = size if self._end is None else self._end - self.position
         place = (self._descriptor, self.position)
         with reading(self._input, self.position):
-            lines, count = _core.read_lines(*place, min(size, left))
+            if memory is None:
+                lines, count = _core.read_lines(*place, min(size, left))
+            else:
+                end, count = _core.read_lines_into(*place, memory[: min(size, left)])
+                lines = memory[:end]
             if not count and (length := _core.find_newline(*place, self._limit)) >= 0:
                 lines, count = _core.read_lines(*place, length + 1)
         self._ahead.clear()

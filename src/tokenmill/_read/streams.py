@@ -20,6 +20,9 @@ from tokenmill._read.rules import LINE_MODE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tokenmill._read.inputs import InputFile
     from tokenmill._read.rules import ReadRules
 
@@ -135,20 +138,24 @@ class StreamReader:
         self._is_over = False
         self._error: BaseException | None = None
 
-    def read(self) -> RawBlock | None:
-        """Return the next block of raw records; None after the last. An error is raised again."""
+    def read(self, memory: NDArray[np.uint8] | None = None) -> RawBlock | None:
+        """Return the next block of raw records; None after the last. An error is raised again.
+
+        Plain files of lines are read into `memory`, if given: parts back to back, with room for a
+        byte after each. What does not fit is elsewhere.
+        """
         if self._error is not None:
             raise self._error
         if self._is_over:
             return None
         try:
-            return self._read_block()
+            return self._read_block(memory)
         except BaseException as error:
             self.close()
             self._error = error
             raise
 
-    def _read_block(self) -> RawBlock:
+    def _read_block(self, memory: NDArray[np.uint8] | None) -> RawBlock:
         parts: list[RawPart] = []
         bad: list[BadRecord] = []
         read_bytes = [0, 0]
@@ -159,7 +166,9 @@ class StreamReader:
             if self._place.segment >= len(self._stream.segments):
                 self._is_over = True
                 break
-            self._read_some(max(room, 1), parts, bad, read_bytes)
+            used = sum(len(part.data) + 1 for part in parts)
+            left = None if memory is None else memory[used:]
+            self._read_some(max(room, 1), parts, bad, read_bytes, left)
             if self._reader is not None and (parts or bad):
                 break
         return RawBlock(
@@ -180,7 +189,12 @@ class StreamReader:
         self._is_over = True
 
     def _read_some(
-        self, size: int, parts: list[RawPart], bad: list[BadRecord], read_bytes: list[int]
+        self,
+        size: int,
+        parts: list[RawPart],
+        bad: list[BadRecord],
+        read_bytes: list[int],
+        memory: NDArray[np.uint8] | None,
     ) -> None:
         """Read from the current segment, and step to the next one at its end."""
         if self._reader is None and (record := self._bad_file()) is not None:
@@ -189,7 +203,10 @@ class StreamReader:
             self._step()
             return
         reader = self._reader or self._open_segment()
-        part = reader.read(size)
+        if memory is not None and isinstance(reader, RecordReader):
+            part = reader.read(size, memory)
+        else:
+            part = reader.read(size)
         if part is not None:
             parts.append(part)
         bad += reader.bad

@@ -196,7 +196,7 @@ struct AddedSearch {
         if (trie.is_raw) {
             set_bits(batch->raw_bits, begin, end);
         }
-        batch->arena[begin] = id;
+        batch->arena[TM_ARENA_STEP * begin] = id;
         list_tile(begin / TM_TILE);
         const u32 last = end < text.size ? end : end - 1;
         if (last / TM_TILE != begin / TM_TILE) {

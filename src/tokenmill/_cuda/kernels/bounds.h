@@ -302,28 +302,6 @@ TM_KERNEL(TM_TILE_WORDS) bounds_scan(const Tables* tables, const Batch* batch) {
     scan_tile<0, true>({tables, batch, text_of(batch), TM_BLOCK}, arrivals, out);
 }
 
-// bounds_again: the same for the tiles of documents with added tokens, whose ends are in doc_bits.
-// A block takes every TM_BLOCKS-th of them; the barrier separates them.
-TM_KERNEL(TM_TILE_WORDS) bounds_again(const Tables* tables, const Batch* batch) {
-    TM_SHARED TileStarts out;
-#if TM_FAMILY != 0
-    TM_SHARED Kept kept;
-    TM_SHARED HardWords hard;
-#else
-    TM_SHARED u32 arrivals[TM_TILE_WORDS];
-#endif
-    const u32 count = batch->counters[kSpanTiles] + batch->counters[kAgainTiles];
-    for (u32 i = TM_BLOCK; i < count; i += TM_BLOCKS) {
-        const TileJob<false> job = {tables, batch, text_of(batch), batch->again_tiles[i]};
-#if TM_FAMILY != 0
-        masks_of_tile(job, kept, hard, out);
-#else
-        scan_tile<0>(job, arrivals, out);
-#endif
-        TM_SYNC();
-    }
-}
-
 // bounds_stage_1 and up: stage_bits -> stage_bits; the last one writes what bounds_scan writes.
 #define TM_STAGE_KERNEL(number)                                                                \
     TM_KERNEL(TM_TILE_WORDS) bounds_stage_##number(const Tables* tables, const Batch* batch) { \

@@ -93,7 +93,7 @@ TM_DEVICE void sort_misses(const Batch* batch, u32 base, u32 total, DedupeBlock&
             const u32 first = representative_of(batch, number, miss);
             batch->misses[number].w = first;
             if (first == number) {
-                const u32 bin = bin_of(miss_size(miss));
+                const u32 bin = bin_of(symbol_places(miss));
                 block.bins[t] = bin;
                 block.places[t] = atomicAdd(&block.counts[bin], 1u);
             }

@@ -25,7 +25,7 @@ TM_KERNEL(256) finish_misses(const Tables*, const Batch* batch) {
         for (u32 i = first + t % 32; i < end; i += 32) {
             const u32 representative = misses[i].w;
             const u32 count = counts[representative];
-            misses[i].z = misses[representative].x;
+            misses[i].z = arena_place(misses[representative].x);
             sum += count;
             misses[i].w = count;
         }

@@ -129,7 +129,7 @@ TM_DEVICE bool insert_long(const Tables* tables, const Batch* batch, uint4 miss,
     const u32 size = miss_size(miss);
     const u32* words = reinterpret_cast<const u32*>(batch->text + (miss.x & ~3u));
     for (u32 i = 0; i < count; ++i) {
-        tables->long_ids[ids + i] = batch->arena[miss.x + i];
+        tables->long_ids[ids + i] = batch->arena[arena_place(miss.x) + i];
     }
     u32* stored = reinterpret_cast<u32*>(tables->long_bytes + bytes);
     for (u32 i = 0; 4 * i < size && size > kShortWord; ++i) {
@@ -156,7 +156,7 @@ TM_DEVICE bool insert_word(const Tables* tables, const Batch* batch, u32 thread,
             return false;
         }
     } else {
-        value = make_value(batch->arena + miss.x, count);
+        value = make_value(batch->arena + arena_place(miss.x), count);
     }
     const bool piece = (miss.y & kPiece) != 0;
     return kind == kInSlot ||

@@ -5,6 +5,7 @@
 
 #include "word_kernels.h"
 
+#include "json_kernels.h"
 #include "rows.h"
 #include "splice.h"
 #include "transfer.h"

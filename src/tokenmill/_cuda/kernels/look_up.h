@@ -23,6 +23,9 @@ TM_DEVICE u32 known_code(const Tables* tables, const WordTable& table, const u32
         return kLost;
     }
     count = value_count(value);
+    if (TM_LOOKS_UP && count == 0) {
+        return kNothing;
+    }
     if (count == 1) {
         return kOne | (value.x & kExternalMask);
     }
@@ -33,17 +36,36 @@ TM_DEVICE u32 known_code(const Tables* tables, const WordTable& table, const u32
     return kMany | (count - 2) << kManyShift | slot;
 }
 
+TM_DEVICE u32 written_code(u32 code, const TileWord& word) {
+    const u32 own = TM_LOOKS_UP && code == kNothing ? kLost : code;
+    return own | (word.opens ? kOpens : 0);
+}
+
+// Can the kernels merge the word? A run of bytes that are added tokens has other ids if it is
+// longer than the longest of them.
+TM_DEVICE bool can_merge(const u32* text, const TileWord& word) {
+#if TM_RUN_BYTES
+    const u32 first = text[word.place / 4] >> 8 * (word.place % 4) & 255;
+    if (word.size > TM_LONGEST_RUN && first < 32 && (TM_RUN_BYTES >> first & 1) != 0) {
+        return false;
+    }
+#else
+    (void)text;
+#endif
+    return word.size + (TM_IN_FRONT != 0 && word.piece ? 1 : 0) <= kMergedWord;
+}
+
 // Writes the code of a word, or marks it as missing. Returns how many ids it has.
 TM_DEVICE u32 look_up_word(const Tables* tables, const Batch* batch, const WordTable& table,
                            u32 base, u32 first, u32 index, const TileWord& word, LookUpTile& tile) {
     if (word.size >= kAddedSize) {
-        const u32 id = batch->arena[base + word.place];
+        const u32 id = batch->arena[arena_place(base + word.place)];
         write_once(batch->codes + first + index, kOne | id | (word.opens ? kOpens : 0));
         return 1;
     }
     u32 count = 0;
     const u32 code = known_code(tables, table, tile.text, word, count);
-    if (code == kLost && word.size <= kMergedWord) {
+    if (code == kLost && can_merge(tile.text, word)) {
         atomicOr(&tile.missed[index / 32], 1u << (index % 32));
         tile.any_missed = 1;
         return 0;
@@ -51,7 +73,7 @@ TM_DEVICE u32 look_up_word(const Tables* tables, const Batch* batch, const WordT
     if (code == kLost) {
         leave_document_at(batch, base + word.place, kLongWord);
     }
-    write_once(batch->codes + first + index, code | (word.opens ? kOpens : 0));
+    write_once(batch->codes + first + index, written_code(code, word));
     return count;
 }
 
@@ -66,7 +88,8 @@ TM_DEVICE u32 quick_code(const WordTable& table, const u32* text, const TileWord
     count = value_count(value);
     const bool known = word.size <= kShortWord && same_words(found, key) && count != kElsewhere;
     const u32 one = kOne | (value.x & kExternalMask);
-    const u32 many = kMany | (count - 2) << kManyShift | slot;
+    const u32 many =
+        TM_LOOKS_UP && count == 0 ? kNothing : kMany | (count - 2) << kManyShift | slot;
     return known ? (count == 1 ? one : many) : kLost;
 }
 
@@ -82,7 +105,7 @@ TM_DEVICE void look_up_quickly(const Batch* batch, const WordTable& table, u32 f
             const u32 code = quick_code(table, tile.text, word, count);
             if (code != kLost) {
                 ids += count;
-                write_once(codes + i, code | (word.opens ? kOpens : 0));
+                write_once(codes + i, written_code(code, word));
             } else {
                 tile.put_off[atomicAdd(&tile.put_off_count, 1u)] = u16(i - round.window);
             }

@@ -280,7 +280,9 @@ TM_DEVICE void report(const Tables* tables, const Batch* batch, const Text& text
     const u32 left = text.size - base;
     const u32 valid = left < 32 ? (1U << left) - 1 : ~0U;
     const u32 unsafe = found.unsafe | unsafe_ascii(tables, text.bytes + base, valid);
-    if (unsafe != 0) {
+    if (unsafe != 0 && TM_NORMAL == 2) {
+        flag_documents(batch, text, base, unsafe, kNotNormalized);
+    } else if (unsafe != 0) {
         report_unsafe(tables, batch, word, unsafe);
     }
 #endif

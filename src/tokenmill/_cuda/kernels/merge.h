@@ -140,9 +140,11 @@ struct Symbols {
     }
 };
 
+#include "char_symbols.h"
+
 template <u32 kThreads>
-TM_DEVICE void load_symbols(const u8* text, u32 position, u32 size, const u32* byte_pairs,
-                            const Symbols<kThreads>& symbols) {
+TM_DEVICE void load_bytes(const u8* text, u32 position, u32 size, const u32* byte_pairs,
+                          const Symbols<kThreads>& symbols) {
     u32 four = text_word(text, position);
     for (u32 i = 0; i < size; ++i) {
         const u32 left = four & 255;
@@ -150,6 +152,19 @@ TM_DEVICE void load_symbols(const u8* text, u32 position, u32 size, const u32* b
         const u32 merged = read_table(byte_pairs + (left << 8 | (four & 255)));
         symbols.set(i, left, i + 1 < size && merged < kNoRank ? merged : kNoRank);
     }
+}
+
+template <u32 kThreads, typename Live>
+TM_DEVICE void load_symbols(const Tables* tables, const u8* text, uint4 miss,
+                            const tokenmill::vocab::PairTable& pairs,
+                            const Symbols<kThreads>& symbols, Live& live) {
+#if TM_CHARACTERS
+    load_characters(tables, text, miss, pairs, symbols, live);
+#else
+    (void)tables;
+    (void)live;
+    load_bytes(text, miss.x, miss_size(miss), pairs.byte_pairs, symbols);
+#endif
 }
 
 // Merges until nothing merges; `live` has the symbols that are left.
@@ -194,13 +209,13 @@ TM_DEVICE void merge_list(const Tables* tables, const Batch* batch, u32 bin) {
         for (u32 i = TM_BLOCK * kThreads + t; i < count; i += TM_BLOCKS * kThreads) {
             const u32 number = list[i];
             const uint4 miss = batch->misses[number];
-            const u32 size = miss_size(miss);
-            u32* ids = batch->arena + miss.x;
+            const u32 size = symbol_places(miss);
+            u32* ids = batch->arena + arena_place(miss.x);
             u32 n = exact_id(tables, batch->text, miss, ids);
             if (n == 0) {
                 const Symbols<kThreads> symbols{ranks + t, lows + t};
                 Live live = Live::all(size);
-                load_symbols(batch->text, miss.x, size, pairs.byte_pairs, symbols);
+                load_symbols(tables, batch->text, miss, pairs, symbols, live);
                 merge_symbols(pairs, symbols, size, live);
                 for (u32 at = 0; at < 128; at = live.next(at)) {
                     ids[n++] = read_table(external + symbols.at(at));

@@ -25,9 +25,36 @@ TM_DEVICE u32 rank_of(const tokenmill::vocab::PairTable& pairs, const LongWord& 
     return end_probe(begin_probe(pairs, left, word.symbols[next] & ~kFresh));
 }
 
+#if TM_CHARACTERS
+
+// The barrier between makes all symbols visible, which ranks are looked up for.
 template <u32 kThreads>
-TM_DEVICE void load_long(const u8* text, const tokenmill::vocab::PairTable& pairs,
-                         const LongWord& word) {
+TM_DEVICE void load_long(const Tables* tables, const u8* text, uint4 miss,
+                         const tokenmill::vocab::PairTable& pairs, const LongWord& word) {
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
+            const bool is_inner = symbol_over(tables, text, miss, i) != i;
+            const CharSymbol own = symbol_at(tables, text, miss, i);
+            word.symbols[i] = is_inner ? kNoRank : own.symbol;
+            word.nexts[i] = i + own.size;
+            word.befores[i] = i == 0 ? ~0u : symbol_over(tables, text, miss, i - 1);
+        }
+    }
+    TM_SYNC();
+    TM_THREADS(t, kThreads) {
+        for (u32 i = t; i < word.size; i += kThreads) {
+            word.ranks[i] = word.symbols[i] == kNoRank ? kNoRank : rank_of(pairs, word, i);
+        }
+    }
+    TM_SYNC();
+}
+
+#else
+
+template <u32 kThreads>
+TM_DEVICE void load_long(const Tables*, const u8* all, uint4 miss,
+                         const tokenmill::vocab::PairTable& pairs, const LongWord& word) {
+    const u8* text = all + miss.x;
     TM_THREADS(t, kThreads) {
         for (u32 i = t; i < word.size; i += kThreads) {
             const u32 merged = read_table(pairs.byte_pairs + (u32(text[i]) << 8 | text[i + 1]));
@@ -39,6 +66,8 @@ TM_DEVICE void load_long(const u8* text, const tokenmill::vocab::PairTable& pair
     }
     TM_SYNC();
 }
+
+#endif
 
 template <u32 kThreads>
 TM_DEVICE void find_lowest(const LongWord& word, u32* lowest, u32* leftmost) {
@@ -217,14 +246,14 @@ TM_DEVICE void merge_word(const Tables* tables, const Batch* batch, u32 number, 
                           LongBlock<kThreads, kSize>& block) {
     const tokenmill::vocab::PairTable pairs = pair_table(tables);
     const uint4 miss = batch->misses[number];
-    const LongWord word{miss_size(miss), space, space + kSize, space + 2 * kSize,
+    const LongWord word{symbol_places(miss), space, space + kSize, space + 2 * kSize,
                         space + 3 * kSize};
     TM_THREADS(t, 1) {
         block.lowest = kNoRank;
     }
-    load_long<kThreads>(batch->text + miss.x, pairs, word);
+    load_long<kThreads>(tables, batch->text, miss, pairs, word);
     merge_rounds(tables, pairs, word, block);
-    u32* ids = batch->arena + miss.x;
+    u32* ids = batch->arena + arena_place(miss.x);
     const u32 count = write_long<kThreads>(word, tables->external, ids, block.counts);
     TM_THREADS(t, 1) {
         const bool is_token = exact_id(tables, batch->text, miss, ids) != 0;

@@ -158,3 +158,43 @@ TM_DEVICE void add_up(u32* sum, u32 thread, u32 value) {
 #ifndef TM_PIECES
 #define TM_PIECES 0  // 1: a word and an equal piece of a cut word may have different ids
 #endif
+#ifndef TM_CHARACTERS
+#define TM_CHARACTERS 0  // 1: merging starts from characters, not bytes
+#endif
+#ifndef TM_WORD_PIECE
+#define TM_WORD_PIECE 0  // 1: a word is the longest tokens one after the other
+#endif
+#ifndef TM_UNIGRAM
+#define TM_UNIGRAM 0  // 1: a word is the pieces with the greatest sum of scores
+#endif
+#define TM_LOOKS_UP (TM_WORD_PIECE || TM_UNIGRAM)  // words are not merged; some have no ids
+#ifndef TM_RING
+#define TM_RING 0  // a power of two, more than the bytes of any piece
+#endif
+#ifndef TM_CLOSING
+#define TM_CLOSING 0  // 1: white space at the end of a document has ids
+#endif
+#ifndef TM_ARENA_STEP
+#define TM_ARENA_STEP 1  // the most ids of a word for each of its bytes
+#endif
+#ifndef TM_MAX_CHARACTERS
+#define TM_MAX_CHARACTERS 0  // of a word; longer ones are unknown
+#endif
+#ifndef TM_CONTINUES
+#define TM_CONTINUES 0  // the cell of the trie that leads to what continues a word
+#endif
+#ifndef TM_UNKNOWN
+#define TM_UNKNOWN 0  // the id of unknown words
+#endif
+#ifndef TM_FIRST_BYTE
+#define TM_FIRST_BYTE 0  // the symbol of byte 0 of unknown characters
+#endif
+#ifndef TM_IN_FRONT
+#define TM_IN_FRONT 0  // 1: a blank comes before every document; 2: before those without one
+#endif
+#ifndef TM_RUN_BYTES
+#define TM_RUN_BYTES 0  // a bit for each byte below 32 whose longer runs the CPU must encode
+#endif
+#ifndef TM_LONGEST_RUN
+#define TM_LONGEST_RUN 0
+#endif

@@ -52,7 +52,7 @@ static_assert(TM_TILE_WORDS <= kLookUpThreads, "a thread has one word of start_b
 struct TileWord {
     u32 place;
     u32 size;
-    bool piece;
+    bool piece;  // or what TM_IN_FRONT and TM_CLOSING need to know
     bool opens;
 };
 
@@ -70,10 +70,16 @@ TM_DEVICE void find_last_end(const Batch* batch, u32 base, LookUpTile& tile) {
             const u32 bit = lowest_bit(bits[i]);
             end = 32 * i + bit;
             tile.last_cut = TM_PIECES && (batch->cut_bits[i] >> bit & 1) != 0 ? kAfterCut : 0;
+#if TM_CLOSING
+            tile.last_cut = (batch->doc_bits[i + 1] >> bit & 1) * kOpensDocument;
+#endif
             break;
         }
     }
     const u32 size = u32(batch->size);
+#if TM_CLOSING
+    tile.last_cut |= end >= size ? kOpensDocument : 0;
+#endif
     tile.last_end = (end < size ? end : size) - base;
 }
 
@@ -160,9 +166,17 @@ TM_DEVICE TileWord word_at(const LookUpTile& tile, u32 index, bool last) {
     const u32 next = last ? tile.last_cut : tile.starts[index + 1];
     const u32 place = start & kPlace;
     const u32 end = last ? tile.last_end : next & kPlace;
+    const bool opens = (start & kOpensDocument) != 0;
+#if TM_IN_FRONT
+    const u32 first = tile.text[place / 4] >> 8 * (place % 4) & 255;
+    const bool piece = opens && (TM_IN_FRONT == 1 || first != ' ');
+#elif TM_CLOSING
+    const bool piece = (next & kOpensDocument) != 0;
+#else
     const bool piece = TM_PIECES != 0 && ((start | next) & kAfterCut) != 0;
+#endif
     const u32 size = end - place + (start & kIsAdded) * (kAddedSize / kIsAdded);
-    return {place, size, piece, (start & kOpensDocument) != 0};
+    return {place, size, piece, opens};
 }
 
 // The words `window` to `end` of a tile's words.

@@ -12,11 +12,19 @@
 
 #include "dedupe.h"
 
+#if TM_LOOKS_UP
+#include "word_piece.h"
+
+#include "unigram.h"
+
+#include "word_lists.h"
+#else
 #include "exact.h"
 
 #include "merge.h"
 
 #include "merge_long.h"
+#endif
 
 #include "finish_misses.h"
 

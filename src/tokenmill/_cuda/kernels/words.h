@@ -35,6 +35,8 @@ constexpr u32 kKinds = 3u << 30;
 constexpr u32 kOpens = 1u << 29;
 constexpr u32 kPayload = kOpens - 1;
 constexpr u32 kLost = kMiss | kPayload;
+// In look_up, a word that is known to have no ids; its code becomes kLost.
+constexpr u32 kNothing = kLost - 1;
 constexpr u32 kManyShift = 26;
 constexpr u32 kManySlot = (1u << kManyShift) - 1;
 
@@ -43,8 +45,26 @@ constexpr u32 kManySlot = (1u << kManyShift) - 1;
 //   look_up          place of its bytes   size | kPiece   hash             0
 //   dedupe_misses    .                    .               .                representative
 //   finish_misses    .                    .               place in arena   count of ids
+// With TM_IN_FRONT, no word has pieces, and kPiece marks a word with a blank before its text: the
+// first one of a document. With TM_CLOSING it marks the last one.
 TM_DEVICE u32 miss_size(uint4 miss) {
     return miss.y & ~kPiece;
+}
+
+// Does a blank come before the text of a miss?
+TM_DEVICE u32 in_front(uint4 miss) {
+    return TM_IN_FRONT != 0 && (miss.y & kPiece) != 0 ? 1 : 0;
+}
+
+// The most symbols that a miss has.
+TM_DEVICE u32 symbol_places(uint4 miss) {
+    return miss_size(miss) + in_front(miss);
+}
+
+// Where the ids of a miss go in the arena. A word has at most one id a byte, unless a blank comes
+// in front or the normalizer makes characters longer.
+TM_DEVICE u32 arena_place(u32 position) {
+    return TM_ARENA_STEP * position;
 }
 
 TM_DEVICE bool same_words(uint4 a, uint4 b) {

@@ -1,7 +1,8 @@
-"""Files -> batches of packed rows on a device: read and parsed on the host, the rest on the device.
+"""Files -> batches of packed rows on a device.
 
-Text is sent to the device once, in large batches; tokens never come back. The host gets only the
-number of tokens of each document, which it needs to plan rows.
+The raw bytes of JSONL are sent to the device once, in large chunks, and read there; the host parses
+other formats. Tokens never come back: the host gets only the number of tokens of each document,
+which it needs to plan rows.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import dataclasses
 import operator
 import os
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._calls.options import thread_count
@@ -17,25 +20,39 @@ from tokenmill._checks import whole_number
 from tokenmill._cuda.encoder import open_encoder
 from tokenmill._cuda.options import CallOptions
 from tokenmill._cuda.row_packer import DeviceRowPacker
+from tokenmill._cuda.rows import host_offsets
 from tokenmill._dataset.ranks import place_of
 from tokenmill._errors import OptionError, SpecialTokenInText
-from tokenmill._mill.device.text_batches import StreamShare, TextBatches
+from tokenmill._mill.device.jsonl_chunks import JsonlChunks, RawChunk
+from tokenmill._mill.device.text_batches import BlockGroup, StreamShare, TextBatches
 from tokenmill._mill.output.parts import NO_TOKENS
 from tokenmill._mill.plan.options import TextOptions
 from tokenmill._mill.plan.task import prepare_task
 from tokenmill._pack import RowLooks
+from tokenmill._read.blocks import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
     from typing_extensions import Unpack
 
     from tokenmill._cuda.encoder import DeviceEncoder
+    from tokenmill._cuda.protocols import DeviceBackend
     from tokenmill._cuda.rows import DeviceRows
-    from tokenmill._mill.device.text_batches import BlockGroup
     from tokenmill._mill.plan.settings import Settings
+    from tokenmill._read import Stream
 
 BATCH_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class EncodedBatch:
+    """Ids on the device and the offsets of documents; bad records by reason."""
+
+    ids: Any
+    offsets: Any
+    documents: int
+    skipped: Counter[str]
 
 
 class DeviceRowStream:
@@ -94,6 +111,7 @@ class DeviceRowStream:
         self._batch_size, self._drop_last = whole_number("batch_size", batch_size), drop_last
         self._device = int(os.environ.get("LOCAL_RANK", "0")) if device is None else device
         self._encoder = encoder
+        self._chunks: JsonlChunks | None = None
         self._texts = TextBatches(
             prepare_task(inputs, tokenizer=tokenizer, context_length=context_length, **options),
             StreamShare(*place_of(rank, ranks), shuffle, operator.index(seed)),
@@ -110,10 +128,11 @@ class DeviceRowStream:
         self._reset_counts()
         packer = self._packer(encoder)
         try:
-            for batch in self._texts.read(self.epoch):
-                ids, offsets = self._encoded(encoder, batch)
+            for batch in self._ahead(encoder):
+                self.documents += batch.documents
+                self.skipped.update(batch.skipped)
                 self.fallbacks = encoder.fallbacks - before
-                yield from self._batches(packer.add(ids, offsets), packer)
+                yield from self._batches(packer.add(batch.ids, batch.offsets), packer)
             yield from self._batches(packer.finish(), packer)
         finally:
             self._count(packer)
@@ -124,7 +143,11 @@ class DeviceRowStream:
         self.epoch = operator.index(epoch)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_encoder": None}  # a device cannot be sent to another process
+        return {
+            **self.__dict__,
+            "_encoder": None,
+            "_chunks": None,
+        }  # a device cannot be sent to another process
 
     @property
     def _settings(self) -> Settings:
@@ -174,15 +197,84 @@ class DeviceRowStream:
         """Return an array in the form that iterating yields: here, as it is."""
         return array
 
-    def _encoded(self, encoder: DeviceEncoder, batch: BlockGroup) -> tuple[Any, Any]:
+    def _ahead(self, encoder: DeviceEncoder) -> Iterator[EncodedBatch]:
+        """Yield batches; the next one is encoded while rows are made of the one before.
+
+        A device that reads JSONL does so on the stream of the caller, by another thread.
+        """
+        device = encoder.reads_jsonl
+        if device is None:
+            yield from (self._encode(encoder, batch) for batch in self._texts.read(self.epoch))
+            return
+        batches, stream = self._encoded(encoder, device), device.current_stream()
+
+        def step() -> EncodedBatch | None:
+            with device.using(stream):
+                return next(batches, None)
+
+        with ThreadPoolExecutor(1, thread_name_prefix="tokenmill-encode") as thread:
+            waiting = thread.submit(step)
+            try:
+                while (batch := waiting.result()) is not None:
+                    waiting = thread.submit(step)
+                    yield batch
+            finally:
+                wait([waiting])
+                batches.close()
+
+    def _encoded(
+        self, encoder: DeviceEncoder, device: DeviceBackend
+    ) -> Generator[EncodedBatch, None, None]:
+        """Yield batches of a device that reads JSONL."""
+        if self._chunks is None:
+            texts = self._texts
+            self._chunks = JsonlChunks(
+                device,
+                texts.task.plan,
+                texts.parser(),
+                encoder.jsonl_reader,
+                texts.batch_bytes,
+                texts.threads,
+            )
+        for item, stream in self._chunks.read(self._texts.own_streams(self.epoch)):
+            if isinstance(item, RawChunk):
+                made = self._encode_chunk(encoder, item, stream)
+            else:
+                made = self._encode(encoder, BlockGroup([item], [stream]))
+            # Here, because the thread that makes rows would wait for the next batch too.
+            yield replace(made, offsets=host_offsets(device, made.offsets))
+
+    def _encode(self, encoder: DeviceEncoder, batch: BlockGroup) -> EncodedBatch:
+        skipped: Counter[str] = Counter()
         for block in batch.blocks:
-            self.documents += len(block)
-            self.skipped.update(record.reason for record in block.bad)
+            skipped.update(record.reason for record in block.bad)
         text, offsets = batch.flat()
         try:
-            return encoder.encode(text, offsets, self._call)
+            ids, bounds = encoder.encode(text, offsets, self._call)
         except SpecialTokenInText as error:
             raise self._texts.with_place(error, batch) from error
+        return EncodedBatch(ids, bounds, len(offsets) - 1, skipped)
+
+    def _encode_chunk(
+        self, encoder: DeviceEncoder, chunk: RawChunk, stream: Stream
+    ) -> EncodedBatch:
+        """Encode what the device has read; the CPU reads it if that found a reason to."""
+        found = chunk.outcome()
+        reasons = Counter({REASONS[number]: count for number, count in found.reasons.items()})
+        reasons.update(record.reason for record in chunk.bad)
+        fails = any(self._settings.policy(reason) == "fail" for reason in reasons)
+        if fails or not found.is_sure:
+            return self._encode(encoder, self._parsed(chunk, stream))
+        try:
+            ids, bounds = encoder.encode_parts([chunk.part(found)], self._call)
+        except SpecialTokenInText as error:
+            raise self._texts.with_place(error, self._parsed(chunk, stream)) from error
+        return EncodedBatch(ids, bounds, found.documents, reasons)
+
+    def _parsed(self, chunk: RawChunk, stream: Stream) -> BlockGroup:
+        """Return the documents of a chunk by the CPU's reader, which names places in errors."""
+        block = self._texts.parser().parse(chunk.as_raw_block(), stream)
+        return BlockGroup([block], [stream])
 
 
 def _refuse_options_of_files(options: TextOptions) -> None:

@@ -18,11 +18,16 @@ from tokenmill._calls.batch import TokenBatch
 from tokenmill._core import TextBuffer
 from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError
+from tokenmill._mill.device.raw_encoder import RawEncoder, RawJob
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from tokenmill._cuda.encoder import DeviceEncoder
+    from tokenmill._mill.device.raw_encoder import EncodedRaw
+    from tokenmill._read import RawBlock, ReadRules
     from tokenmill._tokenizer import Tokenizer
 
 BATCH_BYTES = 512 << 20  # of text at once: half of what 32-bit positions on a device can reach
@@ -61,12 +66,32 @@ class SharedEncoder:
         self._waiting: list[_Request] = []
         self._list = threading.Lock()
         self._device = threading.Lock()
+        device = encoder.reads_jsonl
+        self._raw = None if device is None else RawEncoder(encoder, device)
         self.batches = 0
 
     @property
     def fallbacks(self) -> Counter[str]:
         """Documents that the CPU engine encoded instead of the device, by reason."""
         return self._encoder.fallbacks + self._stood_in
+
+    def encode_raw(
+        self,
+        raw: RawBlock,
+        rules: ReadRules,
+        fields: Sequence[str],
+        around: tuple[list[int], list[int]],
+        *,
+        dtype: str,
+        special_in_text: str,
+    ) -> EncodedRaw | None:
+        """Return the ids of a raw block that the device reads; None if the host must parse it.
+
+        The ids of `around` go before and after each document.
+        """
+        if self._raw is None:
+            return None
+        return self._raw.encode(raw, RawJob(rules, fields, dtype, special_in_text, *around))
 
     def encode(
         self,

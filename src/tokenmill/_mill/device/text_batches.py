@@ -85,12 +85,12 @@ class TextBatches:
         number = error.document or 0
         for block, stream in zip(batch.blocks, batch.streams, strict=True):
             if number < len(block):
-                return self._parser().with_place(error, block, number, stream)
+                return self.parser().with_place(error, block, number, stream)
             number -= len(block)
         return error
 
     def _parsed(self, epoch: int) -> Iterator[tuple[Block, Stream]]:
-        parser = self._parser()
+        parser = self.parser()
         with ThreadPoolExecutor(self.threads) as pool:
             waiting: deque[tuple[Future[Block], Stream]] = deque()
             for raw, stream in self._raw_blocks(epoch):
@@ -101,7 +101,8 @@ class TextBatches:
             for done, whose in waiting:
                 yield done.result(), whose
 
-    def _parser(self) -> BlockEncoder:
+    def parser(self) -> BlockEncoder:
+        """Return what parses raw blocks."""
         plan = self.task.plan
         return BlockEncoder(
             self.task.tokenizer, plan.settings, plan.rules, plan.files, plan.fields, Meter()
@@ -109,7 +110,7 @@ class TextBatches:
 
     def _raw_blocks(self, epoch: int) -> Iterator[tuple[RawBlock, Stream]]:
         plan = self.task.plan
-        for stream in self._own_streams(epoch):
+        for stream in self.own_streams(epoch):
             reader = open_stream(stream, plan.files, plan.rules, plan.fields)
             try:
                 while (raw := reader.read()) is not None:
@@ -117,7 +118,7 @@ class TextBatches:
             finally:
                 reader.close()
 
-    def _own_streams(self, epoch: int) -> Sequence[Stream]:
+    def own_streams(self, epoch: int) -> Sequence[Stream]:
         """Return the streams of this rank and this worker, in the order of the epoch."""
         worker, workers = worker_of_loader()
         share, plan = self.share, self.task.plan

@@ -66,7 +66,8 @@ class Collector:
         if len(used) > _OPEN_FILES:
             return False
         numbers = used.tolist()
-        places = (source.astype(np.int32), *map(np.ascontiguousarray, (begins, lengths)))
+        begins, lengths = np.ascontiguousarray(begins), np.ascontiguousarray(lengths)
+        places = source.astype(np.int32), begins, lengths
         self._check(numbers, *file.copy_pieces(self._files(numbers), places, self._item_bytes))
         return True
 
@@ -80,8 +81,10 @@ class Collector:
         self, numbers: Sequence[int], pieces: tuple[NDArray[Any], ...], out: NDArray[Any]
     ) -> None:
         """Read pieces of some parts: the part of each, its begin and length, its place in out."""
-        places = map(np.ascontiguousarray, pieces)
-        self._check(numbers, *_core.read_pieces(self._files(numbers), *places, out))
+        source_of, begins, lengths, at = map(np.ascontiguousarray, pieces)
+        files = self._files(numbers)
+        fault = _core.read_pieces(files, source_of, begins, lengths, at, out)
+        self._check(numbers, *fault)
 
     def _files(self, numbers: Sequence[int]) -> list[int]:
         """Return the descriptors of parts."""

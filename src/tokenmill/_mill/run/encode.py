@@ -56,7 +56,11 @@ class BlockEncoder:
 
         So nothing holds a block whose texts are being encoded: a line may have gigabytes.
         """
-        encoded = self._encode_lines(taken, stream) or self._encode_texts(taken, stream)
+        encoded = (
+            self._encode_there(taken)
+            or self._encode_lines(taken, stream)
+            or self._encode_texts(taken, stream)
+        )
         block = encoded.block
         self.meter.add(
             input_bytes=block.input_bytes,
@@ -65,6 +69,25 @@ class BlockEncoder:
             bad=len(block.bad),
         )
         return encoded
+
+    def _encode_there(self, taken: list[RawBlock]) -> EncodedBlock | None:
+        """Let the device read and encode a block; None if the host must parse it."""
+        s = self.settings
+        if self.device is None or s.validation:  # the split of a document depends on its text
+            return None
+        with self.meter.stage("tokenize"):
+            found = self.device.encode_raw(
+                taken[0],
+                self.rules,
+                self.fields,
+                self._around,
+                dtype=s.dtype,
+                special_in_text=s.special_in_text,
+            )
+        if found is None or any(s.policy(record.reason) == "fail" for record in found.block.bad):
+            return None
+        taken.clear()
+        return EncodedBlock(replace(found.block, text=_NO_TEXT), found.ids, found.lengths, None)
 
     def _encode_lines(self, taken: list[RawBlock], stream: Stream | None) -> EncodedBlock | None:
         """Do it by one call of the core, if it can be done that way."""
@@ -95,7 +118,6 @@ class BlockEncoder:
     def _encode(
         self, block: Block, stream: Stream | None
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        s = self.settings
         if self.at_once is not None and len(block.text) < _LONG_BYTES:
             found = self.at_once.texts(block)
             if found is not None:
@@ -104,9 +126,13 @@ class BlockEncoder:
             batch = self._ids(block)
         except SpecialTokenInText as error:
             raise self.with_place(error, block, error.document or 0, stream) from error
-        prefix = [] if s.bos_id is None else [s.bos_id]
-        suffix = [] if s.eos_id is None else [s.eos_id]
-        return frame(batch.ids, batch.offsets, prefix, suffix)
+        return frame(batch.ids, batch.offsets, *self._around)
+
+    @property
+    def _around(self) -> tuple[list[int], list[int]]:
+        """The ids before and after each document: BOS and EOS."""
+        s = self.settings
+        return [] if s.bos_id is None else [s.bos_id], [] if s.eos_id is None else [s.eos_id]
 
     def with_place(
         self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None

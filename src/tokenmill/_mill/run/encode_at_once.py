@@ -58,10 +58,10 @@ class AtOnce:
             found = self._model.encode_jsonl(part.data, self._made[field])
         except SpecialTokenInText:  # the long way finds its place
             return None
-        ids, lengths, *places = found
+        ids, lengths, lines, begins, bad, counts = found
         if len(lengths) and not lengths.min():  # a document without a token is a bad record
             return None
-        block = encoded_lines(raw, self._rules, field, tuple(places))
+        block = encoded_lines(raw, self._rules, field, (lines, begins, bad, counts))
         return EncodedBlock(block, ids, lengths, None)
 
     def texts(self, block: Block) -> tuple[NDArray[Any], NDArray[np.int64]] | None:

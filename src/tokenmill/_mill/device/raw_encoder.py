@@ -1,0 +1,206 @@
+"""Raw blocks of JSONL -> the ids of their documents, for the workers of the mill.
+
+A worker copies its block into pinned memory; the device reads the lines and encodes the texts, and
+the ids come back through pinned memory. Workers wait for the device at different steps, so copies
+in, work and copies out overlap. The host sees places and faults, but no text.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tokenmill._cuda.options import CallOptions
+from tokenmill._errors import DeviceError, SpecialTokenInText
+from tokenmill._mill.device.jsonl_chunks import Lane, RawChunk, field_of_block, jsonl_rules, size_of
+from tokenmill._pack import frame
+from tokenmill._read.blocks import RAW_BYTES, REASONS, BadRecord, Block
+from tokenmill._read.parse import message_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from tokenmill._cuda.encoder import DeviceEncoder
+    from tokenmill._cuda.jsonl import JsonlOutcome, JsonlReader
+    from tokenmill._cuda.protocols import DeviceBackend
+    from tokenmill._read import RawBlock, ReadRules
+
+_SMALLEST_LANE = 1 << 20
+_BYTES_OF_AN_ID = 4
+_AT_ONCE = 4  # workers that use the device: a copy in, work, a copy out, and one more
+_NO_TEXT = np.empty(0, np.uint8)
+
+
+class WorkerLane(Lane):
+    """A lane with pinned memory for ids: a fourth of its bytes, as text usually has."""
+
+    def __init__(self, backend: DeviceBackend, size: int) -> None:
+        super().__init__(backend, size)
+        self.ids_out = backend.pinned(size // _BYTES_OF_AN_ID, np.uint32)
+
+
+@dataclass(frozen=True)
+class EncodedRaw:
+    """A block without its text, and the ids of its documents, with those around them."""
+
+    block: Block
+    ids: NDArray[Any]
+    lengths: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RawJob:
+    """How raw blocks are encoded; `prefix` and `suffix` are the ids around each document."""
+
+    rules: ReadRules
+    fields: Sequence[str]
+    dtype: str
+    special_in_text: str
+    prefix: Sequence[int] = ()
+    suffix: Sequence[int] = ()
+
+
+@dataclass
+class RawEncoder:
+    """Encodes raw blocks on a device; many threads may call it."""
+
+    encoder: DeviceEncoder
+    backend: DeviceBackend
+    _free: list[WorkerLane] = field(default_factory=list)
+    _readers: dict[Any, JsonlReader] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_AT_ONCE))
+
+    def encode(self, raw: RawBlock, job: RawJob) -> EncodedRaw | None:
+        """Return the ids of a block; None if the host must parse it.
+
+        That is so for other formats, for what the device leaves to the CPU, and for errors, so that
+        they come from the CPU's reader with their places.
+        """
+        name = field_of_block(raw, job.rules, job.fields)
+        if name is None or size_of(raw) <= 1:
+            return None
+        try:
+            with self._turns:
+                lane = self._take_lane(size_of(raw))
+                try:
+                    chunk = RawChunk(lane, name)
+                    chunk.add(raw)
+                    chunk.launch(self._reader(job.rules, name))
+                    return self._encode(chunk, lane, job)
+                finally:
+                    self._give_back(lane)
+        except (DeviceError, SpecialTokenInText):
+            return None
+
+    def _encode(self, chunk: RawChunk, lane: WorkerLane, job: RawJob) -> EncodedRaw | None:
+        options = CallOptions(job.dtype, special_in_text=job.special_in_text)
+        found = chunk.outcome()
+        if not found.is_sure:
+            return None
+        with self.backend.using(lane.stream):
+            part = chunk.part(found)
+            ids, offsets = self.encoder.encode_parts([part], options)
+            staged = lane.ids_out.view(ids.dtype)[: ids.size]
+            if staged.size < ids.size:  # rare: text with many more ids than usual
+                staged = self.backend.to_host(ids)
+            else:
+                self.backend.download(staged, ids)
+            block = _block_of(chunk, found, part.offsets, job.rules)
+            bounds = self.backend.to_host(offsets)
+            self.backend.mark().synchronize()
+        if found.documents and not np.diff(bounds).all():
+            return None  # documents without a token: their bytes become a record
+        return EncodedRaw(block, *frame(staged, bounds, job.prefix, job.suffix))
+
+    def _reader(self, rules: ReadRules, name: str) -> JsonlReader:
+        wanted = jsonl_rules(rules, name)
+        with self._lock:
+            if wanted not in self._readers:
+                self._readers[wanted] = self.encoder.jsonl_reader(wanted)
+            return self._readers[wanted]
+
+    def _take_lane(self, size: int) -> WorkerLane:
+        with self._lock:
+            fitting = [lane for lane in self._free if lane.host.size >= size]
+            if fitting:
+                self._free.remove(fitting[0])
+                return fitting[0]
+            if self._free:  # frees its memory: lanes are as many as workers
+                self._free.pop()
+            with self.backend.using(None):
+                return WorkerLane(self.backend, max(size + size // 4, _SMALLEST_LANE))
+
+    def _give_back(self, lane: WorkerLane) -> None:
+        with self._lock:
+            self._free.append(lane)
+
+
+def _block_of(
+    chunk: RawChunk, found: JsonlOutcome, offsets: NDArray[np.int64], rules: ReadRules
+) -> Block:
+    """Return places and faults in the form of the CPU's reader."""
+    assert chunk.reader is not None  # noqa: S101
+    assert chunk.last is not None  # noqa: S101 -- it has an outcome
+    slot, raw = chunk.lane.slot, chunk.last
+    lines, begins = chunk.reader.places(slot, found)
+    places = _Places(chunk, found)
+    files, lines, positions = places.of(lines, begins)
+    bad = list(chunk.bad)
+    if found.reasons:
+        bad += places.records(chunk.reader.bad_lines(slot, found), rules)
+    repaired = found.repaired_surrogates
+    return Block(
+        text=_NO_TEXT,
+        offsets=offsets,
+        files=files.astype(np.int32),
+        lines=lines,
+        positions=positions,
+        bad=tuple(sorted(bad, key=lambda record: (record.file, record.line))),
+        after=raw.after,
+        ends_stream=raw.ends_stream,
+        replaced={"lone_surrogate": repaired} if repaired else {},
+        blank_lines=found.blank_lines,
+        input_bytes=raw.input_bytes,
+        text_bytes=raw.text_bytes,
+        segment_lines=raw.segment_lines,
+    )
+
+
+class _Places:
+    """Lines and bytes of a chunk -> files, and lines and bytes in them."""
+
+    def __init__(self, chunk: RawChunk, found: JsonlOutcome) -> None:
+        self._chunk = chunk
+        self._begins = np.array([at for _, at, _ in chunk.parts], np.int64)
+        first_lines = np.zeros(len(chunk.parts), np.int64)
+        if len(chunk.parts) > 1 and chunk.reader is not None:
+            ends = chunk.reader.line_ends(chunk.lane.slot, found)
+            first_lines = np.searchsorted(ends, self._begins).astype(np.int64)
+        parts = [part for part, _, _ in chunk.parts]
+        self._files = np.array([part.file for part in parts], np.int64)
+        self._lines = np.array([part.line for part in parts], np.int64) - first_lines
+        self._offsets = np.array([part.offset for part in parts], np.int64) - self._begins
+
+    def of(self, lines: NDArray[np.int64], begins: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+        """Return files, lines from 1 and positions, of lines that start at bytes of the chunk."""
+        part = np.searchsorted(self._begins, begins, side="right") - 1
+        return self._files[part], lines + self._lines[part], begins + self._offsets[part]
+
+    def records(self, bad: NDArray[np.int64], rules: ReadRules) -> list[BadRecord]:
+        """Return the records of bad lines."""
+        host, name = self._chunk.lane.host, self._chunk.text_field
+        found = []
+        for places, row in zip(zip(*self.of(bad[:, 0], bad[:, 1]), strict=True), bad, strict=True):
+            file, line, position = map(int, places)
+            begin, length, fault, number = map(int, row[1:])
+            reason = REASONS[number]
+            message = message_of(reason, rules, name, fault, length)
+            data = bytes(host[begin : begin + min(length, RAW_BYTES)])
+            found.append(BadRecord(reason, file, line, position, length, message, data))
+        return found
