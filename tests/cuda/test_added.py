@@ -22,7 +22,9 @@ from tokenmill._cuda.added import (
     device_tokens,
     missing_bytes,
     packed_first_bytes,
+    packed_nodes,
     packed_second_bytes,
+    run_table,
     wanted_texts,
 )
 from tokenmill._cuda.added_texts import trie_texts
@@ -233,6 +235,17 @@ def test_tries_hold_the_tokens_by_kind(tmp_path: Path) -> None:
     only = facts_of(tmp_path, [CHAT[0], CHAT[4]])
     assert wanted_texts(only, with_special=True) == [b"<s>", b"ol>x"]
     assert wanted_texts(only, with_special=False) == [b"ol>x"]
+
+
+def test_runs_of_a_byte_lead_to_nodes(tmp_path: Path) -> None:
+    facts = facts_of(tmp_path, [Added("  ", "N"), Added("    x", "N"), Added("<s>", "S")])
+    runs, nodes = run_table(facts), packed_nodes(facts, "normal").reshape(-1, 4)
+    assert [byte for byte in range(512) if runs[byte]] == [ord("<"), 256 + ord(" ")]
+    begin, count = runs[256 + 32] & 0xFFFFFF, runs[256 + 32] >> 24
+    entries = runs[begin : begin + count]
+    assert (entries >> 24).tolist() == [0, 2, 2, 2]  # the longest token in so many blanks
+    assert nodes[entries[1] & 0xFFFFFF, 2] == 1  # the first token ends there
+    assert nodes[entries[3] & 0xFFFFFF, 3] == ord("x")
 
 
 @pytest.mark.parametrize(

@@ -176,12 +176,14 @@ def run_table(facts: Facts) -> NDArray[np.uint32]:
     there are. Entry d is for d times that byte: the node that they lead to, and in the highest byte
     the size of the longest token among them.
     """
-    heads, entries = np.zeros(2 * 256, np.uint32), []
+    heads = np.zeros(2 * 256, np.uint32)
+    entries: list[int] = []
     for number, kind in enumerate(KINDS):
         nodes = facts[f"{kind}_nodes"].reshape(-1, 3).tolist()
         edges = facts[f"{kind}_edges"].tolist()
         for byte in range(256):
-            node, best, own = 0, 0, []
+            node, best = 0, 0
+            own: list[int] = []
             while len(own) < LONGEST:
                 first, count, _ = nodes[node]
                 child = next((c for c in range(first, first + count) if edges[c] == byte), 0)

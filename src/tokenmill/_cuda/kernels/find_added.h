@@ -167,8 +167,8 @@ TM_DEVICE u32 list_again(const Batch* batch, u32 tile, u32 reason) {
 }
 
 // A token ends the text before it, and that changes words of its document, but of no other one. So
-// all tiles of the first and the last document of a tile are listed. A thread
-// that came to a tile before has listed the rest.
+// all tiles of the first and the last document of a tile are listed. A thread that came to a tile
+// before has listed the rest.
 TM_DEVICE void list_documents(const Batch* batch, u32 tile) {
     const u32 begin = tile * TM_TILE;
     const u32 end = begin + TM_TILE < u32(batch->size) ? begin + TM_TILE : u32(batch->size);
