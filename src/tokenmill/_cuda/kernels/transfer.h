@@ -27,8 +27,8 @@ TM_DEVICE u64 quads_of(u64 size_bytes) {
     return (size_bytes + 15) / 16;
 }
 
-// The last block of a grid moves what is small, the others a text or its ids. Thread g of those moves
-// quads g, g + stride, ... No two threads write the same place, so there is no barrier.
+// The last block of a grid moves what is small, the others a text or its ids. Thread g of those
+// moves quads g, g + stride, ... No two threads write the same place, so there is no barrier.
 TM_DEVICE void move_large(void* to, const void* from, u64 size_bytes, u32 thread) {
     const u64 stride = u64(TM_BLOCKS - 1) * TM_TRANSFER_THREADS;
     const u64 first = u64(TM_BLOCK) * TM_TRANSFER_THREADS + thread;
