@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
@@ -78,6 +79,7 @@ class Tokenizer:
             from tokenmill._model.resolve import Request, resolve  # reads and compiles
 
             ready = resolve(Request(source, pattern, special_tokens), stacklevel=2)
+        import_module("numpy")  # now, so that the first call does not wait for it
         return cls(ready)
 
     @in_core
