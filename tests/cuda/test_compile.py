@@ -28,6 +28,9 @@ def nvrtc() -> ctypes.CDLL:
             continue
         for place in (found.submodule_search_locations or []) if found else []:
             for library in sorted(Path(place).glob("lib/libnvrtc.so.*")):
+                # It opens this one by name, which finds it only if it is loaded already.
+                for part in library.parent.glob("libnvrtc-builtins.so.*"):
+                    ctypes.CDLL(str(part))
                 return ctypes.CDLL(str(library))
     pytest.skip("the package nvidia-cuda-nvrtc is not installed; hint: pip install '.[test]'")
 
