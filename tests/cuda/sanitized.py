@@ -25,20 +25,23 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_sanitized(
-    folder: Path, module: str = "tests.cuda.sanitized"
+    folder: Path, module: str = "tests.cuda.sanitized", *, code: str | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Start a module with the sanitizers' library."""
+    """Start a module, or code, with the sanitizers' library."""
     compiler = os.environ.get("CXX", "g++")
     found = subprocess.run(  # noqa: S603
         [compiler, "-print-file-name=libasan.so"], check=True, capture_output=True, text=True
     )
+    library = Path(found.stdout.strip())
+    assert library.is_absolute(), "the compiler has no address sanitizer"
     environment = {
         **os.environ,
-        "LD_PRELOAD": found.stdout.strip(),
+        "LD_PRELOAD": str(library),
         "ASAN_OPTIONS": "detect_leaks=0",  # those of the interpreter
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, sys.path)]),
     }
-    command = [sys.executable, "-m", module, str(folder)]
+    what = ["-m", module] if code is None else ["-c", code]
+    command = [sys.executable, *what, str(folder)]
     return subprocess.run(  # noqa: S603
         command, env=environment, check=False, capture_output=True, text=True
     )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import random
-import subprocess
-import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 from tests.conftest import small_definition
 from tests.cuda.devices import connect
+from tests.cuda.sanitized import run_sanitized
 from tests.cuda.tokenizers_small import CL100K, write
 
 from tokenmill import EncodeError, Tokenizer
@@ -204,22 +202,9 @@ print("clean")
 
 
 def test_under_sanitizers(tmp_path: Path) -> None:
-    compiler = os.environ.get("CXX", "g++")
-    library = subprocess.run(  # noqa: S603
-        [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    assert library.startswith(os.sep), "the compiler has no address sanitizer"
     tokens = BLANKS + CHAT + OVERLAPS + LEFT[:1]
     write(tmp_path, definition(tokens, pre_tokenizer=SPLITS["chain"]))
-    environment = os.environ | {
-        "LD_PRELOAD": library,
-        "ASAN_OPTIONS": "detect_leaks=0",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", SANITIZED, str(tmp_path)],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_sanitized(tmp_path, code=SANITIZED)
     assert done.stdout.strip() == "clean", done.stderr[-3000:]
 
 

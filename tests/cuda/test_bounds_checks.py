@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import random
 import re
-import subprocess
-import sys
 import unicodedata
 from itertools import product
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from tests.cuda.bounds_run import BoundsRunner
+from tests.cuda.sanitized import run_sanitized
 from tests.cuda.test_bounds import facts_by_name, runs_of_classes
 from tests.strategies import class_strings
 
 from tokenmill._cuda.added import added_filter, byte_bits
 from tokenmill._cuda.layout import BatchCounter, BatchOption, DocumentFlag
 from tokenmill._cuda.normal import normal_tables
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 KERNELS = ("bounds_masks", "bounds_scan")
 # Bytes on both sides of every limit in the table of well-formed sequences.
@@ -193,21 +194,8 @@ print("clean")
 
 @pytest.mark.parametrize("name", ["o200k", pytest.param("llama3", marks=pytest.mark.slow)])
 def test_under_sanitizers(tmp_path: Path, name: str) -> None:
-    compiler = os.environ.get("CXX", "g++")
-    found = subprocess.run(  # noqa: S603
-        [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
-    ).stdout.strip()
-    assert Path(found).is_absolute(), "the compiler has no address sanitizer"
     texts = class_strings(41, 60, 300) + runs_of_classes(140)[::17]
     batches = [[text.encode() for text in texts], garbage(9, 60)]
     (tmp_path / "case").write_bytes(pickle.dumps((facts_by_name(name), batches)))
-    environment = os.environ | {
-        "LD_PRELOAD": found,
-        "ASAN_OPTIONS": "detect_leaks=0",
-        "PYTHONPATH": os.pathsep.join(sys.path),
-    }
-    done = subprocess.run(  # noqa: S603
-        [sys.executable, "-c", SANITIZED, str(tmp_path)],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    done = run_sanitized(tmp_path, code=SANITIZED)
     assert done.stdout.strip() == "clean", done.stderr[-3000:]

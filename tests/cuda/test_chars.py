@@ -9,17 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.cuda.char_tokenizers import RUNS, char_definition, char_texts, one_added_text
-from tests.cuda.devices import connect
-from tests.cuda.test_compile import compile_by_nvrtc, nvrtc
+from tests.cuda.model_checks import assert_nvrtc_takes, assert_refused, on_device
 from tests.cuda.tokenizers_small import write
 
-from tokenmill import DeviceError, Tokenizer
+from tokenmill import Tokenizer
 from tokenmill._cuda.char_tables import added_runs, joined_pairs
-from tokenmill._cuda.device_tokenizer import DeviceTokenizer
-from tokenmill._cuda.options import DeviceOptions
-from tokenmill._cuda.source import kernel_text
-from tokenmill._cuda.support import check_support
-from tokenmill._cuda.tables import defines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,14 +23,6 @@ KINDS = ("front", "first", "runs")
 
 def load(folder: Path, seed: int, kind: str) -> Tokenizer:
     return Tokenizer.load(write(folder, char_definition(seed, kind)))
-
-
-def on_device(
-    tokenizer: Tokenizer, folder: Path, *, tile: int = 8192, **options: Any
-) -> DeviceTokenizer:
-    how = DeviceOptions(**{"table_bits": 12, **options})
-    made = connect(folder, shuffle=7)
-    return DeviceTokenizer(tokenizer.ready, 0, how, connect=made, tile=tile)
 
 
 @pytest.mark.parametrize("tile", [8192, 64])
@@ -133,18 +119,11 @@ def test_runs_that_are_added_tokens_need_no_search(tmp_path: Path) -> None:
 def test_characters_that_the_kernels_cannot_run(
     changes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    facts = load(tmp_path, 0, "front")._model.device_tables()
-    check_support(facts, "here")
-    with pytest.raises(DeviceError) as caught:
-        check_support({**facts, **changes}, "here")
-    assert caught.value.reason == reason
+    assert_refused(load(tmp_path, 0, "front"), changes, reason)
 
 
 def test_nvrtc_takes_the_kernels_over_characters(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "runs")._model.device_tables()
-    macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
-    options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
-    assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""
+    assert_nvrtc_takes(load(tmp_path, 0, "runs"))
 
 
 def test_neighbours_are_joined_if_a_token_has_both(tmp_path: Path) -> None:

@@ -8,22 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.cuda.char_tokenizers import one_added_text
-from tests.cuda.devices import connect
+from tests.cuda.model_checks import assert_nvrtc_takes, assert_refused, on_device
 from tests.cuda.sanitized import run_sanitized
-from tests.cuda.test_compile import compile_by_nvrtc, nvrtc
 from tests.cuda.tokenizers_small import write
 from tests.cuda.word_tokenizers import unigram_definition, word_texts
 
-from tokenmill import DeviceError, Tokenizer, _core
-from tokenmill._cuda.device_tokenizer import DeviceTokenizer
-from tokenmill._cuda.options import DeviceOptions
-from tokenmill._cuda.source import kernel_text
-from tokenmill._cuda.support import check_support
-from tokenmill._cuda.tables import defines
+from tokenmill import Tokenizer, _core
 from tokenmill._cuda.word_tables import GONE, MARK, PART, UNSAFE, WHITE, char_tables
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 
 KINDS = ("squeezed", "shortened", "plain")
 # What depends on neighbours under a map, or is left to the CPU for its size.
@@ -46,14 +42,6 @@ WHITE_TEXT = [
 
 def load(folder: Path, seed: int, kind: str) -> Tokenizer:
     return Tokenizer.load(write(folder, unigram_definition(seed, kind)))
-
-
-def on_device(
-    tokenizer: Tokenizer, folder: Path, *, tile: int = 8192, **options: Any
-) -> DeviceTokenizer:
-    how = DeviceOptions(**{"table_bits": 12, **options})
-    made = connect(folder, shuffle=9)
-    return DeviceTokenizer(tokenizer.ready, 0, how, connect=made, tile=tile)
 
 
 def check(gpu: DeviceTokenizer, tokenizer: Tokenizer, texts: list[Any]) -> dict[str, int]:
@@ -158,18 +146,11 @@ def test_characters_become_what_the_map_makes_of_their_text(tmp_path: Path) -> N
 def test_pieces_that_the_kernels_cannot_find(
     changes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    facts = load(tmp_path, 0, "squeezed")._model.device_tables()
-    check_support(facts, "here")
-    with pytest.raises(DeviceError) as caught:
-        check_support({**facts, **changes}, "here")
-    assert caught.value.reason == reason
+    assert_refused(load(tmp_path, 0, "squeezed"), changes, reason)
 
 
 def test_nvrtc_takes_the_kernels_of_pieces(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "shortened")._model.device_tables()
-    macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
-    options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
-    assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""
+    assert_nvrtc_takes(load(tmp_path, 0, "shortened"))
 
 
 def test_other_models_under_sanitizers(folder: Path) -> None:

@@ -7,17 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.cuda.char_tokenizers import one_added_text
-from tests.cuda.devices import connect
-from tests.cuda.test_compile import compile_by_nvrtc, nvrtc
+from tests.cuda.model_checks import assert_nvrtc_takes, assert_refused, on_device
 from tests.cuda.tokenizers_small import write
 from tests.cuda.word_tokenizers import UNSAFE, word_piece_definition, word_texts
 
-from tokenmill import DeviceError, Tokenizer, _core
-from tokenmill._cuda.device_tokenizer import DeviceTokenizer
-from tokenmill._cuda.options import DeviceOptions
-from tokenmill._cuda.source import kernel_text
-from tokenmill._cuda.support import check_support
-from tokenmill._cuda.tables import defines
+from tokenmill import Tokenizer, _core
 from tokenmill._cuda.word_tables import ALONE, GONE, PART, WHITE, char_tables
 from tokenmill._cuda.word_tables import UNSAFE as LEFT
 
@@ -29,14 +23,6 @@ KINDS = ("uncased", "cased", "lower")
 
 def load(folder: Path, seed: int, kind: str) -> Tokenizer:
     return Tokenizer.load(write(folder, word_piece_definition(seed, kind)))
-
-
-def on_device(
-    tokenizer: Tokenizer, folder: Path, *, tile: int = 8192, **options: Any
-) -> DeviceTokenizer:
-    how = DeviceOptions(**{"table_bits": 12, **options})
-    made = connect(folder, shuffle=5)
-    return DeviceTokenizer(tokenizer.ready, 0, how, connect=made, tile=tile)
 
 
 @pytest.mark.parametrize("tile", [8192, 64])
@@ -142,15 +128,8 @@ def test_characters_that_are_rewritten() -> None:
 def test_words_that_the_kernels_cannot_look_up(
     changes: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    facts = load(tmp_path, 0, "uncased")._model.device_tables()
-    check_support(facts, "here")
-    with pytest.raises(DeviceError) as caught:
-        check_support({**facts, **changes}, "here")
-    assert caught.value.reason == reason
+    assert_refused(load(tmp_path, 0, "uncased"), changes, reason)
 
 
 def test_nvrtc_takes_the_kernels_of_word_pieces(tmp_path: Path) -> None:
-    facts = load(tmp_path, 0, "uncased")._model.device_tables()
-    macros = [f"-D{name}={value}" for name, value in defines(facts).items()]
-    options = ["--std=c++17", "--gpu-architecture=sm_90", *macros]
-    assert compile_by_nvrtc(nvrtc(), kernel_text(), options) == ""
+    assert_nvrtc_takes(load(tmp_path, 0, "uncased"))
