@@ -26,6 +26,7 @@ struct BadLine;
 namespace tokenmill::bind {
 
 void register_errors(nb::module_& m);
+void register_stop(nb::module_& m);
 void register_model(nb::module_& m);
 void register_method(nb::module_& m);
 void register_compile(nb::module_& m);

@@ -96,6 +96,15 @@ void set_python_error(const Error& error) {
         case ErrorCode::BadArgument:
             raise("OptionError", text, nb::dict());
             return;
+        case ErrorCode::DeadlineExceeded:
+            raise("DeadlineExceeded", "the work took longer than the " + text + " s it was given",
+                  hint_only(hint_with("pass a larger {}, or less text", "timeout", nb::none())));
+            return;
+        case ErrorCode::Cancelled:
+            // Whoever cancelled the call does not wait for it: not an error of ours.
+            PyErr_SetString(nb::module_::import_("concurrent.futures").attr("CancelledError").ptr(),
+                            text.c_str());
+            return;
     }
     PyErr_SetString(PyExc_SystemError, text.c_str());
 }
@@ -117,7 +126,7 @@ void register_errors(nb::module_& m) {
             throw Error(static_cast<ErrorCode>(code), text, 3, 1);
         },
         nb::arg("code"), nb::arg("text"), "Raise the exception of an ErrorCode.");
-    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::BadArgument);
+    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::Cancelled);
 }
 
 }  // namespace tokenmill::bind

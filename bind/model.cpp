@@ -67,8 +67,9 @@ public:
     BoundModel(nb::handle buffer, int shrink_tables)
         : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
 
-    nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors) {
-        Options options = options_of(add_special_tokens, special_mode, errors);
+    nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors,
+                      const Stop* stop) {
+        Options options = options_of(add_special_tokens, special_mode, errors, stop);
         const OneText held(text);
         const pipeline::Text& one = held.view();
         if (is_short(one)) {
@@ -107,11 +108,11 @@ public:
     // (ids of all texts, offsets of each)
     std::pair<nb::object, nb::object> encode_batch(nb::handle texts, int threads, int bits,
                                                    bool add_special_tokens, int special_mode,
-                                                   int errors) {
+                                                   int errors, const Stop* stop) {
         pipeline::Output output;
         output.bits = bits_of(bits);
         pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
+            run(texts, options_of(add_special_tokens, special_mode, errors, stop, threads), output);
         nb::object offsets = offsets_of(encoded);
         return {ids_of(encoded, output.bits), offsets};
     }
@@ -120,10 +121,11 @@ public:
     std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int threads,
                                                                 int bits, bool add_special_tokens,
                                                                 int special_mode, int errors,
-                                                                bool in_characters) {
+                                                                bool in_characters,
+                                                                const Stop* stop) {
         pipeline::Output output;
         output.bits = bits_of(bits);
-        Options options = options_of(add_special_tokens, special_mode, errors, threads);
+        Options options = options_of(add_special_tokens, special_mode, errors, stop, threads);
         options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
         pipeline::Encoded encoded = run(texts, options, output);
         nb::object offsets = offsets_of(encoded);
@@ -136,7 +138,7 @@ public:
     std::tuple<nb::object, nb::object, nb::object, nb::object> encode_words(nb::handle texts,
                                                                             int threads,
                                                                             int special_mode) {
-        Options options = options_of(false, special_mode, 0, threads);
+        Options options = options_of(false, special_mode, 0, nullptr, threads);
         options.spans = pipeline::SpanUnit::Characters;
         options.words = true;
         pipeline::Encoded encoded = run(texts, options, {});
@@ -157,20 +159,21 @@ public:
 
     // Into memory of the caller; returns the offsets.
     nb::object encode_into(nb::handle texts, const OutArray& out, int threads,
-                           bool add_special_tokens, int special_mode, int errors) {
+                           bool add_special_tokens, int special_mode, int errors,
+                           const Stop* stop) {
         pipeline::Output output;
         output.data = out.data();
         output.capacity = out.size();
         output.bits = bits_of(static_cast<int>(out.itemsize() * 8));
         pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, threads), output);
+            run(texts, options_of(add_special_tokens, special_mode, errors, stop, threads), output);
         return offsets_of(encoded);
     }
 
     // The number of ids of one text; with a limit of 0 or more, `limit` + 1 means more.
     std::size_t count(nb::handle text, bool add_special_tokens, int special_mode, int errors,
-                      std::int64_t limit) {
-        const Options options = options_of(add_special_tokens, special_mode, errors);
+                      std::int64_t limit, const Stop* stop) {
+        const Options options = options_of(add_special_tokens, special_mode, errors, stop);
         const OneText held(text);
         const pipeline::Text& one = held.view();
         if (limit < 0 && is_short(one)) {
@@ -185,8 +188,8 @@ public:
 
     // A limit stops early only for a single text; the caller clips the counts of many.
     nb::object count_batch(nb::handle texts, int threads, bool add_special_tokens, int special_mode,
-                           int errors, std::int64_t limit) {
-        const Options options = options_of(add_special_tokens, special_mode, errors, threads);
+                           int errors, std::int64_t limit, const Stop* stop) {
+        const Options options = options_of(add_special_tokens, special_mode, errors, stop, threads);
         BorrowedTexts held;
         held.add_all(texts);
         std::vector<std::int64_t> counts(held.view().size());
@@ -330,24 +333,25 @@ void register_model(nb::module_& m) {
     const auto add_special_tokens = nb::arg("add_special_tokens") = false;
     const auto special_mode = nb::arg("special_mode") = 0;
     const auto errors = nb::arg("errors") = 0;
+    const auto stop = nb::arg("stop").none() = nb::none();
     nb::class_<BoundModel>(m, "Model", "A compiled model over a buffer that it keeps alive.")
         .def(nb::init<nb::handle, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0)
         .def("encode", &BoundModel::encode, nb::arg("text").none(), add_special_tokens,
-             special_mode, errors)
+             special_mode, errors, stop)
         .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), threads, bits,
-             add_special_tokens, special_mode, errors)
+             add_special_tokens, special_mode, errors, stop)
         .def("encode_spans", &BoundModel::encode_spans, nb::arg("texts").none(), threads, bits,
-             add_special_tokens, special_mode, errors, nb::arg("in_characters") = true)
+             add_special_tokens, special_mode, errors, nb::arg("in_characters") = true, stop)
         .def("encode_words", &BoundModel::encode_words, nb::arg("texts").none(), threads,
              special_mode)
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
-             threads, add_special_tokens, special_mode, errors)
+             threads, add_special_tokens, special_mode, errors, stop)
         .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
         .def("encode_texts", &BoundModel::encode_texts, nb::arg("texts"), nb::arg("rules"))
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
-             add_special_tokens, special_mode, errors, nb::arg("limit") = -1)
+             add_special_tokens, special_mode, errors, nb::arg("limit") = -1, stop)
         .def("count", &BoundModel::count, nb::arg("text").none(), add_special_tokens, special_mode,
-             errors, nb::arg("limit") = -1)
+             errors, nb::arg("limit") = -1, stop)
         .def("prefix_end", &BoundModel::prefix_end, nb::arg("text"), nb::arg("start"))
         .def("is_well_formed", &BoundModel::is_well_formed, nb::arg("text"))
         .def("decode", &BoundModel::decode, nb::arg("ids"))

@@ -14,6 +14,7 @@ NB_MODULE(_core, m) {
     nb::set_leak_warnings(kReportsLeaks);
     m.attr("REPORTS_LEAKS") = kReportsLeaks;
     tokenmill::bind::register_errors(m);
+    tokenmill::bind::register_stop(m);
     tokenmill::bind::register_compile(m);
     tokenmill::bind::register_texts(m);
     tokenmill::bind::register_mill(m);

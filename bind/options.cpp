@@ -35,11 +35,13 @@ unsigned bits_of(int bits) {
     return static_cast<unsigned>(bits);
 }
 
-pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors, int threads) {
+pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors,
+                             const Stop* stop, int threads) {
     pipeline::Options options;
     options.add_special_tokens = add_special_tokens;
     options.special = special_mode_of(special_mode);
     options.replace_invalid = replaces_invalid(errors);
+    options.stop = stop;
     options.threads = static_cast<unsigned>(threads < 1 ? 1 : threads);
     return options;
 }

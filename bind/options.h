@@ -8,7 +8,7 @@ namespace tokenmill::bind {
 
 // All throw BadArgument for a number that has no meaning.
 [[nodiscard]] pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors,
-                                           int threads = 1);
+                                           const Stop* stop, int threads = 1);
 [[nodiscard]] pipeline::SpecialMode special_mode_of(int number);
 [[nodiscard]] unsigned bits_of(int bits);
 

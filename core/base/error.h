@@ -20,6 +20,8 @@ enum class ErrorCode : std::uint8_t {
     BadSpec,           // a tokenizer definition that cannot be compiled
     TooLongForSpans,   // a document whose places do not fit 32 bits
     BadArgument,       // lengths, places or options that contradict each other
+    DeadlineExceeded,  // the time that the caller gave is over
+    Cancelled,         // another thread no longer wants the result
 };
 
 // Thrown on cold paths only. `document` and `offset` are set when they are known.

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "encode/long_word.h"
 #include "encode/look_up.h"
@@ -86,6 +87,9 @@ struct WordEncoder {
     // Ids of a word or piece longer than kLongestUnit bytes, to `long_ids`; `cuts` as in a unit.
     // Needs: an empty batch.
     void encode_giant(Bytes word, std::uint64_t cuts);
+    // From now on a batch and a long word end early, with an Error, when it is due. Null: never.
+    void set_stop(const Stop* wanted) noexcept;
+    [[nodiscard]] const Stop* stop() const noexcept { return stop_; }
     // The parts of a word that its ids stand for. Needs: at least one id.
     void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<WordPart>& parts);
 
@@ -120,6 +124,7 @@ private:
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
 
     TableBits large_bits_;
+    const Stop* stop_ = nullptr;
     bool has_small_tables_ = true;
 };
 

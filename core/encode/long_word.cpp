@@ -31,6 +31,7 @@ void LongMerger::merge(Symbols word, bool is_tied, std::vector<std::uint32_t>& i
     std::size_t failed_at = 0;  // the furthest joint that did not hold
     unsigned failures = 0;      // since it was passed
     while (at < word.size()) {
+        check_stop(stop_);
         const std::size_t end = std::min(word.size(), at + window);
         merge_window(word.subspan(at, end - at));
         if (ids.size() > first && !is_joint_valid(ids.back(), window_ids_.front())) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "vocab/vocab.h"
 
@@ -21,6 +22,7 @@ public:
     // Internal ids of the word that starts as these symbols, appended to `ids`. `is_tied`: it may
     // hold tokens that share a rank.
     void merge(Symbols word, bool is_tied, std::vector<std::uint32_t>& ids);
+    void set_stop(const Stop* stop) noexcept { stop_ = stop; }
 
     static constexpr std::size_t kWindow = 512;  // symbols
     static constexpr std::size_t kMargin = 64;   // the last tokens of a window may still change
@@ -46,6 +48,7 @@ private:
         std::uint32_t next;
     };
     const vocab::VocabView* vocab_;
+    const Stop* stop_ = nullptr;
     std::vector<Symbol> symbols_;
     bool is_tied_ = false;
     std::vector<std::uint64_t> heap_;  // rank << 32 | position, a min-heap

@@ -71,7 +71,9 @@ void WordLookUp::append(TokenId id, WordPart part, std::vector<std::uint32_t>& i
 void WordLookUp::longest_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     const std::uint32_t* const cells = vocab_->nodes().trie.cells;
     bool is_covered = count_chars(word.data(), word.size()) <= vocab_->scalars().max_characters;
+    StopPoints points(stop_);
     for (std::size_t at = 0; is_covered && at < word.size();) {
+        points.pass(at);
         std::uint32_t cell = at == 0 ? cells[Trie::kRoot] : continues_;
         std::uint32_t found = Trie::kRoot;
         std::size_t end = at;
@@ -130,11 +132,14 @@ void WordLookUp::find_short(Bytes word) {
 // The pieces with the greatest sum of scores, added from the left; the first of equals is kept.
 // Words may be of any length here.
 void WordLookUp::find_long(Bytes word) {
-    steps_.assign(word.size() + 1, WordStep{std::numeric_limits<double>::quiet_NaN(), 0, kUnknown});
+    constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
+    assign_slowly(steps_, word.size() + 1, WordStep{kNoScore, 0, kUnknown}, stop_);
     steps_[0].score = 0;
     offer_pieces(word);
     std::uint32_t close = 0;
+    StopPoints points(stop_);
     for (std::size_t end = word.size(); end > 0; end = steps_[end].begin) {
+        points.pass(word.size() - end);
         const WordStep& step = steps_[end];
         close |= step.node;
         add_piece(step.begin, static_cast<std::uint32_t>(end), step.node & ~kClose);
@@ -147,7 +152,9 @@ void WordLookUp::offer_pieces(Bytes word) {
     const std::uint32_t* const cells = nodes.trie.cells;
     const double* const scores = nodes.scores;
     const double unknown_score = vocab_->scalars().unknown_score;
+    StopPoints points(stop_);
     for (std::size_t at = 0; at < word.size();) {
+        points.pass(at);
         const double here = steps_[at].score;
         const std::size_t size = std::min<std::size_t>(char_size(word[at]), word.size() - at);
         std::size_t end = at + size;
@@ -205,7 +212,9 @@ void WordLookUp::add_piece(std::uint32_t begin, std::uint32_t end, std::uint32_t
 void WordLookUp::append_pieces(Bytes word, std::vector<std::uint32_t>& ids) {
     // Characters that are all unknown would be a token already: it has the greater score.
     const bool can_win = vocab_->scalars().unknown_score >= 0;
+    StopPoints points(stop_);
     for (auto piece = pieces_.rbegin(); piece != pieces_.rend(); ++piece) {
+        points.pass(piece->begin);
         const WordPart part{piece->begin, piece->end};
         if (piece->id == vocab_->unk_id()) {
             append_unknown(word.subspan(part.begin, part.end - part.begin), part,

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "base/utf8.h"
 #include "encode/short_way.h"
@@ -23,6 +24,7 @@ public:
     // Replaces `ids` by those of `word`. White space has none if the split leaves dropping it to
     // us.
     void look_up(Bytes word, std::vector<std::uint32_t>& ids);
+    void set_stop(const Stop* stop) noexcept { stop_ = stop; }
     // The parts of the last word that its ids stand for.
     [[nodiscard]] const std::vector<WordPart>& parts() const noexcept { return parts_; }
     // Asks for the memory that looking up a word reads first.
@@ -61,6 +63,7 @@ private:
         TokenId id;
     };
     const vocab::VocabView* vocab_;
+    const Stop* stop_ = nullptr;
     const bool fuses_unknown_;     // Unigram without tokens for bytes
     std::uint32_t continues_ = 0;  // WordPiece: the cell under which tokens continue a word
     std::uint64_t unknown_value_ = 0;

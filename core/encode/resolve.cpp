@@ -20,6 +20,13 @@ WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bi
     std::memset(value, 0, sizeof(value));
 }
 
+void WordEncoder::set_stop(const Stop* wanted) noexcept {
+    stop_ = wanted;
+    merger.set_stop(wanted);
+    words.set_stop(wanted);
+    sentences.set_stop(wanted);
+}
+
 // Columns of the batch keep lines of the old tables, which are read or asked for after its last
 // unit. Larger tables have these lines, too.
 void WordEncoder::grow_tables() {
@@ -63,7 +70,7 @@ void WordEncoder::encode_word(Bytes word) {
         words.look_up(word, long_ids);
         return;
     }
-    start_symbols(vocab, word, symbols);
+    start_symbols(vocab, word, stop_, symbols);
     const bool is_tied = vocab.maybe_tied(word);
     if (symbols.size() <= kShortWord && !is_tied) {
         const auto size = static_cast<std::uint32_t>(symbols.size());
@@ -83,7 +90,7 @@ bool WordEncoder::start_known(Unit what) {
     if (word.size() > kMostBytes || vocab.maybe_tied(word)) {
         return false;
     }
-    start_symbols(vocab, word, symbols);
+    start_symbols(vocab, word, stop_, symbols);
     return !symbols.empty() && std::find(symbols.begin(), symbols.end(), kUnknown) == symbols.end();
 }
 

@@ -65,7 +65,9 @@ std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexce
 void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     ids.clear();
     float sum = 0.0F;
+    StopPoints points(stop_);
     for (std::size_t at = 0; at < text.size();) {
+        points.pass(at);
         const std::size_t count = look_ahead(text, at);
         for (std::size_t i = 0; i < count; ++i) {
             sum = std::abs(sum) > kLargestSum ? 0.0F : sum;
@@ -115,7 +117,9 @@ void SentenceLookUp::find_parts(Bytes text, std::vector<WordPart>& parts) {
     float sum = 0.0F;
     bool was_unknown = false;
     const bool has_bytes = vocab_->scalars().first_byte_id != 0;
+    StopPoints points(stop_);
     for (std::size_t at = 0; at < text.size();) {
+        points.pass(at);
         const std::size_t end = word_end(text, at);
         const auto shift = static_cast<std::uint32_t>(at);
         sum = find_best(text.subspan(at, end - at), sum);
@@ -226,9 +230,11 @@ void SentenceLookUp::visit_pieces(Bytes word, std::uint32_t begin, std::uint32_t
 // Finds the best way through a word that follows a sum; returns the new sum. Of equal ways to one
 // place, the first one offered stays: its last piece is the longest.
 float SentenceLookUp::find_best(Bytes word, float sum) {
-    steps_.assign(word.size() + 1, SentenceStep{sum, 0, kNotReached});
+    assign_slowly(steps_, word.size() + 1, SentenceStep{sum, 0, kNotReached}, stop_);
     std::size_t reach = 0;  // the furthest end of a piece so far
+    StopPoints points(stop_);
     visit_characters(word, [&](std::uint32_t begin, std::uint32_t first_end) {
+        points.pass(begin);
         const float too_large = steps_[begin].score;
         for (std::size_t at = begin; std::abs(too_large) > kLargestSum && at <= reach; ++at) {
             steps_[at].score -= too_large;
@@ -278,10 +284,14 @@ bool SentenceLookUp::find_exactly(Bytes text) {
 template <typename Put>
 void SentenceLookUp::collect(Bytes word, Put put) {
     ends_.clear();
+    StopPoints back(stop_);
     for (auto end = static_cast<std::uint32_t>(word.size()); end > 0; end = steps_[end].begin) {
+        back.pass(word.size() - end);
         ends_.push_back(end);
     }
+    StopPoints points(stop_);
     for (auto end = ends_.rbegin(); end != ends_.rend(); ++end) {
+        points.pass(*end);
         put(WordPart{steps_[*end].begin, *end}, steps_[*end].id);
     }
 }

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "encode/look_up.h"
 #include "encode/tables.h"
@@ -18,6 +19,7 @@ public:
 
     // Replaces `ids` by those of `text`.
     void look_up(Bytes text, std::vector<std::uint32_t>& ids);
+    void set_stop(const Stop* stop) noexcept { stop_ = stop; }
     // The parts of `text` that they stand for.
     void find_parts(Bytes text, std::vector<WordPart>& parts);
 
@@ -73,6 +75,7 @@ private:
     void append_found(Bytes word, std::vector<std::uint32_t>& ids);
 
     const vocab::VocabView* vocab_;
+    const Stop* stop_ = nullptr;
     float unknown_score_ = 0.0F;
     float largest_score_ = 0.0F;  // without its sign
     WordTables* tables_;

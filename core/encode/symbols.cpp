@@ -144,12 +144,25 @@ void append_bytes(const vocab::VocabView& vocab, Bytes word, bool is_whole,
 
 }  // namespace
 
-void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols) {
+// Part by part, so that a call can be stopped within a word of megabytes.
+void start_symbols(const vocab::VocabView& vocab, Bytes word, const Stop* stop,
+                   std::vector<std::uint32_t>& symbols) {
     symbols.clear();
-    if (vocab.kind() == vocab::ModelKind::Characters) {
-        append_characters(vocab, word, true, symbols);
-    } else {
-        append_bytes(vocab, word, true, symbols);
+    const bool has_characters = vocab.kind() == vocab::ModelKind::Characters;
+    for (std::size_t begin = 0; begin < word.size();) {
+        std::size_t end = std::min(word.size(), begin + StopPoints::kBytes);
+        while (end < word.size() && is_continuation(word[end])) {
+            ++end;
+        }
+        const Bytes part = word.subspan(begin, end - begin);
+        const bool is_whole = end == word.size();
+        if (has_characters) {
+            append_characters(vocab, part, is_whole, symbols);
+        } else {
+            append_bytes(vocab, part, is_whole, symbols);
+        }
+        begin = end;
+        check_stop(stop);
     }
 }
 

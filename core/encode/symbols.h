@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "encode/look_up.h"
 #include "vocab/vocab.h"
@@ -13,7 +14,8 @@ namespace tokenmill::encode {
 constexpr std::uint32_t kUnknown = vocab::kIdMask;  // a symbol that merges with nothing
 
 // Internal ids of the symbols of `word`, replacing what `symbols` held.
-void start_symbols(const vocab::VocabView& vocab, Bytes word, std::vector<std::uint32_t>& symbols);
+void start_symbols(const vocab::VocabView& vocab, Bytes word, const Stop* stop,
+                   std::vector<std::uint32_t>& symbols);
 
 // How many symbols a token is made of.
 [[nodiscard]] std::size_t symbol_count(const vocab::VocabView& vocab,

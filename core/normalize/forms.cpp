@@ -27,10 +27,12 @@ void append_syllable(char32_t point, std::vector<FormPart>& parts) {
     }
 }
 
-void decompose(Bytes stretch, bool is_compatible, std::vector<FormPart>& parts) {
+void decompose(Bytes stretch, bool is_compatible, std::vector<FormPart>& parts, const Stop* stop) {
     const std::uint8_t* at = stretch.data();
     const std::uint8_t* const end = at + stretch.size();
+    StopPoints points(stop);
     while (at != end) {
+        points.pass(static_cast<std::size_t>(at - stretch.data()));
         const unicode::Character character = unicode::read_character(at);
         const char32_t point = character.point;
         at += character.size;
@@ -51,12 +53,18 @@ void decompose(Bytes stretch, bool is_compatible, std::vector<FormPart>& parts) 
     }
 }
 
-void sort_marks(std::span<FormPart> marks) {
+void sort_marks(std::span<FormPart> marks, const Stop* stop) {
     const auto has_smaller_class = [](const FormPart& one, const FormPart& other) {
         return one.combining_class < other.combining_class;
     };
     if (std::ssize(marks) > kInsertionSortMax) {
-        std::stable_sort(marks.begin(), marks.end(), has_smaller_class);
+        StopPoints points(stop);
+        std::size_t n_compared = 0;
+        std::stable_sort(marks.begin(), marks.end(),
+                         [&](const FormPart& one, const FormPart& other) {
+                             points.pass(n_compared++);
+                             return has_smaller_class(one, other);
+                         });
         return;
     }
     for (auto next = marks.begin(); next != marks.end(); ++next) {
@@ -66,13 +74,13 @@ void sort_marks(std::span<FormPart> marks) {
 }
 
 // Sorts every row of marks by class; equal classes keep their order.
-void order_marks(std::vector<FormPart>& parts) {
+void order_marks(std::vector<FormPart>& parts, const Stop* stop) {
     const auto is_mark = [](const FormPart& part) { return part.combining_class != 0; };
     auto at = parts.begin();
     while ((at = std::find_if(at, parts.end(), is_mark)) != parts.end()) {
         const auto end = std::find_if_not(at, parts.end(), is_mark);
         if (end - at > 1) {
-            sort_marks({at, end});
+            sort_marks({at, end}, stop);
         }
         at = end;
     }
@@ -104,11 +112,12 @@ void compose_parts(std::vector<FormPart>& parts) {
 
 }  // namespace
 
-void make_form(StepKind kind, Bytes stretch, std::vector<FormPart>& parts) {
+void make_form(StepKind kind, Bytes stretch, std::vector<FormPart>& parts, const Stop* stop) {
     parts.clear();
-    decompose(stretch, kind == StepKind::Nfkc || kind == StepKind::Nfkd, parts);
-    order_marks(parts);
+    decompose(stretch, kind == StepKind::Nfkc || kind == StepKind::Nfkd, parts, stop);
+    order_marks(parts, stop);
     if (kind == StepKind::Nfc || kind == StepKind::Nfkc) {
+        check_stop(stop);
         compose_parts(parts);
     }
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "normalize/normalize.h"
 
@@ -16,9 +17,10 @@ struct FormPart {
     int change = 0;
 };
 
-// Replaces `parts` by the form of `stretch`.
-// Needs: neither end of the stretch can interact with its neighbours, kind is one of the forms.
-void make_form(StepKind kind, Bytes stretch, std::vector<FormPart>& parts);
+// Replaces `parts` by the form of `stretch`, which may be a whole text of marks: throws where
+// `stop` is due. Needs: neither end of the stretch can interact with its neighbours, kind is one of
+// the forms.
+void make_form(StepKind kind, Bytes stretch, std::vector<FormPart>& parts, const Stop* stop);
 
 // Whether the character may move before the one before it, or compose with it, in any form.
 [[nodiscard]] bool joins_forms(char32_t point) noexcept;

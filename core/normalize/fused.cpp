@@ -43,14 +43,21 @@ class Pass {
 public:
     using Tip = typename Output::Tip;
 
-    Pass(const Memo& memo, Bytes text, Output& output)
-        : memo_(memo), floor_(text.data()), end_(text.data() + text.size()), output_(output) {
+    Pass(const Memo& memo, Bytes text, Output& output, const Stop* stop)
+        : memo_(memo),
+          begin_(text.data()),
+          floor_(text.data()),
+          end_(text.data() + text.size()),
+          output_(output),
+          stop_(stop) {
         output_.expect(text.size());
     }
 
     void run() {
         constexpr std::ptrdiff_t kPart = Output::kPart;
+        StopPoints points(stop_);
         for (const std::uint8_t* at = floor_; at != end_;) {
+            points.pass(static_cast<std::size_t>(at - begin_));
             Tip tip = output_.tip((kPart + simd::kBlock16) * MemoEntry::kMostBytes);
             const std::uint8_t* const stop = end_ - at > kPart ? at + kPart : end_;
             at = memo_.shape().is_usable ? write_blocks(at, stop, tip) : at;
@@ -158,14 +165,16 @@ private:
             output_.unwrite(entry_at(memo_, begin).size);
         }
         floor_ = stretch_end(memo_, at, end_, n_calm);
-        output_.write_slowly(memo_.steps(), {begin, floor_});
+        output_.write_slowly(memo_.steps(), {begin, floor_}, stop_);
         return floor_;
     }
 
     const Memo& memo_;
+    const std::uint8_t* const begin_;
     const std::uint8_t* floor_;  // text before this is final
     const std::uint8_t* end_;
     Output& output_;
+    const Stop* const stop_;
 };
 
 }  // namespace
@@ -198,19 +207,20 @@ bool keeps_text(const Memo& memo, Bytes text) {
     return true;
 }
 
-void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out) {
+void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
     TextOutput output(out);
-    Pass(memo, text, output).run();
+    Pass(memo, text, output, stop).run();
 }
 
-void run_fused(const Memo& memo, Bytes text, const Span* spans, AlignedText& out) {
+void run_fused(const Memo& memo, Bytes text, const Span* spans, AlignedText& out,
+               const Stop* stop) {
     AlignedOutput output(out, text.data(), spans);
     if (!text.empty() && memo.may_lag() && begins_slow(memo, text)) {
-        output.write_slowly(memo.steps(), text);
+        output.write_slowly(memo.steps(), text, stop);
         output.finish();
         return;
     }
-    Pass(memo, text, output).run();
+    Pass(memo, text, output, stop).run();
 }
 
 }  // namespace tokenmill::normalize

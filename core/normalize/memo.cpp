@@ -91,7 +91,7 @@ MemoEntry Memo::make_entry(char32_t point) const {
             return slow;
         }
         next.clear();
-        run_step(step, text, next);
+        run_step(step, text, next, nullptr);
         // The reference aligns what is removed here with what was written before.
         if (step.kind == StepKind::CharsMap && next.empty()) {
             return slow;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 
 namespace tokenmill::normalize {
@@ -104,15 +105,17 @@ struct AlignedText {
 // and the text has none of them.
 [[nodiscard]] bool keeps_parts(const Program& program, Bytes text);
 
-// Replaces the content of `out` by the rewritten text.  Needs: `out` does not own the text.
+// Replaces the content of `out` by the rewritten text; throws where `stop` is due.
+// Needs: `out` does not own the text.
 //   NFC: "cafe\u0301" -> "caf\u00E9"
-void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out);
+void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out,
+         const Stop* stop = nullptr);
 
 // The same with the origin of every byte, as in the reference's offsets: the origin of replaced
 // text is the last character it replaces, that of inserted text the character before it.
 // Needs: text.size() < 2^32.
 //   NFC: "cafe\u0301" -> "caf\u00E9", spans (0,1) (1,2) (2,3) (3,4) (3,4)
-void run_aligned(const Program& program, Bytes text, AlignedText& out);
+void run_aligned(const Program& program, Bytes text, AlignedText& out, const Stop* stop = nullptr);
 
 // What a program makes of every character alone.
 struct CharRewrites {

@@ -73,11 +73,11 @@ public:
     void finish() { out_.resize(n_written_); }
 
     // Runs the steps over a stretch, one after the other.
-    void write_slowly(const std::vector<Step>& steps, Bytes stretch) {
+    void write_slowly(const std::vector<Step>& steps, Bytes stretch, const Stop* stop) {
         current_.assign(stretch.begin(), stretch.end());
         for (const Step& step : steps) {
             next_.clear();
-            run_step(step, current_, next_);
+            run_step(step, current_, next_, stop);
             std::swap(current_, next_);
         }
         std::copy(current_.begin(), current_.end(), tip(current_.size()).to);
@@ -178,7 +178,7 @@ public:
         out_.spans.resize(n_written_);
     }
 
-    void write_slowly(const std::vector<Step>& steps, Bytes stretch) {
+    void write_slowly(const std::vector<Step>& steps, Bytes stretch, const Stop* stop) {
         const Tip here = tip(0);
         current_.text.assign(stretch.begin(), stretch.end());
         current_.spans.clear();
@@ -190,7 +190,7 @@ public:
         for (const Step& step : steps) {
             next_.text.clear();
             next_.spans.clear();
-            run_step(step, current_.text, current_.spans.data(), next_);
+            run_step(step, current_.text, current_.spans.data(), next_, stop);
             std::swap(current_, next_);
         }
         const Tip room = tip(current_.text.size());

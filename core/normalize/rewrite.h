@@ -46,7 +46,7 @@ void rewrite_form(StepKind kind, unicode::Flags mask, Bytes text, Sink& sink) {
         const std::uint8_t* const begin = stretch_begin(done, suspect, mask);
         sink.copy(done, begin);
         done = skip_flagged(suspect, end, mask);
-        make_form(kind, {begin, done}, parts);
+        make_form(kind, {begin, done}, parts, sink.stop);
         Cursor cursor(begin, done);
         for (const FormPart& part : parts) {
             sink.put(part.point, Sink::kAligned ? cursor.take(part.change) : nullptr);

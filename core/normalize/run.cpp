@@ -34,34 +34,36 @@ void align_with_itself(Bytes text, Spans& spans) {
 }
 
 void run_group(const Program& program, const StepGroup& group, Bytes text,
-               std::vector<std::uint8_t>& out) {
+               std::vector<std::uint8_t>& out, const Stop* stop) {
+    check_stop(stop);
     if (group.memo != nullptr) {
-        return run_fused(*group.memo, text, out);
+        return run_fused(*group.memo, text, out, stop);
     }
     out.clear();
     out.reserve(text.size() + text.size() / 8);
-    run_step(program.steps[group.begin], text, out);
+    run_step(program.steps[group.begin], text, out, stop);
 }
 
 }  // namespace
 
-void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out) {
+void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
     if (program.groups.empty()) {
         out.assign(text.begin(), text.end());
         return;
     }
-    run_group(program, program.groups.front(), text, out);
+    run_group(program, program.groups.front(), text, out, stop);
     std::vector<std::uint8_t> next;
     for (std::size_t index = 1; index < program.groups.size(); ++index) {
-        run_group(program, program.groups[index], out, next);
+        run_group(program, program.groups[index], out, next, stop);
         std::swap(out, next);
     }
 }
 
-void run_aligned(const Program& program, Bytes text, AlignedText& out) {
+void run_aligned(const Program& program, Bytes text, AlignedText& out, const Stop* stop) {
     std::size_t index = 0;
     if (!program.groups.empty() && program.groups.front().memo != nullptr) {
-        run_fused(*program.groups.front().memo, text, nullptr, out);  // aligns it on its way
+        // It aligns the text on its way.
+        run_fused(*program.groups.front().memo, text, nullptr, out, stop);
         index = 1;
     } else {
         out.text.assign(text.begin(), text.end());
@@ -70,12 +72,13 @@ void run_aligned(const Program& program, Bytes text, AlignedText& out) {
     AlignedText next;
     for (; index < program.groups.size(); ++index) {
         const StepGroup& group = program.groups[index];
+        check_stop(stop);
         if (group.memo != nullptr) {
-            run_fused(*group.memo, out.text, out.spans.data(), next);
+            run_fused(*group.memo, out.text, out.spans.data(), next, stop);
         } else {
             next.text.clear();
             next.spans.clear();
-            run_step(program.steps[group.begin], out.text, out.spans.data(), next);
+            run_step(program.steps[group.begin], out.text, out.spans.data(), next, stop);
         }
         std::swap(out, next);
     }

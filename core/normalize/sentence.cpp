@@ -180,13 +180,15 @@ Sentence::Replacement Sentence::replacement_for(const std::uint8_t* at,
 template <typename Output>
 class Sentence::Run {
 public:
-    Run(const Sentence& rules, Bytes text, Output& output)
+    Run(const Sentence& rules, Bytes text, Output& output, const Stop* stop)
         : rules_(rules),
           squeezes_(rules.has(kSqueezes)),
+          begin_(text.data()),
           at_(text.data()),
           end_(text.data() + text.size()),
           output_(output),
-          blank_(rules.has(kMarks) ? Bytes(kMarker) : Bytes(kBlank)) {}
+          blank_(rules.has(kMarks) ? Bytes(kMarker) : Bytes(kBlank)),
+          points_(stop) {}
 
     void run() {
         skip_blanks();
@@ -198,6 +200,7 @@ public:
         }
         after_blank_ = squeezes_;
         while (at_ != end_) {
+            points_.pass(static_cast<std::size_t>(at_ - begin_));
             copy_plain();
             if (at_ != end_) {
                 const Replacement found = rules_.replacement_for(at_, end_);
@@ -211,6 +214,7 @@ public:
 private:
     void skip_blanks() {
         while (squeezes_ && at_ != end_) {
+            points_.pass(static_cast<std::size_t>(at_ - begin_));
             const Replacement found = rules_.replacement_for(at_, end_);
             if (found.text.size() != 1 || found.text[0] != ' ') {
                 return;
@@ -311,21 +315,23 @@ private:
 
     const Sentence& rules_;
     const bool squeezes_;
+    const std::uint8_t* const begin_;
     const std::uint8_t* at_;
     const std::uint8_t* const end_;
     Output& output_;
     const Bytes blank_;
+    StopPoints points_;
     bool after_blank_ = false;  // then blanks at the start of a replacement are dropped
 };
 
-void Sentence::rewrite(Bytes text, std::vector<std::uint8_t>& out) const {
+void Sentence::rewrite(Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) const {
     PlainOutput output(out);
-    Run<PlainOutput>(*this, text, output).run();
+    Run<PlainOutput>(*this, text, output, stop).run();
 }
 
-void Sentence::rewrite(Bytes text, AlignedText& out) const {
+void Sentence::rewrite(Bytes text, AlignedText& out, const Stop* stop) const {
     SpannedOutput output(out, text.data());
-    Run<SpannedOutput>(*this, text, output).run();
+    Run<SpannedOutput>(*this, text, output, stop).run();
 }
 
 }  // namespace tokenmill::normalize

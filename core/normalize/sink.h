@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "normalize/normalize.h"
 #include "unicode/unicode.h"
@@ -17,8 +18,11 @@ struct TextSink {
     static constexpr bool kAligned = false;
 
     Buffer& out;
+    const Stop* stop;
+    StopPoints points;  // by what was written
 
     void write(Bytes content, const std::uint8_t* /*origin*/) {
+        points.pass(out.size());
         out.insert(out.end(), content.begin(), content.end());
     }
 
@@ -27,6 +31,7 @@ struct TextSink {
     }
 
     void put(char32_t point, const std::uint8_t* /*origin*/) {
+        points.pass(out.size());
         std::uint8_t bytes[4];
         const std::uint32_t size = encode_char(point, bytes);
         out.insert(out.end(), bytes, bytes + size);
@@ -39,9 +44,12 @@ struct AlignedSink {
     const std::uint8_t* text;  // the input of the step
     const Span* spans;         // the origins of its bytes
     AlignedText& out;
+    const Stop* stop;
+    StopPoints points;  // by what was written
 
     // Null: inserted before all text.
     void write(Bytes content, const std::uint8_t* origin) {
+        points.pass(out.text.size());
         out.text.insert(out.text.end(), content.begin(), content.end());
         out.spans.resize(out.text.size(), origin == nullptr ? Span{} : spans[origin - text]);
     }

@@ -29,14 +29,19 @@ class Squeeze {
 public:
     using Tip = typename Output::Tip;
 
-    Squeeze(Bytes text, Output& output)
-        : end_(text.data() + text.size()), at_(text.data()), output_(output) {
+    Squeeze(Bytes text, Output& output, const Stop* stop)
+        : begin_(text.data()),
+          end_(text.data() + text.size()),
+          at_(text.data()),
+          output_(output),
+          points_(stop) {
         output_.expect(text.size());
     }
 
     void run() {
         at_ = skip_white(at_, end_);
         while (at_ != end_) {
+            points_.pass(static_cast<std::size_t>(at_ - begin_));
             // At most a blank for every character, and one more; the last block may reach over.
             Tip tip = output_.tip(2 * (Output::kPart + simd::kBlock16) + kSlack);
             const std::uint8_t* const stop =
@@ -120,22 +125,24 @@ private:
         return at;
     }
 
-    const std::uint8_t* end_;
+    const std::uint8_t* const begin_;
+    const std::uint8_t* const end_;
     const std::uint8_t* at_;
     Output& output_;
+    StopPoints points_;
     bool is_inside_ = false;
 };
 
 }  // namespace
 
-void squeeze(Bytes text, std::vector<std::uint8_t>& out) {
+void squeeze(Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
     TextOutput output(out);
-    Squeeze(text, output).run();
+    Squeeze(text, output, stop).run();
 }
 
-void squeeze(Bytes text, const Span* spans, AlignedText& out) {
+void squeeze(Bytes text, const Span* spans, AlignedText& out, const Stop* stop) {
     AlignedOutput output(out, text.data(), spans);
-    Squeeze(text, output).run();
+    Squeeze(text, output, stop).run();
 }
 
 }  // namespace tokenmill::normalize

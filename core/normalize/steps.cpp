@@ -58,24 +58,24 @@ bool is_form(StepKind kind) noexcept {
 
 }  // namespace
 
-void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out) {
+void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
     if (step.kind == StepKind::Squeeze) {
-        return squeeze(text, out);
+        return squeeze(text, out, stop);
     }
     if (step.kind == StepKind::Sentence) {
-        return step.sentence->rewrite(text, out);
+        return step.sentence->rewrite(text, out, stop);
     }
-    rewrite(step, text, TextSink{out});
+    rewrite(step, text, TextSink{out, stop, StopPoints(stop)});
 }
 
-void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out) {
+void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out, const Stop* stop) {
     if (step.kind == StepKind::Squeeze) {
-        return squeeze(text, spans, out);
+        return squeeze(text, spans, out, stop);
     }
     if (step.kind == StepKind::Sentence) {
-        return step.sentence->rewrite(text, out);
+        return step.sentence->rewrite(text, out, stop);
     }
-    rewrite(step, text, AlignedSink{text.data(), spans, out});
+    rewrite(step, text, AlignedSink{text.data(), spans, out, stop, StopPoints(stop)});
 }
 
 std::uint16_t mask_of(StepKind kind) noexcept {

@@ -4,16 +4,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/stop.h"
 #include "base/types.h"
 #include "normalize/normalize.h"
 
 namespace tokenmill::normalize {
 
 // Writes the text as rewritten by one step to `out`, which is empty.
-void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out);
+void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop);
 
 // The same with spans; `spans` holds the origin of each byte of `text`.
-void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out);
+void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out, const Stop* stop);
 
 // Flags of the characters that a form or a removal of marks may change.
 [[nodiscard]] std::uint16_t mask_of(StepKind kind) noexcept;

@@ -60,7 +60,7 @@ private:
         ResultMemory own = std::exchange(worker.memory, result_.make_memory());
         try {
             worker.clear();
-            model_.set_spans(worker, options_);
+            model_.set_up(worker, options_);
             worker.expect(plan_.bound());
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
                 result_.touch_ahead(worker.memory, worker.written(), i);
@@ -124,7 +124,7 @@ private:
         }
         Worker* worker = model_.take_worker();
         try {
-            model_.set_spans(*worker, options_);
+            model_.set_up(*worker, options_);
             worker->expect(plan_.bound() / options_.threads);
         } catch (...) {
             model_.give_back(worker);
@@ -313,9 +313,10 @@ std::size_t Model::count(const Text& text, const Options& options, std::size_t l
     Lease lease(*this);
     Worker& worker = lease.worker();
     worker.reserve(0);
+    worker.set_stop(options.stop);
     ItemList list;
     DocumentReader(*this, worker, options, list).read(text, Error::kNowhere);
-    list.cut(split_, kTaskBytes);
+    list.cut(split_, kTaskBytes, options.stop);
     std::size_t total = 0;
     for (const Item& item : list.items()) {
         if (item.is_id) {

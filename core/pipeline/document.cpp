@@ -20,6 +20,7 @@ void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
     at_start_ = true;
     may_have_added_ = true;
     const Bytes bytes = utf8_of(text);
+    check_stop(options_.stop);
     keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
         open_source(bytes);
@@ -70,7 +71,9 @@ void DocumentReader<Sink>::read_text(Bytes text) {
     segments.clear();
     added.find_added_tokens(added.raw, text, skipped_tokens(), worker_.kernel.find_candidate,
                             segments);
+    StopPoints points(options_.stop);
     for (const split::Segment& segment : segments) {
+        points.pass(segment.begin);
         const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
         range_.begin = part.data();
         range_.origin = static_cast<std::uint32_t>(segment.begin);
@@ -117,7 +120,7 @@ Bytes DocumentReader<Sink>::rewrite(Bytes text) {
     if (!is_same && has_spans()) {
         text = rewrite_aligned(text);
     } else if (!is_same) {
-        normalize::run(model_.rewriter_, text, worker_.reader.normalized);
+        normalize::run(model_.rewriter_, text, worker_.reader.normalized, options_.stop);
         text = worker_.reader.normalized;
     }
     const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
@@ -132,7 +135,7 @@ Bytes DocumentReader<Sink>::rewrite(Bytes text) {
 template <typename Sink>
 Bytes DocumentReader<Sink>::rewrite_aligned(Bytes text) {
     normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
-    normalize::run_aligned(model_.rewriter_, text, aligned);
+    normalize::run_aligned(model_.rewriter_, text, aligned, options_.stop);
     source_->aligned.push_back(std::move(aligned.spans));
     range_.aligned = source_->aligned.back().data();
     worker_.reader.normalized = std::move(aligned.text);
@@ -143,6 +146,7 @@ Bytes DocumentReader<Sink>::rewrite_aligned(Bytes text) {
 // Text that was rewritten lies in memory of its own, which ends where the text does.
 template <typename Sink>
 void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* readable) {
+    check_stop(options_.stop);
     const Bytes raw = text;
     text = rewrite(text);
     if (text.data() != raw.data()) {
@@ -157,7 +161,9 @@ void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* read
     segments.clear();
     added.find_added_tokens(added.normal, text, skipped_tokens(), worker_.kernel.find_candidate,
                             segments);
+    StopPoints points(options_.stop);
     for (const split::Segment& segment : segments) {
+        points.pass(segment.begin);
         if (segment.token == 0) {
             read_range(text.subspan(segment.begin, segment.end - segment.begin), readable);
         } else {
@@ -175,11 +181,11 @@ Bytes DocumentReader<Sink>::respell(Bytes text, SpanRange& range) {
         return text;
     }
     if (!has_spans()) {
-        normalize::run(respeller, text, worker_.reader.normalized);
+        normalize::run(respeller, text, worker_.reader.normalized, options_.stop);
         return keep(worker_.reader.normalized, {});
     }
     normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
-    normalize::run_aligned(respeller, text, aligned);
+    normalize::run_aligned(respeller, text, aligned, options_.stop);
     worker_.reader.normalized = std::move(aligned.text);
     const Bytes kept = keep(worker_.reader.normalized, {});
     const std::ptrdiff_t shift = text.data() - range.begin;

@@ -31,11 +31,12 @@ const std::uint8_t* find_cut(const split::SplitView& split, const std::uint8_t* 
 }  // namespace
 
 // Only `begin` and `stop` change: a piece still looks ahead into the one after it, up to `end`.
-void ItemList::cut(const split::SplitView& split, std::size_t size) {
+void ItemList::cut(const split::SplitView& split, std::size_t size, const Stop* stop) {
     std::vector<Item> pieces;
     for (Item item : items_) {
         const std::uint8_t* from = item.text.begin + (item.is_id ? 0 : size);
         while (!item.is_id && item.text.stop - from > static_cast<std::ptrdiff_t>(size)) {
+            check_stop(stop);
             const std::uint8_t* at = find_cut(split, from, item.text.stop);
             if (at == nullptr) {
                 from += size;  // none nearby: make this piece longer and try again

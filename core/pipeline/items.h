@@ -41,7 +41,7 @@ public:
     void id(TokenId id, const FixedSpan& span) { items_.push_back({{}, {}, id, span, true}); }
 
     // Cuts ranges longer than `size` bytes where a scan may start, so that workers can share them.
-    void cut(const split::SplitView& split, std::size_t size);
+    void cut(const split::SplitView& split, std::size_t size, const Stop* stop);
     void clear() noexcept { items_.clear(); }
 
     [[nodiscard]] const std::vector<Item>& items() const noexcept { return items_; }

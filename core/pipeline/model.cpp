@@ -126,7 +126,8 @@ Model::~Model() {
     delete token_sizes_.load();
 }
 
-void Model::set_spans(Worker& worker, const Options& options) const {
+void Model::set_up(Worker& worker, const Options& options) const {
+    worker.set_stop(options.stop);
     const SpanUnit unit = options.spans;
     const std::vector<std::uint8_t>* sizes = token_sizes_.load(std::memory_order_acquire);
     if (unit != SpanUnit::None && sizes == nullptr) {
@@ -177,6 +178,9 @@ void Model::give_back(Worker* worker) const noexcept {
 std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& options) {
     worker_->reserve(0);
     worker_->clear();
+    if (options.stop != nullptr) {
+        worker_->set_stop(options.stop);
+    }
     BatchSink sink(*worker_);
     DocumentReader(model_, *worker_, options, sink).read(text, Error::kNowhere);
     worker_->end_document();

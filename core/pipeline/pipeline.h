@@ -56,7 +56,8 @@ struct Options {
     bool replace_invalid = false;
     unsigned threads = 1;
     SpanUnit spans = SpanUnit::None;
-    bool words = false;  // and the numbers of words; needs spans
+    bool words = false;          // and the numbers of words; needs spans
+    const Stop* stop = nullptr;  // borrowed; where it is due, a call throws its Error
 };
 
 // Where the ids of a batch go: to memory of the caller, or to our own if `data` is null.
@@ -152,8 +153,8 @@ private:
     [[nodiscard]] Worker* take_worker() const;
     [[nodiscard]] bool is_border(std::uint8_t left, std::uint8_t right) const;
     void give_back(Worker* worker) const noexcept;
-    // Makes a worker write the spans and words that the options ask for.
-    void set_spans(Worker& worker, const Options& options) const;
+    // Makes a worker write the spans and words that the options ask for, and end where they say.
+    void set_up(Worker& worker, const Options& options) const;
 
     BlobReader blob_;
     vocab::VocabView vocab_;

@@ -74,9 +74,10 @@ void Plan::read_big(BigDocument& big) const {
     try {
         Model::Lease lease(model_);
         lease.worker().reserve(0);
+        lease.worker().set_stop(options_.stop);
         DocumentReader(model_, lease.worker(), options_, big.list)
             .read(texts_[big.document], big.document);
-        big.list.cut(model_.split(), kTaskBytes);
+        big.list.cut(model_.split(), kTaskBytes, options_.stop);
     } catch (...) {
         big.failure = std::current_exception();
         big.list.clear();

@@ -4,6 +4,7 @@
 // Answers all units, puts the known ones in place, and writes the ids document by document.
 inline void flush_batch(pipeline::Worker& worker) {
     encode::WordEncoder& e = worker.encoder;
+    check_stop(e.stop());
     answer_batch(e);
     for (const auto& fixed : worker.fixed) {
         e.value[fixed.index] = fixed.value;
@@ -67,6 +68,8 @@ public:
         cut_start_ = 0;
     }
     [[nodiscard]] const std::uint8_t* open_word() const noexcept { return word_; }
+    // The scanner has read text that may have no word.
+    void pause() const { check_stop(e_.stop()); }
 
     // The open word ends here: cuts and gathers the rest of it.
     void close_word(const std::uint8_t* end) {
@@ -204,8 +207,9 @@ private:
         return !worker.spans.keeps_whole() && (worker.encoder.vocab.is_merged() || !has_spans);
     }
 
-    // One unit at a time, with checked loads.
+    // One unit at a time, with checked loads. Every block of a very long word comes here.
     void gather_carefully(const std::uint8_t* at, std::uint64_t ends, std::uint64_t cuts) {
+        check_stop(e_.stop());
         for (; ends != 0; ends &= ends - 1) {
             const unsigned i = trailing_zeros(ends);
             const std::uint64_t is_cut = cuts >> i & 1;

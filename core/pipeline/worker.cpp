@@ -141,6 +141,9 @@ void Worker::reset() {
     fixed.clear();
     marks.clear();
     encoder.drop_batch();
+    if (encoder.stop() != nullptr) {
+        encoder.set_stop(nullptr);
+    }
 }
 
 }  // namespace tokenmill::pipeline

@@ -124,6 +124,8 @@ struct Worker {
     void reserve(std::size_t more);
     // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
+    // Work ends early when it is due. Null, as after reset(): never.
+    void set_stop(const Stop* stop) noexcept { encoder.set_stop(stop); }
     // About so many bytes of text are coming: if they are many, their words need large tables.
     // Needs: an empty batch.
     void expect(std::size_t size);

@@ -249,6 +249,7 @@ inline void scan_stages(const split::SplitView& split, std::size_t number, Sink&
     const std::uint8_t* at = begin;
     while (at < stop) {
         const std::uint8_t* next = split::match_end(stage, at, end);
+        sink.pause();
         if (next == nullptr) {
             at += split::step_size(stage, *at);
             continue;

@@ -27,6 +27,9 @@
       +- InputError(OSError)               an input that vanished, changed or is damaged: path
       +- MissingDependency(ImportError)    an optional package that is not installed: name
       +- DeviceError(RuntimeError)         a device that cannot do what was asked: reason
+      +- DeadlineExceeded(TimeoutError)    work that took longer than its timeout
+      +- Overloaded(RuntimeError)          a service without room for more: reason, retry_after
+      +- TextTooLong(ValueError)           more text than a service takes: size, limit
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
@@ -327,6 +330,41 @@ class DeviceError(TokenmillError, RuntimeError):
     def __init__(self, problem: str, *, reason: str = "", where: str = "", hint: str = "") -> None:
         super().__init__(problem, where=where, hint=hint)
         self.reason = reason
+
+
+class DeadlineExceeded(TokenmillError, TimeoutError):
+    """Work that was stopped because it took longer than its `timeout`."""
+
+
+class Overloaded(TokenmillError, RuntimeError):
+    """A service that has as much work as it may take; `reason` names the limit.
+
+    `retry_after`: seconds after which there is probably room again.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        reason: str = "",
+        retry_after: float = 0.0,
+        where: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.reason = reason
+        self.retry_after = retry_after
+
+
+class TextTooLong(TokenmillError, ValueError):
+    """More text than a service takes: `size` and `limit` in bytes of UTF-8."""
+
+    def __init__(
+        self, problem: str, *, size: int = 0, limit: int = 0, where: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.size = size
+        self.limit = limit
 
 
 class ReferencePathWarning(UserWarning):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._core import Stop
     from tokenmill._spec import TokenizerSpec
 
 _Result = TypeVar("_Result")
@@ -67,10 +68,12 @@ class ReferenceModel:
         add_special_tokens: bool = False,
         special_mode: int = 0,
         errors: int = 0,
+        stop: Stop | None = None,
     ) -> NDArray[np.uint32]:
-        """Encode one text."""
+        """Encode one text; a `stop` is looked at before, the library cannot be interrupted."""
         plain = self._checked(_as_text(text, None), None, special_mode, errors)
         given = add_special_tokens, special_mode == _TEXT_MODE
+        _check(stop)
         rows = self._asked(self.library.encode_all, [plain], *given, is_batch=False)
         return np.array(rows[0], dtype=np.uint32)
 
@@ -82,9 +85,10 @@ class ReferenceModel:
         add_special_tokens: bool = False,
         special_mode: int = 0,
         errors: int = 0,
+        stop: Stop | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encode many texts into one flat array and offsets; the library has its own threads."""
-        return _flat(self._rows(texts, add_special_tokens, special_mode, errors), bits)
+        return _flat(self._rows(texts, add_special_tokens, special_mode, errors, stop), bits)
 
     def encode_spans(  # noqa: PLR0917 -- the core's signature
         self,
@@ -95,9 +99,11 @@ class ReferenceModel:
         special_mode: int = 0,
         errors: int = 0,
         in_characters: bool = True,
+        stop: Stop | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
         """Encode many texts; the third array has two numbers for every id."""
         plain = self._plain_texts(texts, special_mode, errors)
+        _check(stop)
         given = add_special_tokens, special_mode == _TEXT_MODE
         rows, spans = self._asked(self.library.encode_spans, plain, *given)
         if not in_characters:
@@ -114,6 +120,7 @@ class ReferenceModel:
         add_special_tokens: bool = False,
         special_mode: int = 0,
         errors: int = 0,
+        stop: Stop | None = None,
     ) -> NDArray[np.int64]:
         """Encode many texts into the caller's array."""
         ids, offsets = self.encode_batch(
@@ -122,6 +129,7 @@ class ReferenceModel:
             add_special_tokens=add_special_tokens,
             special_mode=special_mode,
             errors=errors,
+            stop=stop,
         )
         if len(ids) > len(out):
             raise OutputTooSmall(
@@ -138,21 +146,23 @@ class ReferenceModel:
         special_mode: int = 0,
         errors: int = 0,
         limit: int = -1,
+        stop: Stop | None = None,
     ) -> NDArray[np.int64]:
         """Count the ids of each text; the library cannot stop early at `limit`."""
-        rows = self._rows(texts, add_special_tokens, special_mode, errors)
+        rows = self._rows(texts, add_special_tokens, special_mode, errors, stop)
         return np.array([len(row) for row in rows], dtype=np.int64)
 
-    def count(
+    def count(  # noqa: PLR0917 -- the core's signature
         self,
         text: object,
         add_special_tokens: bool = False,
         special_mode: int = 0,
         errors: int = 0,
         limit: int = -1,
+        stop: Stop | None = None,
     ) -> int:
         """Count the ids of one text; with a `limit`, `limit + 1` means more."""
-        count = len(self.encode(text, add_special_tokens, special_mode, errors))
+        count = len(self.encode(text, add_special_tokens, special_mode, errors, stop))
         return count if limit < 0 else min(count, limit + 1)
 
     def decode(self, ids: NDArray[np.uint32]) -> bytes:
@@ -180,9 +190,15 @@ class ReferenceModel:
         return {}
 
     def _rows(
-        self, texts: Iterable[object], add_special: bool, special_mode: int, errors: int
+        self,
+        texts: Iterable[object],
+        add_special: bool,
+        special_mode: int,
+        errors: int,
+        stop: Stop | None,
     ) -> list[list[int]]:
         plain = self._plain_texts(texts, special_mode, errors)
+        _check(stop)
         as_text = special_mode == _TEXT_MODE
         return self._asked(self.library.encode_all, plain, add_special, as_text)
 
@@ -238,6 +254,11 @@ class ReferenceModel:
                     Option("special_in_text", "encode"),
                 ),
             )
+
+
+def _check(stop: Stop | None) -> None:
+    if stop is not None:
+        stop.check()
 
 
 def _succeeds(encode: Callable[..., object], *given: object) -> bool:
