@@ -125,7 +125,6 @@ struct Worker {
     // Bytes that stay until the document has ended and its units are answered.
     [[nodiscard]] std::uint8_t* take_scratch(std::size_t size);
     // About so many bytes of text are coming: if they are many, their words need large tables.
-    // Needs: an empty batch.
     void expect(std::size_t size);
     // The last `size` of the bytes taken last were not needed.
     void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }
