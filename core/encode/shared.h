@@ -6,10 +6,10 @@
 //
 //   free       key 0   value 0
 //   taken      key 0   value v      one worker wins the value (compare and exchange)
-//   filled     key k   value v      the key comes last, so whoever sees it sees the value, too
+//   filled     key k   value v      the key comes last: a thread that sees it sees the value, too
 //
 // So no word is ever replaced. Words that find no place are counted, and when they are many, every
-// worker goes on with tables of its own, which start with all the words of these. The ids do not
+// worker continues with tables of its own, which start with all the words of these. The ids do not
 // depend on who filled what.
 #pragma once
 
