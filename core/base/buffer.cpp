@@ -33,6 +33,16 @@ std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
     return std::span(g_spares[static_cast<std::size_t>(kind)]).first(g_kept.load());
 }
 
+// Pages that were not needed elsewhere when the buffer is used again cost nothing then; the others
+// are new and zeroed, as if they had never been touched.
+void offer_to_system(const PageBuffer& buffer, std::size_t touched_bytes) noexcept {
+#ifdef MADV_FREE
+    if (touched_bytes > kMaxHeld) {
+        madvise(buffer.data() + kMaxHeld, round_up(touched_bytes - kMaxHeld, kPage), MADV_FREE);
+    }
+#endif
+}
+
 // Room for the next text as well, which is seldom of the same size: untouched pages cost nothing.
 std::size_t generous(std::size_t size_bytes) noexcept {
     constexpr std::size_t kLargest = std::size_t{1} << 30;
@@ -106,6 +116,7 @@ void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexc
     if (touched_bytes > kMaxSpare || buffer.size_bytes() == 0) {
         return;
     }
+    offer_to_system(buffer, touched_bytes);
     auto* spare = new (std::nothrow) Spare{std::move(buffer), touched_bytes};
     const auto places = places_of(kind);
     // The first places, where take_spare() looks first: what was used last is still in the cache.

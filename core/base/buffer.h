@@ -47,9 +47,11 @@ private:
 void touch_pages(void* begin, std::size_t size_bytes) noexcept;
 
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a
-// text whose words are known. Of each kind one buffer is kept with at most 64 MiB touched, and a
-// few small ones for other threads. Their bytes are not zeroed.
-constexpr std::size_t kMaxSpare = std::size_t{64} << 20;
+// text whose words are known. Of each kind one buffer is kept with at most 512 MiB touched, and a
+// few small ones for other threads. Their bytes are not zeroed. The system may take what is after
+// the first 64 MiB whenever it needs memory, without asking (MADV_FREE).
+constexpr std::size_t kMaxSpare = std::size_t{512} << 20;
+constexpr std::size_t kMaxHeld = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;
 enum class Spares : std::uint8_t { Ids, Spans, Words, Texts, Framed };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);

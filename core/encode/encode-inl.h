@@ -96,7 +96,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
             prefetch(&lines[e.line[i + k + kPrefetchAhead]]);
             const encode::Line8& line = lines[e.line[i + k]];
             const unsigned same = equal_keys(line.key, e.key[i + k]);
-            e.value[i + k] = line.value[trailing_zeros(same | 8U)];
+            e.value[i + k] = encode::peek(line.value[trailing_zeros(same | 8U)]);
             lacking |= static_cast<std::uint32_t>(same == 0) << k;
         }
         lacking &= static_cast<std::uint32_t>(low_bits(count - i));
@@ -114,10 +114,12 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
         const std::uint64_t low = longer.key16[std::size_t{2} * j];
         const std::uint64_t high = longer.key16[std::size_t{2} * j + 1];
-        const bool first = ((line.key[0] ^ low) | (line.key[1] ^ high)) == 0;
-        const bool second = ((line.key[2] ^ low) | (line.key[3] ^ high)) == 0;
+        const bool first =
+            ((encode::peek(line.key[0]) ^ low) | (encode::peek(line.key[1]) ^ high)) == 0;
+        const bool second =
+            ((encode::peek(line.key[2]) ^ low) | (encode::peek(line.key[3]) ^ high)) == 0;
         const std::uint16_t i = longer.in16[j];
-        e.value[i] = line.value[static_cast<std::uint32_t>(!first)];
+        e.value[i] = encode::peek(line.value[static_cast<std::uint32_t>(!first)]);
         missing[n_missing] = i;
         n_missing += static_cast<std::uint32_t>(!first) & static_cast<std::uint32_t>(!second);
     }
@@ -129,12 +131,12 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
         const encode::Line32* set = e.tables.lines32 + std::size_t{2} * longer.set32[j];
         const encode::Line32* hit = nullptr;
         for (unsigned way = 0; way < 2; ++way) {
-            if (set[way].header >> 8 == size && equal_key32(set[way].key, key)) {
+            if (encode::peek(set[way].header) >> 8 == size && equal_key32(set[way].key, key)) {
                 hit = set + way;
             }
         }
         if (hit != nullptr) {
-            e.value[i] = e.side_value(hit->ids, hit->header & 255);
+            e.value[i] = e.side_value(hit->ids, encode::peek(hit->header) & 255);
         } else {
             missing[n_missing++] = i;
         }

@@ -14,6 +14,7 @@
 #include "encode/merge.h"
 #include "encode/repeats.h"
 #include "encode/sentence.h"
+#include "encode/shared.h"
 #include "encode/tables.h"
 #include "encode/unit.h"
 #include "vocab/vocab.h"
@@ -71,7 +72,9 @@ struct WordEncoder {
     void end_batch() noexcept;
     // Forgets the batch, answered or not.
     void drop_batch() noexcept;
-    // From small tables to large ones, with their words.  Needs: an empty batch.
+    // From small tables to large ones, with their words: to those of `shared`, unless it is null or
+    // they are being made at this moment; then it is worth another try later. From shared ones to
+    // tables of its own.  Needs: an empty batch.
     void grow_tables();
     [[nodiscard]] bool has_small_tables() const noexcept { return has_small_tables_; }
     // Can the word be merged from its bytes as they are?
@@ -95,6 +98,7 @@ struct WordEncoder {
 
     const vocab::VocabView& vocab;
     WordTables tables;
+    SharedTables* shared = nullptr;  // set while there are other workers
     LongMerger merger;
     WordLookUp words;
     SentenceLookUp sentences;
@@ -123,8 +127,13 @@ private:
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
 
+    static constexpr std::uint32_t kMostTries = 64;  // a forked child may wait in vain
+
+    [[nodiscard]] SharedTables::Opened open_shared() noexcept;
+
     TableBits large_bits_;
     const Stop* stop_ = nullptr;
+    std::uint32_t tries_ = 0;
     bool has_small_tables_ = true;
 };
 

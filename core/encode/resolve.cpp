@@ -30,10 +30,21 @@ void WordEncoder::set_stop(const Stop* wanted) noexcept {
 // Columns of the batch keep lines of the old tables, which are read or asked for after its last
 // unit. Larger tables have these lines, too.
 void WordEncoder::grow_tables() {
-    WordTables large(vocab, large_bits_);
+    const SharedTables::Opened opened = open_shared();
+    if (opened == SharedTables::Opened::NotYet && ++tries_ < kMostTries) {
+        return;
+    }
+    WordTables large =
+        opened == SharedTables::Opened::Yes ? WordTables(*shared) : WordTables(vocab, large_bits_);
     large.put_words_of(tables);
     tables = std::move(large);
     has_small_tables_ = false;
+}
+
+// What is remembered of a whole text is more than the ids of its words.
+SharedTables::Opened WordEncoder::open_shared() noexcept {
+    const bool can_share = shared != nullptr && has_small_tables_ && !is_whole_text();
+    return can_share ? shared->open() : SharedTables::Opened::Never;
 }
 
 // Up to three ids fit into the value itself.
@@ -103,7 +114,7 @@ bool WordEncoder::answer_from_tables(Bytes word, std::uint64_t& answer) {
         if (found == nullptr) {
             return false;
         }
-        answer = side_value(found->ids, found->header & 255);
+        answer = side_value(found->ids, peek(found->header) & 255);
         return true;
     }
     if (word[size - 1] == 0) {

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "encode/shared.h"
 
 namespace tokenmill::encode {
 
@@ -26,7 +27,7 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
       memory16(sizeof(Line16) << sizes.words16, Pages::Large),
       memory32((2 * sizeof(Line32)) << sizes.words32),
       memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
-      memory_ring((std::size_t{1} << sizes.ring) + kRingSlack),
+      memory_ring(ring_bytes(sizes)),
       memory_stored((seed_ids + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
                     sizeof(std::uint32_t)),
       stored_room(seed_ids + (std::size_t{1} << sizes.store)),
@@ -48,6 +49,19 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     }
 }
 
+std::size_t WordTables::ring_bytes(const TableBits& sizes) noexcept {
+    return (std::size_t{1} << sizes.ring) + kRingSlack;
+}
+
+bool WordTables::are_full() const noexcept {
+    return view && view->is_full();
+}
+
+bool WordTables::is_store_full() const noexcept {
+    const std::size_t used = view ? view->ids_taken() : stored_count;
+    return used + 64 > stored_room;
+}
+
 // Measured: with smaller ones words replace each other before a megabyte is read.
 TableBits WordTables::small_bits(const TableBits& largest) noexcept {
     return {std::min(largest.words8, 12U), std::min(largest.words16, 11U),
@@ -65,25 +79,28 @@ void WordTables::put_words_of(const WordTables& smaller) noexcept {
     for (std::size_t i = 0; i < std::size_t{1} << smaller.bits.words8; ++i) {
         const Line8& line = smaller.lines8[i];
         for (std::size_t slot = 0; slot < 4; ++slot) {
-            std::uint64_t value = line.value[slot];
-            if (line.key[slot] != 0 && move_ids(value)) {
-                put8(line.key[slot], value);
+            const std::uint64_t key = peek(line.key[slot]);
+            std::uint64_t value = peek(line.value[slot]);
+            if (key != 0 && move_ids(value)) {
+                put8(key, value);
             }
         }
     }
     for (std::size_t i = 0; i < std::size_t{1} << smaller.bits.words16; ++i) {
         const Line16& line = smaller.lines16[i];
         for (std::size_t slot = 0; slot < 2; ++slot) {
-            std::uint64_t value = line.value[slot];
-            if (value != 0 && move_ids(value)) {
-                put16(line.key[2 * slot], line.key[2 * slot + 1], value);
+            const std::uint64_t high = peek(line.key[2 * slot + 1]);
+            std::uint64_t value = peek(line.value[slot]);
+            if (high != 0 && move_ids(value)) {
+                put16(peek(line.key[2 * slot]), high, value);
             }
         }
     }
     for (std::size_t i = 0; i < std::size_t{2} << smaller.bits.words32; ++i) {
         const Line32& line = smaller.lines32[i];
-        if (line.header != 0) {
-            put32(line.key, line.header >> 8, line.ids, line.header & 255);
+        const std::uint32_t header = peek(line.header);
+        if (header >> 8 != 0) {
+            put32(line.key, header >> 8, line.ids, header & 255);
         }
     }
 }
@@ -91,7 +108,7 @@ void WordTables::put_words_of(const WordTables& smaller) noexcept {
 std::size_t WordTables::bytes_of(const vocab::VocabView& vocab, const TableBits& sizes) noexcept {
     return (sizeof(Line8) << sizes.words8) + (sizeof(Line16) << sizes.words16) +
            (2 * sizeof(Line32) << sizes.words32) + (4 * sizeof(LongEntry) << sizes.long_words) +
-           (std::size_t{1} << sizes.ring) + kRingSlack +
+           ring_bytes(sizes) +
            (vocab.seed_ids.size() + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
                sizeof(std::uint32_t);
 }
@@ -103,6 +120,9 @@ std::size_t WordTables::size_bytes() const noexcept {
 
 bool WordTables::store(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
                        std::uint64_t& value) noexcept {
+    if (view) {
+        return store_shared(tag, ids, count, value);
+    }
     if (stored_room - stored_count < count) {
         return false;
     }
@@ -138,6 +158,10 @@ std::uint32_t WordTables::slot_for(const Line8& line, std::uint64_t key) noexcep
 }
 
 void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
+    if (view) {
+        share8(key, value);
+        return;
+    }
     Line8& line = line8_of(key);
     const std::uint32_t slot = slot_for(line, key);
     if (line.key[slot] != 0 && line.key[slot] != key) {
@@ -153,7 +177,7 @@ void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
 // The slot with this key, or 4.
 std::uint32_t WordTables::find_slot(const Line8& line, std::uint64_t key) const noexcept {
     std::uint32_t slot = first_slot(line);
-    while (slot < 4 && line.key[slot] != key) {
+    while (slot < 4 && peek(line.key[slot]) != key) {
         ++slot;
     }
     return slot;
@@ -162,10 +186,10 @@ std::uint32_t WordTables::find_slot(const Line8& line, std::uint64_t key) const 
 bool WordTables::find8(std::uint64_t key, std::uint64_t& value) noexcept {
     Line8& line = line8_of(key);
     if (const std::uint32_t slot = find_slot(line, key); slot < 4) {
-        value = line.value[slot];
+        value = peek(line.value[slot]);
         return true;
     }
-    if (line.key[3] == 0) {
+    if (peek(line.key[3]) == 0) {
         return false;  // the line was never full
     }
     Line8& next = line_next_to(line);
@@ -173,7 +197,10 @@ bool WordTables::find8(std::uint64_t key, std::uint64_t& value) noexcept {
     if (slot == 4) {
         return false;
     }
-    value = next.value[slot];
+    value = peek(next.value[slot]);
+    if (view) {
+        return true;  // nothing changes its place
+    }
     const std::uint32_t own = (turn++ & 3) | first_slot(line);
     std::swap(next.key[slot], line.key[own]);
     std::swap(next.value[slot], line.value[own]);
@@ -197,6 +224,10 @@ std::uint32_t WordTables::slot_for(const Line16& line, std::uint64_t low,
 }
 
 void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
+    if (view) {
+        share16(low, high, value);
+        return;
+    }
     Line16& line = line16_of(low, high);
     const std::uint32_t slot = slot_for(line, low, high);
     const std::uint64_t* const moved = line.key + std::size_t{2} * slot;
@@ -210,10 +241,10 @@ void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t valu
 bool WordTables::find16(std::uint64_t low, std::uint64_t high, std::uint64_t& value) noexcept {
     Line16& line = line16_of(low, high);
     if (const std::uint32_t slot = line.find(low, high); slot < 2) {
-        value = line.value[slot];
+        value = peek(line.value[slot]);
         return true;
     }
-    if (line.value[1] == 0) {
+    if (peek(line.value[1]) == 0) {
         return false;
     }
     Line16& next = line_next_to(line);
@@ -221,7 +252,10 @@ bool WordTables::find16(std::uint64_t low, std::uint64_t high, std::uint64_t& va
     if (slot == 2) {
         return false;
     }
-    value = next.value[slot];
+    value = peek(next.value[slot]);
+    if (view) {
+        return true;
+    }
     const std::uint32_t own = turn++ & 1;
     next.set(slot, line.key[std::size_t{2} * own], line.key[std::size_t{2} * own + 1],
              line.value[own]);
@@ -240,6 +274,10 @@ Line32* WordTables::set_next_to(const Line32* set) noexcept {
 // Sets of two lines: a line holds one word with up to seven ids.
 void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
                        std::uint32_t count) noexcept {
+    if (view) {
+        share32(key, size, ids, count);
+        return;
+    }
     Line32* const set = set32_of(key, size);
     Line32& line = set[set[0].header == 0 ? 0 : set[1].header == 0 ? 1 : turn++ & 1];
     if (line.header != 0) {
@@ -254,7 +292,8 @@ void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std
 const Line32* WordTables::find32(const std::uint64_t key[4], std::uint32_t size) noexcept {
     const auto find = [&](Line32* set) -> Line32* {
         for (Line32* line = set; line < set + 2; ++line) {
-            if (line->header >> 8 == size && std::memcmp(line->key, key, sizeof(line->key)) == 0) {
+            if (peek(line->header) >> 8 == size &&
+                std::memcmp(line->key, key, sizeof(line->key)) == 0) {
                 return line;
             }
         }
@@ -262,12 +301,12 @@ const Line32* WordTables::find32(const std::uint64_t key[4], std::uint32_t size)
     };
     Line32* const set = set32_of(key, size);
     Line32* line = find(set);
-    if (line != nullptr || set[1].header == 0) {
+    if (line != nullptr || peek(set[1].header) == 0) {
         return line;
     }
     line = find(set_next_to(set));
-    if (line == nullptr) {
-        return nullptr;
+    if (line == nullptr || view) {
+        return line;
     }
     Line32& own = set[turn++ & 1];
     std::swap(own, *line);

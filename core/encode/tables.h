@@ -1,6 +1,6 @@
 // encode: bytes of a word -> packed ids, the tables of one worker. Their size is fixed, and they
 // are never wiped. The ids do not depend on what the tables hold. A worker starts with small tables
-// and takes large ones once.
+// and takes large ones once, of its own or shared with other workers (encode/shared.h).
 //
 // A word belongs to one line (or set of lines) by its hash. When that is full, a new word replaces
 // one of its words, which moves to the line next to it and replaces another one there:
@@ -19,6 +19,12 @@
 
 namespace tokenmill::encode {
 
+// A number of a line that another worker may be filling: what is read later was written earlier.
+template <typename Number>
+[[nodiscard]] inline Number peek(const Number& number) noexcept {
+    return __atomic_load_n(&number, __ATOMIC_ACQUIRE);
+}
+
 // Words of 1..8 bytes, zero-padded; key 0 is free.
 struct Line8 {
     std::uint64_t key[4];
@@ -33,11 +39,14 @@ struct alignas(64) Line16 {
     // The slot with this key, or 2.
     [[nodiscard]] std::uint32_t find(std::uint64_t low, std::uint64_t high) const noexcept {
         std::uint32_t slot = 0;
-        while (slot < 2 && (value[slot] == 0 || key[std::size_t{2} * slot] != low ||
-                            key[std::size_t{2} * slot + 1] != high)) {
+        while (slot < 2 && !has(slot, low, high)) {
             ++slot;
         }
         return slot;
+    }
+    // The upper half comes last, and is 0 in no key.
+    [[nodiscard]] bool has(std::size_t slot, std::uint64_t low, std::uint64_t high) const noexcept {
+        return peek(key[2 * slot + 1]) == high && peek(key[2 * slot]) == low;
     }
     void set(std::size_t slot, std::uint64_t low, std::uint64_t high,
              std::uint64_t new_value) noexcept {
@@ -72,6 +81,30 @@ struct TableBits {
     unsigned store = 20;  // ids of values that do not fit inline
 };
 
+class SharedTables;
+
+// One worker's part in tables that are shared: it leaves them when it is done.
+class SharedView {
+public:
+    SharedView() = default;
+    // Needs: SharedTables::open() said yes.
+    explicit SharedView(SharedTables& of) noexcept;
+    ~SharedView();
+    SharedView(SharedView&& other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    SharedView& operator=(SharedView&& other) noexcept {
+        std::swap(of_, other.of_);
+        return *this;
+    }
+    SharedView(const SharedView&) = delete;
+    SharedView& operator=(const SharedView&) = delete;
+
+    [[nodiscard]] SharedTables* operator->() const noexcept { return of_; }
+    [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
+
+private:
+    SharedTables* of_ = nullptr;
+};
+
 struct WordTables {
     // Starts with the words that the vocabulary knows in advance. Touches most pages of two tables,
     // which takes milliseconds: a few short texts do not win them back.
@@ -80,6 +113,11 @@ struct WordTables {
     [[nodiscard]] static WordTables make_small(const TableBits& largest) {
         return {small_bits(largest), std::size_t{0}};
     }
+
+    // Lines that are shared, with a ring of its own.  Needs: SharedTables::open() said yes.
+    explicit WordTables(SharedTables& of);
+    // Should the worker take tables of its own?
+    [[nodiscard]] bool are_full() const noexcept;
 
     static constexpr std::uint32_t kLongest = 1024;  // bytes of the longest word that is kept
 
@@ -95,7 +133,7 @@ struct WordTables {
                std::uint64_t& value) noexcept;
 
     // A guess that errs towards true: words whose ids found no place may be in the ring.
-    [[nodiscard]] bool is_store_full() const noexcept { return stored_room - stored_count < 64; }
+    [[nodiscard]] bool is_store_full() const noexcept;
 
     // The value of a word that its own line lacked when it was probed: it may be in the line next
     // to that one, or be new.
@@ -130,8 +168,24 @@ struct WordTables {
     LongEntry* entries = nullptr;
     std::uint64_t ring_head = 64;
     std::uint32_t turn = 0;  // which word of a full line is replaced next
+    SharedView view;         // empty if all lines are its own
 
 private:
+    [[nodiscard]] static std::size_t ring_bytes(const TableBits& sizes) noexcept;
+    // The same in lines that are shared, which are only filled (encode/shared.h).
+    void share8(std::uint64_t key, std::uint64_t value) noexcept;
+    void share16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
+    void share32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
+                 std::uint32_t count) noexcept;
+    [[nodiscard]] bool store_shared(std::uint32_t tag, const std::uint32_t* ids,
+                                    std::uint32_t count, std::uint64_t& value) noexcept;
+    // True if the word is there afterwards.
+    [[nodiscard]] bool fill8(Line8& line, std::uint64_t key, std::uint64_t value) noexcept;
+    [[nodiscard]] static bool fill16(Line16& line, std::uint64_t low, std::uint64_t high,
+                                     std::uint64_t value) noexcept;
+    [[nodiscard]] static bool fill32(Line32* set, const std::uint64_t key[4], std::uint32_t size,
+                                     const std::uint32_t* ids, std::uint32_t count) noexcept;
+
     [[nodiscard]] Line8& line8_of(std::uint64_t key) noexcept;
     [[nodiscard]] std::uint32_t first_slot(const Line8& line) const noexcept;
     [[nodiscard]] std::uint32_t find_slot(const Line8& line, std::uint64_t key) const noexcept;

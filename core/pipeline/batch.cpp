@@ -61,8 +61,9 @@ private:
         try {
             worker.clear();
             model_.set_up(worker, options_);
-            worker.expect(plan_.bound());
+            worker.encoder.shared = model_.shared_tables(1);
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
+                worker.expect(plan_.bound());
                 result_.touch_ahead(worker.memory, worker.written(), i);
                 gather_task(worker, tasks_[i]);
             }
@@ -125,7 +126,7 @@ private:
         Worker* worker = model_.take_worker();
         try {
             model_.set_up(*worker, options_);
-            worker->expect(plan_.bound() / options_.threads);
+            worker->encoder.shared = model_.shared_tables(options_.threads);
         } catch (...) {
             model_.give_back(worker);
             throw;
@@ -170,6 +171,7 @@ private:
     }
 
     Finished run_task(Worker& worker, const Task& task) {
+        worker.expect(plan_.bound() / options_.threads);
         worker.clear();
         worker.reserve(task.bound);
         worker.clear();  // the room stays, and each text asks for its part of it

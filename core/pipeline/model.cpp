@@ -124,6 +124,7 @@ Model::~Model() {
         delete slot.exchange(nullptr);
     }
     delete token_sizes_.load();
+    delete shared_.load();  // after the workers, which use them
 }
 
 void Model::set_up(Worker& worker, const Options& options) const {
@@ -163,6 +164,20 @@ Worker* Model::take_worker() const {
     return worker.release();
 }
 
+encode::SharedTables* Model::shared_tables(std::size_t threads) const {
+    if (threads == 1 && made_.load(std::memory_order_relaxed) < 2) {
+        return nullptr;
+    }
+    encode::SharedTables* shared = shared_.load(std::memory_order_acquire);
+    if (shared == nullptr) {
+        auto made = std::make_unique<encode::SharedTables>(vocab_, tables_.bits);
+        if (shared_.compare_exchange_strong(shared, made.get())) {
+            shared = made.release();  // the first thread wins
+        }
+    }
+    return shared;
+}
+
 void Model::give_back(Worker* worker) const noexcept {
     worker->reset();
     for (auto& slot : idle_) {
@@ -198,6 +213,9 @@ MemoryUse Model::memory() const noexcept {
             use.buffers += worker->buffer_bytes();
             slot.store(worker, std::memory_order_release);
         }
+    }
+    if (const encode::SharedTables* shared = shared_.load(std::memory_order_acquire)) {
+        use.tables += shared->size_bytes();
     }
     return use;
 }

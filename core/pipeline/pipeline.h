@@ -151,6 +151,8 @@ private:
     friend class DocumentReader;
     friend class BatchRun;
     [[nodiscard]] Worker* take_worker() const;
+    // The tables that workers share, or null if there is one worker only.
+    [[nodiscard]] encode::SharedTables* shared_tables(std::size_t threads) const;
     [[nodiscard]] bool is_border(std::uint8_t left, std::uint8_t right) const;
     void give_back(Worker* worker) const noexcept;
     // Makes a worker write the spans and words that the options ask for, and end where they say.
@@ -177,6 +179,7 @@ private:
     simd::Target target_;
     const EncodeKernel* kernel_;
     Tables tables_;
+    mutable std::atomic<encode::SharedTables*> shared_{nullptr};  // made if needed
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t kSlack = 64;  // ids are stored three at a time
 constexpr std::size_t kFirstIds = std::size_t{1} << 16;
 constexpr std::size_t kScratch = std::size_t{1} << 17;
+constexpr std::size_t kUntilNextTry = std::size_t{1} << 16;  // bytes of text
 
 // Makes `buffer` hold `wanted` items and keeps the first `used` of them. Doubling keeps the copies
 // linear in the end.
@@ -62,7 +63,9 @@ std::size_t Worker::buffer_bytes() const noexcept {
 }
 
 void Worker::expect(std::size_t size) {
-    if (encoder.has_small_tables() && size > small_left_) {
+    const bool are_small = encoder.has_small_tables() && size > small_left_;
+    if (are_small || encoder.tables.are_full()) {
+        flush();
         encoder.grow_tables();
     }
 }
@@ -73,6 +76,7 @@ void Worker::add_range(const TextRange& range, const SpanRange& place) {
         if (size > small_left_) {
             flush();
             encoder.grow_tables();
+            small_left_ = kUntilNextTry;
         } else {
             small_left_ -= size;
         }
@@ -144,6 +148,7 @@ void Worker::reset() {
     if (encoder.stop() != nullptr) {
         encoder.set_stop(nullptr);
     }
+    encoder.shared = nullptr;
 }
 
 }  // namespace tokenmill::pipeline

@@ -127,7 +127,6 @@ struct Worker {
     // Work ends early when it is due. Null, as after reset(): never.
     void set_stop(const Stop* stop) noexcept { encoder.set_stop(stop); }
     // About so many bytes of text are coming: if they are many, their words need large tables.
-    // Needs: an empty batch.
     void expect(std::size_t size);
     // The last `size` of the bytes taken last were not needed.
     void give_back_scratch(std::size_t size) noexcept { scratch_used_ -= size; }

@@ -133,8 +133,11 @@ inline bool has_first_byte(const std::uint8_t* low, const std::uint8_t* high,
 
 // Bit i: keys[i] == key, for four keys.
 inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
-    return (keys[0] == key ? 1U : 0U) | (keys[1] == key ? 2U : 0U) | (keys[2] == key ? 4U : 0U) |
-           (keys[3] == key ? 8U : 0U);
+    unsigned same = 0;
+    for (unsigned i = 0; i < 4; ++i) {  // other threads may write keys meanwhile
+        same |= (__atomic_load_n(keys + i, __ATOMIC_ACQUIRE) == key ? 1U : 0U) << i;
+    }
+    return same;
 }
 
 // Writes the three ids of a packed value; room for three is needed whatever the count.

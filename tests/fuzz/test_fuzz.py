@@ -29,7 +29,7 @@ LEAST = 100  # inputs, however long they take
 DAMAGED = 300  # models
 HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
 SANITIZERS = "address,undefined"
-PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_view")
+PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_threads", "fuzz_view")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
@@ -50,30 +50,34 @@ def run(*command: str | Path, more_seconds: int = 0) -> subprocess.CompletedProc
 @pytest.fixture(scope="session")
 def program() -> Path:
     """The fuzz target of encoding, others next to it; what is built already is not built again."""
+    return build(BUILD, SANITIZERS, PROGRAMS) / "fuzz_encode"
+
+
+def build(folder: Path, sanitizers: str, programs: tuple[str, ...]) -> Path:
     cmake = shutil.which("cmake", path=ENVIRONMENT["PATH"])
     assert cmake is not None, "cmake is missing; it comes with the environment of `make test`"
-    if not has_sanitizers():
-        pytest.skip(f"the C++ compiler cannot build with -fsanitize={SANITIZERS}")
+    if not has_sanitizers(folder, sanitizers):
+        pytest.skip(f"the C++ compiler cannot build with -fsanitize={sanitizers}")
     generator = ["-G", "Ninja"] if shutil.which("ninja", path=ENVIRONMENT["PATH"]) else []
     made = run(
-        cmake, "-S", ROOT, "-B", BUILD, *generator, "-DTOKENMILL_PYTHON=OFF",
-        "-DTOKENMILL_TESTS=ON", f"-DTOKENMILL_SANITIZE={SANITIZERS}", "-DCMAKE_BUILD_TYPE=None",
+        cmake, "-S", ROOT, "-B", folder, *generator, "-DTOKENMILL_PYTHON=OFF",
+        "-DTOKENMILL_TESTS=ON", f"-DTOKENMILL_SANITIZE={sanitizers}", "-DCMAKE_BUILD_TYPE=None",
         "-DCMAKE_CXX_FLAGS=-O1",
     )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
-    built = run(cmake, "--build", BUILD, "--target", *PROGRAMS, "--parallel", "2")
+    built = run(cmake, "--build", folder, "--target", *programs, "--parallel", "2")
     assert built.returncode == 0, built.stdout[-5000:] + built.stderr
-    return BUILD / "fuzz_encode"
+    return folder
 
 
-def has_sanitizers() -> bool:
+def has_sanitizers(folder: Path, sanitizers: str) -> bool:
     """Whether a program of two lines can be built and run with them."""
     compiler = os.environ.get("CXX", "c++")
-    BUILD.mkdir(parents=True, exist_ok=True)
-    source = BUILD / "probe.cpp"
+    folder.mkdir(parents=True, exist_ok=True)
+    source = folder / "probe.cpp"
     source.write_text("int main() { return 0; }\n")
-    made = run(compiler, f"-fsanitize={SANITIZERS}", source, "-o", BUILD / "probe")
-    return made.returncode == 0 and run(BUILD / "probe").returncode == 0
+    made = run(compiler, f"-fsanitize={sanitizers}", source, "-o", folder / "probe")
+    return made.returncode == 0 and run(folder / "probe").returncode == 0
 
 
 @pytest.fixture(scope="session")
@@ -155,3 +159,16 @@ def test_damaged_models_are_refused_or_run(program: Path, models: Path) -> None:
     match = re.fullmatch(rf"{DAMAGED} damaged models, (\d+) refused\n", ran.stdout)
     assert match is not None, ran.stdout
     assert DAMAGED // 10 < int(match[1]) < DAMAGED
+
+
+def test_threads_that_share_words_agree_with_one(program: Path, models: Path) -> None:
+    ran = run(program.with_name("fuzz_threads"), "--models", models)
+    assert ran.returncode == 0, ran.stderr[-8000:]
+    assert re.fullmatch(r"\d\d models agree\n", ran.stdout)
+
+
+@pytest.mark.slow
+def test_threads_that_share_words_do_not_race(models: Path) -> None:
+    built = build(BUILD.with_name("fuzz-threads"), "thread", ("fuzz_threads",))
+    ran = run(built / "fuzz_threads", "--models", models, "--target", "scalar")
+    assert ran.returncode == 0, ran.stderr[-8000:]

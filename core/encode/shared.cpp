@@ -1,0 +1,186 @@
+// encode: word tables that several workers read and fill together.
+#include "encode/shared.h"
+
+#include <algorithm>
+#include <new>
+
+namespace tokenmill::encode {
+
+namespace {
+
+using Number = std::atomic_ref<std::uint64_t>;
+using Header = std::atomic_ref<std::uint32_t>;
+static_assert(Number::is_always_lock_free && Header::is_always_lock_free);
+
+constexpr std::uint32_t kTaken = 1;  // a header of no size: the line is being written
+
+// Takes a free place for this worker alone.
+bool take(std::uint64_t& value, std::uint64_t wanted) noexcept {
+    std::uint64_t free = 0;
+    return Number(value).load(std::memory_order_relaxed) == 0 &&
+           Number(value).compare_exchange_strong(free, wanted, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+SharedView::SharedView(SharedTables& of) noexcept : of_(&of) {}
+
+SharedView::~SharedView() {
+    if (of_ != nullptr) {
+        of_->leave();
+    }
+}
+
+SharedTables::Opened SharedTables::open() noexcept {
+    views_.fetch_add(1, std::memory_order_acq_rel);
+    State state = state_.load(std::memory_order_acquire);
+    if (state == State::New && state_.compare_exchange_strong(state, State::InWork)) {
+        state = make() ? State::Ready : State::Full;
+        state_.store(state, std::memory_order_release);
+    }
+    if (state == State::Ready) {
+        return Opened::Yes;
+    }
+    leave();
+    return state == State::InWork ? Opened::NotYet : Opened::Never;
+}
+
+bool SharedTables::make() noexcept {
+    try {
+        tables_.emplace(vocab_, bits_);
+        next_id_.store(tables_->stored_count, std::memory_order_relaxed);
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
+
+// The last one to leave full tables frees them: nobody opens them any more.
+void SharedTables::leave() noexcept {
+    if (views_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
+    }
+    State full = State::Full;
+    if (state_.compare_exchange_strong(full, State::Gone)) {
+        tables_.reset();
+    }
+}
+
+bool SharedTables::take_ids(std::size_t count, std::size_t& position) noexcept {
+    const std::size_t room = tables_->stored_room;
+    if (ids_taken() + count > room) {
+        return false;
+    }
+    position = next_id_.fetch_add(count, std::memory_order_relaxed);
+    return position + count <= room;
+}
+
+void SharedTables::refuse() noexcept {
+    const std::uint32_t most = 1 + (1U << bits_.words8) / 16;
+    if (refused_.fetch_add(1, std::memory_order_relaxed) + 1 == most) {
+        State ready = State::Ready;
+        state_.compare_exchange_strong(ready, State::Full);
+    }
+}
+
+std::size_t SharedTables::size_bytes() const noexcept {
+    return state_.load(std::memory_order_acquire) == State::Ready ? tables_->size_bytes() : 0;
+}
+
+WordTables::WordTables(SharedTables& of)
+    : bits(of.tables().bits),
+      memory_long((4 * sizeof(LongEntry)) << bits.long_words),
+      memory_ring(ring_bytes(bits)),
+      stored_room(of.tables().stored_room),
+      stored(of.tables().stored),
+      lines8(of.tables().lines8),
+      lines16(of.tables().lines16),
+      lines32(of.tables().lines32),
+      entries(memory_long.as<LongEntry>()),
+      view(of) {}
+
+// So much may be read at once, and nobody else may write to it.
+bool WordTables::store_shared(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
+                              std::uint64_t& value) noexcept {
+    std::size_t position = 0;
+    if (!view->take_ids(std::max<std::size_t>(count, kIdsAtOnce), position)) {
+        return false;
+    }
+    value = vocab::pack_reference(tag, position, count);
+    std::copy(ids, ids + count, stored + position);
+    return true;
+}
+
+bool WordTables::fill8(Line8& line, std::uint64_t key, std::uint64_t value) noexcept {
+    for (std::uint32_t slot = first_slot(line); slot < 4; ++slot) {
+        if (Number(line.key[slot]).load(std::memory_order_relaxed) == key) {
+            return true;
+        }
+        if (take(line.value[slot], value)) {
+            Number(line.key[slot]).store(key, std::memory_order_release);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool WordTables::fill16(Line16& line, std::uint64_t low, std::uint64_t high,
+                        std::uint64_t value) noexcept {
+    for (std::size_t slot = 0; slot < 2; ++slot) {
+        std::uint64_t* const key = line.key + 2 * slot;
+        if (Number(key[1]).load(std::memory_order_acquire) == high &&
+            Number(key[0]).load(std::memory_order_relaxed) == low) {
+            return true;
+        }
+        if (take(line.value[slot], value)) {
+            Number(key[0]).store(low, std::memory_order_relaxed);
+            Number(key[1]).store(high, std::memory_order_release);  // never 0 in a key
+            return true;
+        }
+    }
+    return false;
+}
+
+bool WordTables::fill32(Line32* set, const std::uint64_t key[4], std::uint32_t size,
+                        const std::uint32_t* ids, std::uint32_t count) noexcept {
+    for (Line32* line = set; line < set + 2; ++line) {
+        std::uint32_t there = 0;
+        if (Header(line->header)
+                .compare_exchange_strong(there, kTaken, std::memory_order_acquire)) {
+            std::memcpy(line->key, key, sizeof(line->key));
+            std::copy(ids, ids + count, line->ids);
+            Header(line->header).store(size << 8 | count, std::memory_order_release);
+            return true;
+        }
+        if (there >> 8 == size && std::memcmp(line->key, key, sizeof(line->key)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A word without ids has the value of a free place, so it has none.
+void WordTables::share8(std::uint64_t key, std::uint64_t value) noexcept {
+    Line8& line = line8_of(key);
+    if (value != 0 && !fill8(line, key, value) && !fill8(line_next_to(line), key, value)) {
+        view->refuse();
+    }
+}
+
+void WordTables::share16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
+    Line16& line = line16_of(low, high);
+    if (value != 0 && !fill16(line, low, high, value) &&
+        !fill16(line_next_to(line), low, high, value)) {
+        view->refuse();
+    }
+}
+
+void WordTables::share32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
+                         std::uint32_t count) noexcept {
+    Line32* const set = set32_of(key, size);
+    if (!fill32(set, key, size, ids, count) && !fill32(set_next_to(set), key, size, ids, count)) {
+        view->refuse();
+    }
+}
+
+}  // namespace tokenmill::encode
