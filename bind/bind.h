@@ -29,6 +29,7 @@ void register_errors(nb::module_& m);
 void register_stop(nb::module_& m);
 void register_model(nb::module_& m);
 void register_method(nb::module_& m);
+void register_session(nb::module_& m);
 void register_compile(nb::module_& m);
 void register_normalize(nb::module_& m);
 void register_texts(nb::module_& m);
@@ -40,6 +41,11 @@ void register_pairs(nb::module_& m);
 
 // Line, begin, length, fault and reason of each bad line, one after the other.
 [[nodiscard]] nb::object bad_array(const std::vector<read::BadLine>& bad);
+
+// The model inside a _core.Model; throws if the object is another one.
+[[nodiscard]] const pipeline::Model& model_of(nb::handle model);
+// As many threads as calls use that are given no number.
+[[nodiscard]] unsigned available_threads();
 
 // The ids of a block of lines; see core/mill.
 [[nodiscard]] nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,

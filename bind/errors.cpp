@@ -105,6 +105,17 @@ void set_python_error(const Error& error) {
             PyErr_SetString(nb::module_::import_("concurrent.futures").attr("CancelledError").ptr(),
                             text.c_str());
             return;
+        case ErrorCode::TextTooLong: {
+            const std::size_t blank = text.find(' ');
+            nb::dict facts = hint_only(hint_with("pass a larger {}", "max_bytes", nb::none()));
+            facts["size"] = nb::int_(nb::str(text.substr(0, blank).c_str()));
+            facts["limit"] = nb::int_(nb::str(text.substr(blank + 1).c_str()));
+            raise("TextTooLong",
+                  "the text would have " + text.substr(0, blank) + " bytes, at most " +
+                      text.substr(blank + 1) + " are allowed",
+                  facts);
+            return;
+        }
     }
     PyErr_SetString(PyExc_SystemError, text.c_str());
 }
@@ -126,7 +137,7 @@ void register_errors(nb::module_& m) {
             throw Error(static_cast<ErrorCode>(code), text, 3, 1);
         },
         nb::arg("code"), nb::arg("text"), "Raise the exception of an ErrorCode.");
-    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::Cancelled);
+    m.attr("ERROR_CODES") = static_cast<int>(ErrorCode::TextTooLong);
 }
 
 }  // namespace tokenmill::bind

@@ -30,12 +30,6 @@ nb::object ids_of(pipeline::Encoded& encoded, unsigned bits) {
     return array_of(std::move(encoded.memory.ids), encoded.count, bits, Spares::Ids);
 }
 
-// As many as calls use that are given no number.
-unsigned available_threads() {
-    const nb::object available = nb::module_::import_("tokenmill._calls.threads").attr("available");
-    return nb::cast<unsigned>(available());
-}
-
 nb::object offsets_of(pipeline::Encoded& encoded) {
     return array_of(std::move(encoded.offsets), encoded.documents + 1);
 }
@@ -91,7 +85,7 @@ public:
     }
 
     // Too short to be worth releasing the GIL?
-    static bool is_short(const pipeline::Text& text) noexcept { return text.size <= kReleaseGil; }
+    static bool is_short(const pipeline::Text& text) noexcept { return text.size <= kKeepGil; }
 
     // The hot call: no more than a lease, the encoding, and one copy into numpy.
     nb::object encode_short(const pipeline::Text& text, const Options& options) {
@@ -287,8 +281,9 @@ public:
     std::int64_t max_id() const { return model_.max_id(); }
     const char* target() const { return simd::name_of(model_.target()); }
 
+    const pipeline::Model& core() const noexcept { return model_; }
+
 private:
-    static constexpr std::size_t kReleaseGil = 1 << 13;
 
     static std::size_t json_size(Bytes meta) noexcept {
         return static_cast<std::size_t>(std::find(meta.begin(), meta.end(), 0) - meta.begin());
@@ -308,6 +303,10 @@ private:
 };
 
 }  // namespace
+
+const pipeline::Model& model_of(nb::handle model) {
+    return nb::cast<const BoundModel&>(model).core();
+}
 
 PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
     static const PyObject* const type = nb::type<BoundModel>().ptr();

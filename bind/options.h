@@ -6,6 +6,9 @@
 
 namespace tokenmill::bind {
 
+// Texts of up to so many units are encoded faster than the GIL is released and taken.
+constexpr std::size_t kKeepGil = std::size_t{1} << 13;
+
 // All throw BadArgument for a number that has no meaning.
 [[nodiscard]] pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors,
                                            const Stop* stop, int threads = 1);

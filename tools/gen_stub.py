@@ -23,6 +23,9 @@ RESULTS = {
     "join_texts": "tuple[NDArray[numpy.uint8], NDArray[numpy.int64]]",
     "offsets": "NDArray[numpy.int64]",
     "finish_copies": "NDArray[numpy.int64]",
+    "append": "tuple[int, NDArray[numpy.uint32]]",
+    "replace_tail": "tuple[int, NDArray[numpy.uint32]]",
+    "ids": "NDArray[numpy.uint32]",
     "split_text": "tuple[NDArray[numpy.int64], NDArray[numpy.int64]]",
 }
 STUB = Path(__file__).resolve().parent.parent / "src" / "tokenmill" / "_core.pyi"

@@ -22,6 +22,7 @@ enum class ErrorCode : std::uint8_t {
     BadArgument,       // lengths, places or options that contradict each other
     DeadlineExceeded,  // the time that the caller gave is over
     Cancelled,         // another thread no longer wants the result
+    TextTooLong,       // more text than a session may hold: "size limit", in bytes
 };
 
 // Thrown on cold paths only. `document` and `offset` are set when they are known.

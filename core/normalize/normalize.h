@@ -96,6 +96,8 @@ struct AlignedText {
 // (empty if there is none), and as one more table the texts that stay as they are.
 // Throws Error{CorruptModel} with the offset of the fault.
 [[nodiscard]] Program parse_program(Bytes serialized);
+// The program of some steps, e.g. of another program without the last one.
+[[nodiscard]] Program make_program(std::vector<Step> steps);
 
 // True only if run() would return `text` unchanged; false if that is not certain.
 //   NFC: "caf\u00E9" -> true, "cafe\u0301" -> false

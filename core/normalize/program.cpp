@@ -145,13 +145,17 @@ std::vector<StepGroup> join_steps(const std::vector<Step>& steps) {
 }  // namespace
 
 Program parse_program(Bytes serialized) {
-    Program program;
+    std::vector<Step> steps;
     ProgramReader reader(serialized);
     while (!reader.at_end()) {
-        program.steps.push_back(read_step(reader));
+        steps.push_back(read_step(reader));
     }
-    program.groups = join_steps(program.steps);
-    return program;
+    return make_program(std::move(steps));
+}
+
+Program make_program(std::vector<Step> steps) {
+    std::vector<StepGroup> groups = join_steps(steps);
+    return {std::move(steps), std::move(groups)};
 }
 
 }  // namespace tokenmill::normalize

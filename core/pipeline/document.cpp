@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "pipeline/safe_cuts.h"
 #include "pipeline/transcode.h"
 #include "unicode/unicode.h"
 
@@ -17,7 +18,8 @@ constexpr std::size_t kLongestSpan = 0xFFFFFFFF;  // places are 32 bits wide
 template <typename Sink>
 void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
     document_ = document;
-    at_start_ = true;
+    is_continued_ = options_.continues != nullptr;
+    at_start_ = !is_continued_;
     may_have_added_ = true;
     const Bytes bytes = utf8_of(text);
     check_stop(options_.stop);
@@ -113,17 +115,20 @@ Bytes DocumentReader<Sink>::keep(Bytes text, Bytes front) {
 // by hand, because most documents need nothing else and can then skip the normalizer.
 template <typename Sink>
 Bytes DocumentReader<Sink>::rewrite(Bytes text) {
-    const bool is_same = keeps_parts_ || normalize::is_identity(model_.rewriter_, text);
-    if (is_same && (text.empty() || model_.prepended_.empty())) {
+    const normalize::Program& rewriter =
+        is_continued_ ? options_.continues->rewriter() : model_.rewriter_;
+    const Bytes prepended = is_continued_ ? Bytes{} : model_.prepended_;
+    const bool is_same = keeps_parts_ || normalize::is_identity(rewriter, text);
+    if (is_same && (text.empty() || prepended.empty())) {
         return text;
     }
     if (!is_same && has_spans()) {
         text = rewrite_aligned(text);
     } else if (!is_same) {
-        normalize::run(model_.rewriter_, text, worker_.reader.normalized, options_.stop);
+        normalize::run(rewriter, text, worker_.reader.normalized, options_.stop);
         text = worker_.reader.normalized;
     }
-    const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
+    const Bytes front = text.empty() ? Bytes{} : prepended;
     const Bytes kept = keep(text, front);
     if (has_spans()) {
         range_.begin = kept.data() + front.size();
@@ -176,7 +181,8 @@ void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* read
 // chained: bytes of the new text stand for bytes of `text`, and those for bytes of the document.
 template <typename Sink>
 Bytes DocumentReader<Sink>::respell(Bytes text, SpanRange& range) {
-    const normalize::Program& respeller = model_.respeller_;
+    const normalize::Program& respeller =
+        is_continued_ ? options_.continues->respeller() : model_.respeller_;
     if (respeller.steps.empty() || normalize::is_identity(respeller, text)) {
         return text;
     }
@@ -216,10 +222,12 @@ void DocumentReader<Sink>::read_range(Bytes text, const std::uint8_t* readable) 
     if (text.empty()) {
         return;
     }
-    const bool wants_blank = model_.prefix_space_ == PrefixSpace::Always ||
-                             (model_.prefix_space_ == PrefixSpace::First && is_first);
+    const bool wants_blank =
+        !is_continued_ && (model_.prefix_space_ == PrefixSpace::Always ||
+                           (model_.prefix_space_ == PrefixSpace::First && is_first));
     SpanRange range = range_;
     const Bytes respelled = respell(text, range);
+    is_continued_ = false;
     if (respelled.data() != text.data()) {
         text = respelled;
         readable = text.data() + text.size();
@@ -253,6 +261,7 @@ Bytes DocumentReader<Sink>::put_blank_in_front(Bytes text, SpanRange& range) {
 template <typename Sink>
 void DocumentReader<Sink>::put_token(std::uint32_t token, Bytes text, const split::Segment& where) {
     at_start_ = false;
+    is_continued_ = false;
     const split::AddedToken& added = model_.added_.tokens[token - 1];
     const Bytes found = text.subspan(where.begin, where.end - where.begin);
     if (options_.special == SpecialMode::Raise && (added.flags & split::kSpecial) != 0) {

@@ -3,6 +3,7 @@
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
+#include "pipeline/safe_cuts.h"
 #include "pipeline/transcode.h"
 
 namespace tokenmill::pipeline {
@@ -124,6 +125,7 @@ Model::~Model() {
         delete slot.exchange(nullptr);
     }
     delete token_sizes_.load();
+    delete safe_cuts_.load();
     delete shared_.load();  // after the workers, which use them
 }
 
@@ -144,6 +146,17 @@ void Model::set_up(Worker& worker, const Options& options) const {
     const Words kind = whole_ranges_ ? Words::Ranges : Words::Units;
     worker.spans.words.kind = options.words ? kind : Words::None;
     worker.spans.words.skips_empty = vocab_.scalars().drop_white != 0;
+}
+
+const SafeCuts& Model::safe_cuts() const {
+    const SafeCuts* cuts = safe_cuts_.load(std::memory_order_acquire);
+    if (cuts == nullptr) {
+        auto made = std::make_unique<SafeCuts>(*this);
+        if (safe_cuts_.compare_exchange_strong(cuts, made.get())) {
+            cuts = made.release();  // the first thread wins
+        }
+    }
+    return *cuts;
 }
 
 std::size_t Model::most_ids(const Text& text) const noexcept {

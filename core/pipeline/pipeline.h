@@ -48,6 +48,8 @@ constexpr std::size_t kBigDocument = std::size_t{1} << 20;
 // Which ranges of text get a blank in front unless they start with one.
 enum class PrefixSpace : std::uint32_t { Never = 0, Always = 1, First = 2 };
 
+class SafeCuts;
+
 enum class SpecialMode : std::uint8_t { Encode, AsText, Raise };
 
 struct Options {
@@ -58,6 +60,8 @@ struct Options {
     SpanUnit spans = SpanUnit::None;
     bool words = false;          // and the numbers of words; needs spans
     const Stop* stop = nullptr;  // borrowed; where it is due, a call throws its Error
+    // The text goes on after a cut at one of these places (safe_cuts.h): it gets nothing in front.
+    const SafeCuts* continues = nullptr;
 };
 
 // Where the ids of a batch go: to memory of the caller, or to our own if `data` is null.
@@ -120,6 +124,8 @@ public:
     // before it has the ids that it has in the whole text, unless an added token lies across. The
     // size of the text if there is no such place nearby.
     [[nodiscard]] std::size_t prefix_end(const Text& text, std::size_t from) const;
+    // Where a growing text may be cut (safe_cuts.h); made at the first call.
+    [[nodiscard]] const SafeCuts& safe_cuts() const;
     // Is it UTF-8, or code points without a surrogate?
     [[nodiscard]] bool is_well_formed(const Text& text) const noexcept;
 
@@ -150,6 +156,8 @@ private:
     template <typename Sink>
     friend class DocumentReader;
     friend class BatchRun;
+    friend class SafeCuts;
+    friend class Session;
     [[nodiscard]] Worker* take_worker() const;
     // The tables that workers share, or null if there is one worker only.
     [[nodiscard]] encode::SharedTables* shared_tables(std::size_t threads) const;
@@ -184,6 +192,7 @@ private:
     mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};
     mutable std::atomic<const std::vector<std::uint8_t>*> token_sizes_{nullptr};  // made if needed
+    mutable std::atomic<const SafeCuts*> safe_cuts_{nullptr};                     // made if needed
 };
 
 struct ModelInput {

@@ -12,7 +12,7 @@ REPORTS_LEAKS: bool = False
 def raise_error(code: int, text: str) -> None:
     """Raise the exception of an ErrorCode."""
 
-ERROR_CODES: int = 12
+ERROR_CODES: int = 13
 
 class Stop:
     """Ends the calls it is passed to: after `timeout`, or on cancel()."""
@@ -185,6 +185,38 @@ def encode_method(function: object) -> object:
     """
     Return the method `function`, whose plain calls encode with the slot `_model`.
     """
+
+class Session:
+    """A text that grows, and its ids."""
+
+    def __init__(self, model: object, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, max_bytes: int | None = None, small_steps: bool = False) -> None: ...
+
+    def append(self, text: object | None, stop: Stop | None = None) -> tuple[int, NDArray[numpy.uint32]]: ...
+
+    def replace_tail(self, count: int, text: object | None, in_characters: bool = True, stop: Stop | None = None) -> tuple[int, NDArray[numpy.uint32]]: ...
+
+    def fork(self) -> Session: ...
+
+    @property
+    def ids(self) -> NDArray[numpy.uint32]: ...
+
+    @property
+    def text_bytes(self) -> bytes: ...
+
+    @property
+    def n_ids(self) -> int: ...
+
+    @property
+    def n_bytes(self) -> int: ...
+
+    @property
+    def n_pending(self) -> int: ...
+
+    @property
+    def memory(self) -> int: ...
+
+    @property
+    def reason(self) -> str: ...
 
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""

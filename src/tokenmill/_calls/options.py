@@ -10,11 +10,12 @@ import numpy as np
 from tokenmill._calls.batch import TokenBatch
 from tokenmill._calls.threads import available
 from tokenmill._checks import one_of, whole_number
-from tokenmill._core import TextBuffer
+from tokenmill._core import Stop, TextBuffer
 from tokenmill._errors import (
     DtypeError,
     Hint,
     Option,
+    OptionError,
     TextTypeError,
     UnknownId,
 )
@@ -42,13 +43,34 @@ def modes(special_in_text: str, errors: str) -> tuple[int, int]:
     )
 
 
+def stop_of(timeout: float | None) -> Stop | None:
+    """Return what ends a call after so many seconds; None: nothing does."""
+    if timeout is None:
+        return None
+    try:
+        return Stop(timeout)
+    except TypeError:
+        problem = f"expected seconds, 0 or more, got {timeout!r}"
+        raise OptionError(problem, where="timeout") from None
+
+
 def core_options(
-    add_special_tokens: bool, special_in_text: str, errors: str, threads: int | None = None
-) -> dict[str, int]:
+    add_special_tokens: bool,
+    special_in_text: str,
+    errors: str,
+    threads: int | None = None,
+    timeout: float | None = None,
+) -> dict[str, Any]:
     """Return the options that all calls of the core share, under the core's names."""
     special, policy = modes(special_in_text, errors)
-    options = {"add_special_tokens": add_special_tokens, "special_mode": special, "errors": policy}
-    return options if threads is None else options | {"threads": threads}
+    options: dict[str, Any] = {
+        "add_special_tokens": add_special_tokens, "special_mode": special, "errors": policy,
+    }  # fmt: skip
+    if threads is not None:
+        options["threads"] = threads
+    if timeout is not None:
+        options["stop"] = stop_of(timeout)
+    return options
 
 
 def span_unit(offsets: object) -> bool | None:

@@ -26,7 +26,7 @@ def encode_side(
     texts: Any,  # anything the core takes
     in_characters: bool | None,
     need: int | None = None,
-    **options: int,
+    **options: Any,
 ) -> Encoded:
     """Encode the texts of one side, with spans unless `in_characters` is None.
 

@@ -49,7 +49,7 @@ def tokens_needed(
     return max(cut.max_length - n_added, 0) + 1
 
 
-def encode_enough(model: Any, texts: Any, need: int, **options: int) -> Encoded:
+def encode_enough(model: Any, texts: Any, need: int, **options: Any) -> Encoded:
     """Encode texts without spans; of a long text, at least the first `need` tokens.
 
     Errors are those of the whole text: what is not UTF-8 raises wherever it is, and texts in which

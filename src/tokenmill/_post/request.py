@@ -55,6 +55,7 @@ class BatchOptions(TypedDict, total=False):
     errors: Errors
     offsets: Literal["char", "byte"] | None
     device: str
+    timeout: float | None
 
 
 class RowOptions(ResultOptions, total=False):
@@ -67,6 +68,7 @@ class RowOptions(ResultOptions, total=False):
     errors: Errors
     offsets: Literal["char", "byte"] | None
     device: str
+    timeout: float | None
 
 
 @dataclass(frozen=True)

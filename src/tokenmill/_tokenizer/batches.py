@@ -13,9 +13,11 @@ from tokenmill._calls.options import (
     out_of,
     row_dtype,
     span_unit,
+    stop_of,
     texts_of,
     thread_count,
 )
+from tokenmill._errors import OptionError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +35,7 @@ class Batches:
         self._model: Any = ready.model
 
     modes = staticmethod(modes)
+    stop = staticmethod(stop_of)
 
     def encode(
         self,
@@ -45,6 +48,7 @@ class Batches:
         errors: str,
         offsets: str | None,
         device: str,
+        timeout: float | None,
         results: ResultOptions,
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts, in rows if one of the `results` is asked for."""
@@ -56,8 +60,10 @@ class Batches:
         special, policy, count = *modes(special_in_text, errors), thread_count(threads)
         first, unit = texts_of(texts), span_unit(offsets)
         bits = 0 if wanted else bits_of(dtype, self._model.max_id)
-        reason = None
+        reason, stop = None, stop_of(timeout)
         if device != "cpu":
+            if timeout is not None:
+                raise OptionError('expected none unless device="cpu"', where="timeout")
             from tokenmill._cuda.choose import CallOptions, encode_on  # not for the CPU
 
             ids_dtype = "uint32" if wanted else dtype
@@ -68,22 +74,27 @@ class Batches:
                 return found
             reason = found
         if wanted is None and unit is None:  # by position: names cost a small batch a tenth
-            given = count, bits, add_special_tokens, special, policy
+            given = count, bits, add_special_tokens, special, policy, stop
             return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
-        core = core_options(add_special_tokens, special_in_text, errors, count)
+        core = core_options(add_special_tokens, special_in_text, errors, count) | {"stop": stop}
         if wanted is None:
             return _encode_with_spans(self._ready, first, bool(unit), core | {"bits": bits}, reason)
         return _encode_rows(self._ready, first, wanted, in_characters=unit, dtype=dtype, core=core)
 
     @staticmethod
     def shared(
-        add_special_tokens: bool, special_in_text: str, errors: str, threads: int | None
-    ) -> dict[str, int]:
+        add_special_tokens: bool,
+        special_in_text: str,
+        errors: str,
+        threads: int | None,
+        timeout: float | None = None,
+    ) -> dict[str, Any]:
         """Return the options that all calls of the core share."""
-        return core_options(add_special_tokens, special_in_text, errors, thread_count(threads))
+        count = thread_count(threads)
+        return core_options(add_special_tokens, special_in_text, errors, count, timeout)
 
     def encode_into(
-        self, texts: Any, out: NDArray[Any], shared: dict[str, int]
+        self, texts: Any, out: NDArray[Any], shared: dict[str, Any]
     ) -> NDArray[np.int64]:
         """Write the ids of many texts into `out` and return their offsets."""
         texts, out = texts_of(texts), out_of(out, self._model.max_id)
@@ -97,13 +108,14 @@ class Batches:
         add_special_tokens: bool,
         special_in_text: str,
         errors: str,
+        timeout: float | None,
     ) -> int:
         """Return the number of ids of one text, `limit + 1` for more than `limit`."""
         special, policy = modes(special_in_text, errors)
-        given = add_special_tokens, special, policy, limit_of(limit)
+        given = add_special_tokens, special, policy, limit_of(limit), stop_of(timeout)
         return int(self._model.count(text, *given))
 
-    def count(self, texts: Any, limit: int | None, shared: dict[str, int]) -> NDArray[np.int64]:
+    def count(self, texts: Any, limit: int | None, shared: dict[str, Any]) -> NDArray[np.int64]:
         """Return the number of ids of each text, `limit + 1` for more than `limit`."""
         counts: NDArray[np.int64] = self._model.count_batch(
             texts_of(texts), limit=limit_of(limit), **shared
@@ -112,7 +124,7 @@ class Batches:
 
 
 def _encode_with_spans(
-    ready: Ready, texts: Any, in_characters: bool, core: dict[str, int], reason: str | None
+    ready: Ready, texts: Any, in_characters: bool, core: dict[str, Any], reason: str | None
 ) -> TokenBatch:
     """Return ids and the span of each; `core` are the options of the core's `encode_batch`."""
     from tokenmill._post import encode_side
@@ -128,7 +140,7 @@ def _encode_rows(
     *,
     in_characters: bool | None,
     dtype: Any,
-    core: dict[str, int],
+    core: dict[str, Any],
 ) -> EncodedBatch:
     """Return the rows that `wanted` describes, with spans unless `in_characters` is None."""
     from tokenmill._post import assemble, encode_side

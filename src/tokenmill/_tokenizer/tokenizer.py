@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
     from tokenmill._post.request import Dtype, Errors, RowDtype, SpecialInText, Strategy
     from tokenmill._spec import TokenizerSpec
+    from tokenmill._tokenizer.session import Session
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
 
@@ -43,6 +44,7 @@ class Tokenizer:
     "replace" encodes U+FFFD instead, as `bytes.decode` would.
     `threads` is the number of threads; None uses every CPU that this process may use: the least of
     CPU affinity, control-group quota and TOKENMILL_THREADS.
+    `timeout`: a call that takes longer than so many seconds ends with DeadlineExceeded.
     """
 
     __slots__ = ("__weakref__", "_encode", "_model", "_parts", "ready")
@@ -94,6 +96,7 @@ class Tokenizer:
         truncation: Strategy | None = None,
         max_length: int | None = None,
         truncation_side: Literal["right", "left"] = "right",
+        timeout: float | None = None,
     ) -> NDArray[np.uint32]:
         """Return the ids of one text, or of a text and the `pair` that goes with it.
 
@@ -101,10 +104,11 @@ class Tokenizer:
         `truncation`, `max_length` and `truncation_side` are those of `encode_batch`.
         """
         if pair is None and truncation is None and max_length is None:
-            if special_in_text == "encode" and errors == "strict":
+            if special_in_text == "encode" and errors == "strict" and timeout is None:
                 return self._encode(text, add_special_tokens)
-            special, policy = self._parts.batches.modes(special_in_text, errors)
-            return self._encode(text, add_special_tokens, special, policy)
+            batches = self._parts.batches
+            special, policy = batches.modes(special_in_text, errors)
+            return self._encode(text, add_special_tokens, special, policy, batches.stop(timeout))
         return self.encode_batch(
             [text],
             threads=1,
@@ -115,6 +119,7 @@ class Tokenizer:
             truncation=truncation,
             max_length=max_length,
             truncation_side=truncation_side,
+            timeout=timeout,
         ).ids
 
     @overload
@@ -140,6 +145,7 @@ class Tokenizer:
         errors: Errors = "strict",
         offsets: Literal["char", "byte"] | None = None,
         device: str = "cpu",
+        timeout: float | None = None,
         **results: Unpack[ResultOptions],
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
@@ -170,6 +176,7 @@ class Tokenizer:
             errors=errors,
             offsets=offsets,
             device=device,
+            timeout=timeout,
             results=results,
         )
 
@@ -199,12 +206,13 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
+        timeout: float | None = None,
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` means more."""
-        if limit is None and special_in_text == "encode" and errors == "strict":
+        if limit is timeout is None and special_in_text == "encode" and errors == "strict":
             return int(self._model.count(text, add_special_tokens))
         batches = self._parts.batches
-        return batches.count_one(text, limit, add_special_tokens, special_in_text, errors)
+        return batches.count_one(text, limit, add_special_tokens, special_in_text, errors, timeout)
 
     def count_batch(
         self,
@@ -215,11 +223,28 @@ class Tokenizer:
         add_special_tokens: bool = False,
         special_in_text: SpecialInText = "encode",
         errors: Errors = "strict",
+        timeout: float | None = None,
     ) -> NDArray[np.int64]:
         """Return the number of ids of each text; `limit` is as in `count`."""
         batches = self._parts.batches
-        shared = batches.shared(add_special_tokens, special_in_text, errors, threads)
+        shared = batches.shared(add_special_tokens, special_in_text, errors, threads, timeout)
         return batches.count(texts, limit, shared)
+
+    def session(
+        self,
+        *,
+        add_special_tokens: bool = False,
+        special_in_text: SpecialInText = "encode",
+        errors: Errors = "strict",
+        max_bytes: int | None = None,
+    ) -> Session:
+        """Return an empty text that grows, with its ids after every change.
+
+        `max_bytes`: more text raises TextTooLong.
+        """
+        from tokenmill._tokenizer.session import open_session  # few jobs need it
+
+        return open_session(self._model, add_special_tokens, special_in_text, errors, max_bytes)
 
     def decode(
         self,
