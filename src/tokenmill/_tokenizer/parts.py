@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tokenmill._model.ready import Ready
     from tokenmill._tokenizer.batches import Batches
     from tokenmill._tokenizer.decoding import Decoding
+    from tokenmill._tokenizer.trusted import TrustedParts
 
 Method = TypeVar("Method", bound="Callable[..., object]")
 
@@ -39,6 +40,13 @@ class Parts:
         from tokenmill._tokenizer.batches import Batches
 
         return Batches(self._ready)
+
+    @cached_property
+    def trusted(self) -> TrustedParts:
+        """Calls on texts that are trusted in parts."""
+        from tokenmill._tokenizer.trusted import TrustedParts
+
+        return TrustedParts(self._ready)
 
     @cached_property
     def decoding(self) -> Decoding:

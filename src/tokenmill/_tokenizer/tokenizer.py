@@ -12,7 +12,7 @@ from tokenmill._tokenizer.parts import Parts, in_core
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from mmap import mmap
 
     import numpy as np
@@ -116,6 +116,24 @@ class Tokenizer:
             max_length=max_length,
             truncation_side=truncation_side,
         ).ids
+
+    def encode_parts(
+        self,
+        parts: Iterable[tuple[Text, bool]],
+        *,
+        control: Sequence[str] = (),
+        add_special_tokens: bool = False,
+        errors: Errors = "strict",
+    ) -> NDArray[np.uint32]:
+        """Return the ids of a text given in parts, each with whether it is trusted.
+
+        Special tokens, and added tokens named in `control`, count only where all of their text is
+        trusted; elsewhere they are text, as with `special_in_text="text"`. Where there are none,
+        the ids are those of `encode` for the joined text.
+        """
+        return self._parts.trusted.encode(
+            parts, control=control, add_special_tokens=add_special_tokens, errors=errors
+        )
 
     @overload
     def encode_batch(
