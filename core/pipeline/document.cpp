@@ -132,7 +132,8 @@ void DocumentReader<Sink>::drop_borrowed(Bytes raw, const Rewritten& rewritten) 
     }
     std::vector<std::uint8_t> alone;
     std::erase_if(worker_.reader.control, [&](const split::Segment& token) {
-        const ByteRange from = origin_of(rewritten, token.begin, token.end);
+        const ByteRange from =
+            trusted_origin_of(worker_.reader.ranges, rewritten, token.begin, token.end);
         const Bytes found = rewritten.text.subspan(token.begin, token.end - token.begin);
         for (const normalize::Program* program : {&model_.rewriter_, &model_.normalizer_}) {
             normalize::run(*program, raw.subspan(from.begin, from.end - from.begin), alone);

@@ -78,4 +78,20 @@ ByteRange origin_of(const Rewritten& to, std::size_t begin, std::size_t end) noe
     return hull;
 }
 
+ByteRange trusted_origin_of(std::span<const ByteRange> ranges, const Rewritten& to,
+                            std::size_t begin, std::size_t end) noexcept {
+    ByteRange origin = origin_of(to, begin, end);
+    const auto range = std::partition_point(
+        ranges.begin(), ranges.end(), [&](const ByteRange& one) { return one.end < origin.end; });
+    if (range == ranges.end() || end <= to.front) {
+        return origin;
+    }
+    const std::size_t last = end - to.front;
+    const std::size_t before = begin > to.front ? to.origins[begin - to.front - 1].end : 0;
+    const std::size_t after = last < to.origins.size() ? to.origins[last].begin : range->end;
+    origin.begin = std::min(origin.begin, std::max(before, range->begin));
+    origin.end = std::max(origin.end, std::min(after, range->end));
+    return origin;
+}
+
 }  // namespace tokenmill::pipeline

@@ -58,4 +58,9 @@ void carry_ranges(std::span<const ByteRange> ranges, const Rewritten& to,
 // The bytes of the piece that [begin, end) of the rewritten text stands for.
 [[nodiscard]] ByteRange origin_of(const Rewritten& to, std::size_t begin, std::size_t end) noexcept;
 
+// The same, with the bytes on both sides that nothing stands for, as far as they are in the range
+// of `ranges` that the others are in: a mark that was combined with the last letter, perhaps.
+[[nodiscard]] ByteRange trusted_origin_of(std::span<const ByteRange> ranges, const Rewritten& to,
+                                          std::size_t begin, std::size_t end) noexcept;
+
 }  // namespace tokenmill::pipeline

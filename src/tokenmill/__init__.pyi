@@ -12,6 +12,7 @@ from tokenmill._dataset import (
 from tokenmill._errors import (
     BadRecordFound as BadRecordFound,
     BooksDiffer as BooksDiffer,
+    ChatError as ChatError,
     CorruptModel as CorruptModel,
     CorruptShard as CorruptShard,
     DeadlineExceeded as DeadlineExceeded,

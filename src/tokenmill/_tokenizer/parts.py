@@ -6,6 +6,7 @@ stay light.
 
 from __future__ import annotations
 
+import os
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tokenmill._decode.spelling import Spelling
     from tokenmill._model.ready import Ready
     from tokenmill._tokenizer.batches import Batches
+    from tokenmill._tokenizer.chat import Conversations
     from tokenmill._tokenizer.decoding import Decoding
     from tokenmill._tokenizer.trusted import TrustedParts
 
@@ -28,11 +30,20 @@ def in_core(method: Method) -> Method:
     return cast("Method", encode_method(method))
 
 
+def origin_of(source: object) -> object:
+    """Return where to look for a chat template later: a full path, a hub id, or an object."""
+    if isinstance(source, (str, os.PathLike)):
+        path = os.fspath(source)
+        return os.path.abspath(path) if os.path.exists(path) else path
+    return source if hasattr(source, "chat_template") else None
+
+
 class Parts:
     """What encodes batches, what decodes, and what spells tokens."""
 
-    def __init__(self, ready: Ready) -> None:
+    def __init__(self, ready: Ready, origin: object = None) -> None:
         self._ready = ready
+        self._origin = origin
 
     @cached_property
     def batches(self) -> Batches:
@@ -47,6 +58,21 @@ class Parts:
         from tokenmill._tokenizer.trusted import TrustedParts
 
         return TrustedParts(self._ready)
+
+    @cached_property
+    def chat(self) -> Conversations:
+        """Calls that need a chat template."""
+        from tokenmill._tokenizer.chat import Conversations
+
+        return Conversations(self._ready, self._origin, self.trusted)
+
+    def chat_source(self) -> object:
+        """Return the chat templates, to be pickled; None if there cannot be any."""
+        if self._origin is None:
+            return None
+        from tokenmill._chat.source import read_chat_source  # does not need jinja2
+
+        return read_chat_source(self._origin)
 
     @cached_property
     def decoding(self) -> Decoding:
