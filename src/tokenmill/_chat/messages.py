@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tokenmill._chat.marked import trusted_text
+from tokenmill._chat.marked import MarkedText, trusted_text
 from tokenmill._errors import ChatError
 
 Message = dict[str, Any]
@@ -25,14 +25,16 @@ _TAG = "CONTINUE_FINAL_MESSAGE_TAG "
 
 
 def plain_data(value: Any) -> Any:
-    """Rebuild a value of plain JSON types; a str becomes one that is trusted nowhere.
+    """Rebuild a value of plain JSON types; texts become `MarkedText` that is trusted nowhere.
 
     Methods of richer objects would be open to the template, whose sandbox does not know them. Those
     become a text that names their type: templates only look whether images and the like are there.
     """
-    if value is None or type(value) in (str, int, float, bool):
+    if value is None or type(value) in (int, float, bool):
         return value
-    for kind in (str, int, float):
+    if isinstance(value, str):
+        return MarkedText(str.__str__(value))
+    for kind in (int, float):
         if isinstance(value, kind):
             return getattr(kind, f"__{kind.__name__}__")(value)
     if isinstance(value, Mapping):
@@ -47,7 +49,7 @@ def plain_data(value: Any) -> Any:
         return {name: plain_data(getattr(value, name)) for name in names}
     if callable(getattr(value, "model_dump", None)):  # pydantic
         return plain_data(value.model_dump())
-    return f"<{type(value).__name__}>"
+    return MarkedText(f"<{type(value).__name__}>")
 
 
 def messages_of(messages: Any) -> list[Message]:

@@ -17,7 +17,6 @@ TEMPLATE_FILE = "chat_template.jinja"
 TEMPLATE_FOLDER = "additional_chat_templates"
 CONFIG = "tokenizer_config.json"
 TOKENS_MAP = "special_tokens_map.json"
-_TOKEN_NAMES = tuple(f"{name}_token" for name in ("bos", "eos", "unk", "sep", "pad", "cls", "mask"))
 
 
 @dataclass(frozen=True)
@@ -85,13 +84,16 @@ def _by_name(templates: Any) -> dict[str, str]:
 
 
 def _tokens_of(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the named special tokens; each is a text or a dict with its `content`."""
+    """Return the named special tokens; each is a text or a dict with its `content`.
+
+    Models have tokens of their own beside bos_token and the like, e.g. image_token.
+    """
+    more = config.get("extra_special_tokens")
     found = {}
-    for name in _TOKEN_NAMES:
-        token = config.get(name)
+    for name, token in [*config.items(), *(more.items() if isinstance(more, dict) else ())]:
         content = token.get("content") if isinstance(token, dict) else token
-        if content is not None:
-            found[name] = str(content)
+        if name.endswith("_token") and isinstance(content, str):
+            found[name] = content
     return found
 
 

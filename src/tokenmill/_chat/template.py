@@ -115,7 +115,7 @@ class ChatTemplate:
         """Return the text, which knows what of it the template wrote."""
         try:
             text = self._template.render(variables)
-        except jinja2.TemplateError as error:
+        except Exception as error:  # whatever its expressions raise for what they were given
             raise ChatError(f"the chat template refuses the conversation: {error}") from error
         return text if isinstance(text, MarkedText) else MarkedText(text)
 

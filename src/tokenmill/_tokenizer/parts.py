@@ -31,11 +31,18 @@ def in_core(method: Method) -> Method:
 
 
 def origin_of(source: object) -> object:
-    """Return where to look for a chat template later: a full path, a hub id, or an object."""
+    """Return where to look for a chat template later: a full path or a hub id.
+
+    An object that was loaded may change, so its template is taken now.
+    """
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         return os.path.abspath(path) if os.path.exists(path) else path
-    return source if hasattr(source, "chat_template") else None
+    if not hasattr(source, "chat_template"):
+        return None
+    from tokenmill._chat.source import read_chat_source
+
+    return read_chat_source(source)
 
 
 class Parts:
