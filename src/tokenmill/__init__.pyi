@@ -59,6 +59,10 @@ from tokenmill._model.describe import Description as Description
 from tokenmill._pack import Packer as Packer
 from tokenmill._pack.rows import Pieces as Pieces
 from tokenmill._tokenizer import Tokenizer as Tokenizer
+from tokenmill._tokenizer.budget import (
+    BudgetBatch as BudgetBatch,
+    BudgetBatches as BudgetBatches,
+)
 from tokenmill.compat._patch import patch_transformers as patch_transformers
 
 __version__: str

@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from tokenmill._core import encode_method
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tokenmill._decode.spelling import Spelling
     from tokenmill._model.ready import Ready
+    from tokenmill._post.request import RowOptions
     from tokenmill._tokenizer.batches import Batches
+    from tokenmill._tokenizer.budget import BudgetBatches
     from tokenmill._tokenizer.chat import Conversations
     from tokenmill._tokenizer.decoding import Decoding
     from tokenmill._tokenizer.trusted import TrustedParts
@@ -58,6 +60,14 @@ class Parts:
         from tokenmill._tokenizer.batches import Batches
 
         return Batches(self._ready)
+
+    def budget_batches(
+        self, texts: Iterable[object], bounds: tuple[int, int | None, int, str], options: RowOptions
+    ) -> BudgetBatches:
+        """Return padded batches under a budget of tokens."""
+        from tokenmill._tokenizer.budget import Budget, BudgetBatches, make_batches
+
+        return BudgetBatches(make_batches(self._ready, texts, Budget.checked(*bounds), options))
 
     @cached_property
     def trusted(self) -> TrustedParts:

@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
-    from tokenmill._post.request import Errors
+    from tokenmill._post.request import Errors, RowOptions
+    from tokenmill._tokenizer.budget import BudgetBatches
     from tokenmill._tokenizer.parts import Parts
 
     Messages: TypeAlias = Sequence[Mapping[str, Any]] | Sequence[Any]  # dicts, or like them
@@ -90,3 +92,26 @@ class PromptCalls:
         found = chat.template(template, has_tools=tools is not None)
         options = chat.options(tools, documents, add_generation_prompt, continue_final_message)
         return str.__str__(chat.render(messages, options, found, variables))
+
+    def batches(
+        self,
+        texts: Iterable[PartText],
+        *,
+        max_tokens: int,
+        max_rows: int | None = None,
+        bucket: int = 4096,
+        too_long: Literal["error", "alone"] = "error",
+        **options: Unpack[RowOptions],
+    ) -> BudgetBatches:
+        """Return an iterator over padded batches of texts of like length.
+
+        The rows of a batch times its longest row, rounded up to `pad_to_multiple_of`, are at most
+        `max_tokens`, and its rows at most `max_rows`. `bucket` texts at a time are taken from
+        `texts` and sorted by length. A text that is longer than the budget raises EncodeError, or
+        with `too_long="alone"` is a batch of its own; nothing is cut unless `truncation` says so.
+        The `options` are those of `encode_batch` for rows; `dtype` is "int64" unless given.
+
+        Each batch has its arrays, the numbers of its texts in `rows`, and the share of tokens that
+        are not padding in `fill`. `restore(outputs)` of the iterator puts results back in order.
+        """
+        return self._parts.budget_batches(texts, (max_tokens, max_rows, bucket, too_long), options)
