@@ -280,7 +280,6 @@ public:
     std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
     std::int64_t max_id() const { return model_.max_id(); }
     const char* target() const { return simd::name_of(model_.target()); }
-
     const pipeline::Model& core() const noexcept { return model_; }
 
 private:

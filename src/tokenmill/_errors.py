@@ -30,6 +30,7 @@
       +- DeadlineExceeded(TimeoutError)    work that took longer than its timeout
       +- Overloaded(RuntimeError)          a service without room for more: reason, retry_after
       +- TextTooLong(ValueError)           more text than a service takes: size, limit
+      +- ChatError(ValueError)             a conversation or a chat template that is refused
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
@@ -365,6 +366,10 @@ class TextTooLong(TokenmillError, ValueError):
         super().__init__(problem, where=where, hint=hint)
         self.size = size
         self.limit = limit
+
+
+class ChatError(TokenmillError, ValueError):
+    """A conversation that its template refuses, or a chat template that cannot be used."""
 
 
 class ReferencePathWarning(UserWarning):
