@@ -286,6 +286,7 @@ public:
     std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
     std::int64_t max_id() const { return model_.max_id(); }
     const char* target() const { return simd::name_of(model_.target()); }
+    const pipeline::Model& core() const noexcept { return model_; }
 
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
@@ -308,6 +309,10 @@ private:
 };
 
 }  // namespace
+
+const pipeline::Model* native_model(nb::handle model) noexcept {
+    return nb::isinstance<BoundModel>(model) ? &nb::inst_ptr<BoundModel>(model)->core() : nullptr;
+}
 
 PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
     static const PyObject* const type = nb::type<BoundModel>().ptr();

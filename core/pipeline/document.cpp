@@ -16,18 +16,26 @@ constexpr std::size_t kLongestSpan = 0xFFFFFFFF;  // places are 32 bits wide
 // The whole way of a document, in the order of the rooms.
 template <typename Sink>
 void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
-    document_ = document;
-    at_start_ = true;
-    may_have_added_ = true;
-    const Bytes bytes = utf8_of(text);
-    check_stop(options_.stop);
+    const Bytes bytes = open(text, document);
     keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
         open_source(bytes);
     }
-    put_around(model_.prefix_);
+    put_prefix();
     read_text(bytes);
-    put_around(model_.suffix_);
+    put_suffix();
+}
+
+template <typename Sink>
+Bytes DocumentReader<Sink>::open(const Text& text, std::size_t document) {
+    document_ = document;
+    at_start_ = true;
+    may_have_added_ = true;
+    continues_ = false;
+    keeps_parts_ = false;
+    const Bytes bytes = utf8_of(text);
+    check_stop(options_.stop);
+    return bytes;
 }
 
 // Nearly always the caller's own memory: only other encodings and repaired text are copied.
@@ -61,28 +69,44 @@ Bytes DocumentReader<Sink>::utf8_of(const Text& text) {
 //   inner      "Hi "        " cafe"         each text is normalized and searched again
 template <typename Sink>
 void DocumentReader<Sink>::read_text(Bytes text) {
-    const std::uint8_t* readable = text.data() + text.size();
-    const split::AddedView& added = model_.added_;
-    if (added.raw.empty() || !may_have_added_) {
-        read_raw_segment(text, readable);
+    if (model_.added_.raw.empty() || !may_have_added_) {
+        read_raw_segment(text, text.data() + text.size());
         return;
     }
+    find_segments(text);
+    StopPoints points(options_.stop);
+    for (const split::Segment& segment : worker_.reader.segments) {
+        points.pass(segment.begin);
+        read_segment(text, segment);
+    }
+}
+
+template <typename Sink>
+void DocumentReader<Sink>::find_segments(Bytes text) {
     std::vector<split::Segment>& segments = worker_.reader.segments;
     segments.clear();
+    const split::AddedView& added = model_.added_;
+    if (added.raw.empty() || !may_have_added_) {
+        segments.push_back({0, text.size(), 0});
+        return;
+    }
     added.find_added_tokens(added.raw, text, skipped_tokens(), worker_.kernel.find_candidate,
                             segments);
-    StopPoints points(options_.stop);
-    for (const split::Segment& segment : segments) {
-        points.pass(segment.begin);
-        const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
-        range_.begin = part.data();
-        range_.origin = static_cast<std::uint32_t>(segment.begin);
-        range_.aligned = nullptr;
-        if (segment.token == 0) {
-            read_raw_segment(part, readable);
-        } else {
-            put_token(segment.token, text, segment);
-        }
+}
+
+template <typename Sink>
+void DocumentReader<Sink>::read_segment(Bytes text, const split::Segment& segment,
+                                        bool continues) {
+    const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
+    continues_ = continues;
+    at_start_ = segment.begin == 0;
+    range_.begin = part.data();
+    range_.origin = static_cast<std::uint32_t>(segment.begin);
+    range_.aligned = nullptr;
+    if (segment.token == 0) {
+        read_raw_segment(part, text.data() + text.size());
+    } else {
+        put_token(segment.token, text, segment);
     }
 }
 
@@ -114,7 +138,7 @@ Bytes DocumentReader<Sink>::keep(Bytes text, Bytes front) {
 template <typename Sink>
 Bytes DocumentReader<Sink>::rewrite(Bytes text) {
     const bool is_same = keeps_parts_ || normalize::is_identity(model_.rewriter_, text);
-    if (is_same && (text.empty() || model_.prepended_.empty())) {
+    if (is_same && (text.empty() || continues_ || model_.prepended_.empty())) {
         return text;
     }
     if (!is_same && has_spans()) {
@@ -123,7 +147,7 @@ Bytes DocumentReader<Sink>::rewrite(Bytes text) {
         normalize::run(model_.rewriter_, text, worker_.reader.normalized, options_.stop);
         text = worker_.reader.normalized;
     }
-    const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
+    const Bytes front = text.empty() || continues_ ? Bytes{} : model_.prepended_;
     const Bytes kept = keep(text, front);
     if (has_spans()) {
         range_.begin = kept.data() + front.size();
@@ -216,7 +240,7 @@ void DocumentReader<Sink>::read_range(Bytes text, const std::uint8_t* readable) 
     if (text.empty()) {
         return;
     }
-    const bool wants_blank = model_.prefix_space_ == PrefixSpace::Always ||
+    const bool wants_blank = (model_.prefix_space_ == PrefixSpace::Always && !continues_) ||
                              (model_.prefix_space_ == PrefixSpace::First && is_first);
     SpanRange range = range_;
     const Bytes respelled = respell(text, range);

@@ -42,6 +42,16 @@ public:
     // `document` is its number in error messages.
     void read(const Text& text, std::size_t document);
 
+    // The same in steps, for a caller who knows the ids of some segments: the text as UTF-8, its
+    // segments in the worker's scratch, and each of those that is to be read. The segments of a
+    // document do not depend on each other.
+    [[nodiscard]] Bytes open(const Text& text, std::size_t document);
+    void find_segments(Bytes text);
+    // `continues`: it is the rest of a text that was cut, so nothing is put in front of it.
+    void read_segment(Bytes text, const split::Segment& segment, bool continues = false);
+    void put_prefix() { put_around(model_.prefix_); }
+    void put_suffix() { put_around(model_.suffix_); }
+
 private:
     [[nodiscard]] Bytes utf8_of(const Text& text);
     void open_source(Bytes text);
@@ -70,6 +80,7 @@ private:
     std::size_t document_ = 0;
     bool may_have_added_ = true;    // an added token may be in the raw text
     bool at_start_ = false;         // nothing of the text has been read yet
+    bool continues_ = false;        // nothing is put in front of text
     bool keeps_parts_ = false;      // the normalizer leaves every part of the document as it is
     SpanSource* source_ = nullptr;  // the sink's, of the open document
     SpanRange range_;               // of the text that is being read
