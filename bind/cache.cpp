@@ -1,6 +1,7 @@
 // cache: the segment cache of the core -> _core.SegmentCache.
 #include "cache/cache.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -109,6 +110,42 @@ public:
         return array_of_ids(ids);
     }
 
+    // To warm it: (key, bytes of text) of each segment that would be looked up.
+    std::vector<std::pair<nb::bytes, std::size_t>> segments(nb::handle model, nb::handle text) {
+        const OneText held(text);
+        Call call(cache_, model_of(model), held.view(), options_of(false, 0, 1, nullptr));
+        std::vector<std::pair<nb::bytes, std::size_t>> found;
+        for (const Call::Missing& one : call.segments()) {
+            found.emplace_back(bytes_of(one.hash), one.key.text.size());
+        }
+        return found;
+    }
+
+    // Encodes and stores one of them, unless it is there.
+    void warm(nb::handle model, nb::handle text, const nb::bytes& key, nb::handle disk) {
+        const pipeline::Model& core = model_of(model);
+        const OneText held(text);
+        Hash128 wanted;
+        if (key.size() != sizeof(wanted)) {
+            throw Error(ErrorCode::BadArgument, "key: expected 16 bytes");
+        }
+        std::memcpy(&wanted, key.c_str(), sizeof(wanted));
+        const auto options = options_of(false, 0, 1, nullptr);
+        std::unique_ptr<Call> call;
+        {
+            const nb::gil_scoped_release unlocked;
+            call = std::make_unique<Call>(cache_, core, held.view(), options);
+            call->store(wanted);
+        }
+        if (!disk.is_none()) {
+            store(*call, disk);
+        }
+    }
+
+    static nb::bytes fingerprint(nb::handle model) {
+        return bytes_of(model_of(model).fingerprint());
+    }
+
     void clear() {
         const nb::gil_scoped_release unlocked;
         cache_.clear();
@@ -207,11 +244,19 @@ void register_cache(nb::module_& m) {
              nb::arg("add_special_tokens") = false, nb::arg("special_mode") = 0,
              nb::arg("errors") = 0, nb::arg("stop").none() = nb::none(),
              nb::arg("disk").none() = nb::none())
+        .def("segments", &BoundCache::segments, nb::arg("model"), nb::arg("text"))
+        .def("warm", &BoundCache::warm, nb::arg("model"), nb::arg("text"), nb::arg("key"),
+             nb::arg("disk").none() = nb::none())
+        .def_static("fingerprint", &BoundCache::fingerprint, nb::arg("model"))
         .def("clear", &BoundCache::clear)
         .def("resize", &BoundCache::resize, nb::arg("budget_bytes"))
         .def("after_fork", &BoundCache::after_fork)
         .def("use", &BoundCache::use)
         .def("models", &BoundCache::models);
+    m.def(
+        "is_whole_record",
+        [](const nb::bytes& record) { return cache::is_whole_record(view_of(record)); },
+        nb::arg("record"), "Is a record of the cache as it was written?");
 }
 
 }  // namespace tokenmill::bind

@@ -124,4 +124,8 @@ std::vector<std::uint8_t> record_of(const Entry& entry) {
     return write_record(entry);
 }
 
+bool is_whole_record(Bytes record) {
+    return check_record(record);
+}
+
 }  // namespace tokenmill::cache

@@ -129,6 +129,11 @@ public:
     [[nodiscard]] std::span<const TokenId> finish();
     [[nodiscard]] const std::vector<Stored>& stored() const noexcept { return stored_; }
 
+    // Instead of finish(), to warm the cache: all segments that are long enough, and one of those
+    // that are missing to be encoded and stored.
+    [[nodiscard]] std::vector<Missing> segments() const;
+    void store(const Hash128& wanted);
+
 private:
     // A segment that is long enough.
     struct Piece {
@@ -164,7 +169,8 @@ private:
     Seconds other_spent_ = 0;
 };
 
-// An entry as bytes for another tier.
+// An entry as bytes for another tier, and whether such bytes are as they were written.
 [[nodiscard]] std::vector<std::uint8_t> record_of(const Entry& entry);
+[[nodiscard]] bool is_whole_record(Bytes record);
 
 }  // namespace tokenmill::cache

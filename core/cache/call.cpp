@@ -194,6 +194,26 @@ void Call::encode_and_store(const Piece& piece) {
     spent_ += now() - begin;
 }
 
+std::vector<Call::Missing> Call::segments() const {
+    std::vector<Missing> found;
+    for (const Piece& piece : pieces_) {
+        found.push_back({piece.hash, piece.key});
+    }
+    return found;
+}
+
+void Call::store(const Hash128& wanted) {
+    for (const std::size_t i : missing_) {
+        if (pieces_[i].hash == wanted) {
+            encode_and_store(pieces_[i]);
+            Counts one;
+            one.stored = 1;
+            book_.add(one);
+            return;  // a text may hold it twice
+        }
+    }
+}
+
 std::span<const TokenId> Call::finish() {
     std::size_t next = 0;
     const auto segments = encoder_.segments();

@@ -58,18 +58,25 @@ std::vector<std::uint8_t> write_record(const Entry& entry) {
     return out;
 }
 
-ReadRecord read_record(Bytes record, const SegmentKey& key, TokenId max_id,
-                       std::uint64_t generation) {
-    const ReadRecord damaged{nullptr, RecordFault::Damaged};
+bool check_record(Bytes record) noexcept {
     Header header{};
     if (record.size() < sizeof(header)) {
-        return damaged;
+        return false;
     }
     std::memcpy(&header, record.data(), sizeof(header));
     const Bytes body = record.subspan(sizeof(header));
-    if (!has_sizes(header, body.size()) || checksum_of(header, body) != header.checksum) {
+    return has_sizes(header, body.size()) && checksum_of(header, body) == header.checksum;
+}
+
+ReadRecord read_record(Bytes record, const SegmentKey& key, TokenId max_id,
+                       std::uint64_t generation) {
+    const ReadRecord damaged{nullptr, RecordFault::Damaged};
+    if (!check_record(record)) {
         return damaged;
     }
+    Header header{};
+    std::memcpy(&header, record.data(), sizeof(header));
+    const Bytes body = record.subspan(sizeof(header));
     const Bytes text = body.first(header.text_size);
     if (header.flags != key.flags || header.model != key.model ||
         text.size() != key.text.size() || !std::equal(text.begin(), text.end(), key.text.begin())) {

@@ -1,9 +1,9 @@
 // record: an entry <-> bytes for a tier outside of this process. Internal to cache.
 //
-//   0       8         12     16          24       32        48       64
-//   | magic | version | bits | flags, 0  | text   | ids     | model  | checksum | text | packed ids
+//   0       8         12     16      24          32         40  48      64         80
+//   | magic | version | bits | flags | text size | id count | 0 | model | checksum | text | ids
 //
-// The checksum is of everything but itself. Little-endian, as all that we write.
+// The checksum is of everything but itself. The ids are packed. All numbers are little-endian.
 #pragma once
 
 #include <vector>
@@ -13,6 +13,9 @@
 namespace tokenmill::cache {
 
 [[nodiscard]] std::vector<std::uint8_t> write_record(const Entry& entry);
+
+// Is it as it was written?
+[[nodiscard]] bool check_record(Bytes record) noexcept;
 
 enum class RecordFault : std::uint8_t {
     None,
