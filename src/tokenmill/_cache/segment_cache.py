@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import weakref
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from tokenmill import _core
@@ -161,10 +162,12 @@ class SegmentCache:
             steps[when]()
 
 
+_forking = Lock()  # of two threads that fork, one waits
 _at_fork: list[SegmentCache] = []  # those that are ready for the fork at hand
 
 
 def _before() -> None:
+    _forking.acquire()
     _at_fork[:] = list(_alive)
     for cache in _at_fork:
         cache.at_fork("before")
@@ -174,6 +177,7 @@ def _after(when: str) -> None:
     for cache in _at_fork:
         cache.at_fork(when)
     _at_fork.clear()
+    _forking.release()
 
 
 if hasattr(os, "register_at_fork"):
