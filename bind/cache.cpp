@@ -72,8 +72,10 @@ nb::dict dict_of(const cache::ModelBook& book) {
 class BoundCache {
 public:
     BoundCache(std::size_t budget_bytes, std::size_t min_bytes, std::size_t cut_bytes,
-               std::uint32_t verify, const nb::bytes& seed, bool switches_off)
-        : cache_(settings_of(budget_bytes, min_bytes, cut_bytes, verify, seed, switches_off)) {}
+               std::size_t other_bytes, std::uint32_t verify, const nb::bytes& seed,
+               bool switches_off)
+        : cache_(settings_of(budget_bytes, min_bytes, cut_bytes, other_bytes, verify, seed,
+                             switches_off)) {}
 
     // None where the caller encodes plainly: looking up does not pay, or threads share the text.
     // `disk` has fetch(keys) and store(records), or is None.
@@ -177,8 +179,9 @@ public:
 
 private:
     static CacheSettings settings_of(std::size_t budget_bytes, std::size_t min_bytes,
-                                     std::size_t cut_bytes, std::uint32_t verify,
-                                     const nb::bytes& seed, bool switches_off) {
+                                     std::size_t cut_bytes, std::size_t other_bytes,
+                                     std::uint32_t verify, const nb::bytes& seed,
+                                     bool switches_off) {
         CacheSettings settings;
         if (seed.size() != sizeof(settings.seed)) {
             throw Error(ErrorCode::BadArgument,
@@ -188,6 +191,7 @@ private:
         settings.budget_bytes = budget_bytes;
         settings.min_bytes = min_bytes;
         settings.cut_bytes = cut_bytes;
+        settings.other_bytes = other_bytes;
         settings.verify = verify;
         settings.switches_off = switches_off;
         return settings;
@@ -236,10 +240,10 @@ private:
 
 void register_cache(nb::module_& m) {
     nb::class_<BoundCache>(m, "SegmentCache", "Ids of segments of text, within a byte budget.")
-        .def(nb::init<std::size_t, std::size_t, std::size_t, std::uint32_t, const nb::bytes&,
-                      bool>(),
+        .def(nb::init<std::size_t, std::size_t, std::size_t, std::size_t, std::uint32_t,
+                      const nb::bytes&, bool>(),
              nb::arg("budget_bytes"), nb::arg("min_bytes"), nb::arg("cut_bytes"),
-             nb::arg("verify"), nb::arg("seed"), nb::arg("switches_off"))
+             nb::arg("other_bytes"), nb::arg("verify"), nb::arg("seed"), nb::arg("switches_off"))
         .def("encode", &BoundCache::encode, nb::arg("model"), nb::arg("text").none(),
              nb::arg("add_special_tokens") = false, nb::arg("special_mode") = 0,
              nb::arg("errors") = 0, nb::arg("stop").none() = nb::none(),

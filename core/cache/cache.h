@@ -18,6 +18,7 @@ struct CacheSettings {
     std::size_t budget_bytes = 0;  // texts, ids and all that is kept about them
     std::size_t min_bytes = 0;     // of a segment that is looked up, at least 1
     std::size_t cut_bytes = 0;     // longer segments are cut where that is safe; 0: never
+    std::size_t other_bytes = 0;   // of a segment that another tier is asked for
     std::uint32_t verify = 0;      // one hit in so many is encoded again; 0: none
     std::uint64_t seed[2] = {};    // of the hash; secret
     bool switches_off = true;      // where it does not pay
@@ -101,7 +102,7 @@ public:
         Hash128 hash;
         SegmentKey key;
     };
-    // What the call has stored, for another tier.
+    // What the call has stored and another tier may store, too.
     struct Stored {
         Hash128 hash;
         EntryRef entry;
@@ -151,6 +152,7 @@ private:
     void put_known(const Piece& piece);
     void check(const Piece& piece);
     void encode_and_store(const Piece& piece);
+    [[nodiscard]] Seconds believable(Seconds spent) const noexcept;
 
     SegmentCache& cache_;
     const pipeline::Model& model_;
@@ -160,6 +162,7 @@ private:
     pipeline::SegmentEncoder encoder_;
     std::vector<Piece> pieces_;
     std::vector<std::size_t> missing_;  // numbers of pieces
+    std::vector<std::size_t> asked_;    // those of them that another tier is asked for
     std::vector<Stored> stored_;
     std::size_t uncached_bytes_ = 0;  // of segments that are too long to be kept
     Counts counts_;

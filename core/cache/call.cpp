@@ -1,5 +1,6 @@
 // call: one text on its way through the cache.
 #include <algorithm>
+#include <iterator>
 
 #include "cache/cache.h"
 #include "cache/packed.h"
@@ -107,11 +108,15 @@ bool Call::is_for_threads() {
 }
 
 std::vector<Call::Missing> Call::missing() {
+    asked_.clear();
+    std::copy_if(missing_.begin(), missing_.end(), std::back_inserter(asked_), [&](std::size_t i) {
+        return pieces_[i].key.text.size() >= cache_.settings().other_bytes;
+    });
     std::vector<Missing> found;
-    if (missing_.empty() || (cache_.settings().switches_off && !book_.other.asks())) {
+    if (asked_.empty() || (cache_.settings().switches_off && !book_.other.asks())) {
         return found;
     }
-    for (const std::size_t i : missing_) {
+    for (const std::size_t i : asked_) {
         found.push_back({pieces_[i].hash, pieces_[i].key});
     }
     counts_.other_lookups = found.size();
@@ -119,7 +124,7 @@ std::vector<Call::Missing> Call::missing() {
 }
 
 bool Call::give(std::size_t i, Bytes record) {
-    Piece& piece = pieces_[missing_[i]];
+    Piece& piece = pieces_[asked_[i]];
     ReadRecord read = read_record(record, piece.key, model_.max_id(), generation_);
     if (read.entry == nullptr) {
         counts_.other_damaged += read.fault == RecordFault::Damaged ? 1 : 0;
@@ -189,7 +194,9 @@ void Call::encode_and_store(const Piece& piece) {
     auto entry = std::make_shared<const Entry>(piece.key, ids, bits_for(model_.max_id()),
                                                generation_);
     cache_.shard_of(piece.hash).insert(piece.hash, entry);
-    stored_.push_back({piece.hash, std::move(entry)});
+    if (piece.key.text.size() >= cache_.settings().other_bytes) {
+        stored_.push_back({piece.hash, std::move(entry)});
+    }
     ++counts_.stored;
     spent_ += now() - begin;
 }
@@ -214,6 +221,17 @@ void Call::store(const Hash128& wanted) {
     }
 }
 
+// A thread that lost its core in the middle seems to have spent milliseconds. Looking up is never
+// really slower than twice encoding, unless the text is so short that nobody should: still a loss.
+Seconds Call::believable(Seconds spent) const noexcept {
+    std::size_t bytes = 0;
+    for (const Piece& piece : pieces_) {
+        bytes += piece.key.text.size();
+    }
+    const Seconds most = 2 * static_cast<double>(bytes) * book_.rate.per_byte();
+    return most > 0 ? std::min(spent, most) : spent;
+}
+
 std::span<const TokenId> Call::finish() {
     std::size_t next = 0;
     const auto segments = encoder_.segments();
@@ -233,7 +251,7 @@ std::span<const TokenId> Call::finish() {
     const auto ids = encoder_.finish();
     // A text without a long segment counts as a look-up, too: it cost time for nothing.
     const std::uint64_t lookups = std::max<std::uint64_t>(counts_.lookups, 1);
-    book_.memory.add(static_cast<std::uint32_t>(lookups), avoided_ - spent_);
+    book_.memory.add(static_cast<std::uint32_t>(lookups), avoided_ - believable(spent_));
     if (counts_.other_lookups != 0) {
         book_.other.add(static_cast<std::uint32_t>(counts_.other_lookups),
                         other_avoided_ - other_spent_);

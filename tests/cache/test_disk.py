@@ -27,7 +27,8 @@ def tokenizer() -> Tokenizer:
 
 
 def open_cache(folder: Path, **options: Any) -> SegmentCache:
-    return SegmentCache(1 << 20, disk=folder, **{"verify": 0, "adaptive": False, **options})
+    usual = {"verify": 0, "adaptive": False, "disk_min_bytes": 1}
+    return SegmentCache(1 << 20, disk=folder, **{**usual, **options})
 
 
 def run(folder: Path, tokenizer: Tokenizer, texts: list[str], **options: Any) -> dict[str, Any]:
@@ -172,6 +173,13 @@ def test_the_cap_holds_and_the_oldest_leave(tmp_path: Path, tokenizer: Tokenizer
     assert 0 < disk["bytes"] <= cap
     assert (tmp_path / NAME).stat().st_size <= cap
     assert run(tmp_path, tokenizer, many[-10:], disk_bytes=cap)["disk"]["hits"] == 10
+
+
+def test_short_segments_are_kept_in_memory_only(tmp_path: Path, tokenizer: Tokenizer) -> None:
+    stats = run(tmp_path, tokenizer, TEXTS, disk_min_bytes=len(TEXTS[0]) + 1)
+    assert stats["memory"]["stored"] == len(TEXTS)
+    longer = sum(len(text) > len(TEXTS[0]) for text in TEXTS)
+    assert stats["disk"]["lookups"] == stats["disk"]["entries"] == longer > 0
 
 
 def test_two_processes_share_one_file(tmp_path: Path, tokenizer: Tokenizer) -> None:

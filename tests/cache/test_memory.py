@@ -36,9 +36,6 @@ def test_the_budget_holds_whatever_comes(tokenizer: Tokenizer) -> None:
 
 def test_the_budget_counts_what_the_process_really_uses() -> None:
     code = """if True:
-        import gc, psutil_free as _
-    """
-    code = """if True:
         import resource
         from tokenmill import Tokenizer
         from tokenmill._cache import SegmentCache
@@ -47,8 +44,8 @@ def test_the_budget_counts_what_the_process_really_uses() -> None:
                 return int(file.read().split()[1]) * resource.getpagesize()
         tokenizer = Tokenizer.load()
         cache = SegmentCache(16 << 20, min_bytes=1, cut_bytes=0, verify=0, adaptive=False)
-        for number in range(2000):  # tables of the engine
-            tokenizer.encode(f"segment {number} of words")
+        for number in range(60_000):  # tables of the engine
+            tokenizer.encode(f"segment {number} of words and more words " * (1 + number % 9))
         before = resident()
         for number in range(60_000):
             cache.encode(tokenizer, f"segment {number} of words and more words " * (1 + number % 9))

@@ -32,7 +32,7 @@ class Shelf:
 
 
 def new_core(verify: int = 0) -> _core.SegmentCache:
-    return _core.SegmentCache(1 << 20, 1, 0, verify, SEED, False)
+    return _core.SegmentCache(1 << 20, 1, 0, 1, verify, SEED, False)
 
 
 def encode(core: _core.SegmentCache, tokenizer: Tokenizer, text: str, shelf: Shelf) -> list[int]:

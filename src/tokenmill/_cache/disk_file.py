@@ -28,6 +28,10 @@ class DiskFault(Exception):
     """Why the disk tier is not used; the text says it."""
 
 
+class _Damaged(DiskFault):
+    """A file of ours that says wrong things about itself."""
+
+
 class DiskFile(NamedTuple):
     """An open file of segments; `lock` keeps others from verifying it meanwhile."""
 
@@ -55,13 +59,23 @@ def open_file(folder: Path, size: int, *, is_checked: bool = False) -> DiskFile:
     """Open the file in `folder`; a damaged one is removed, a foreign one is refused."""
     lmdb = import_lmdb()
     path = folder / NAME
+    lock = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock, is_alone = (None, False) if is_checked else _lock(folder)
         thrown_away = _throw_away_if_damaged(path) if is_alone else 0
-        return _open(lmdb, path, size, lock, thrown_away)
-    except (OSError, lmdb.Error) as error:
-        raise DiskFault(f"{path}: cannot be opened: {error}") from error
+        try:
+            return _open(lmdb, path, size, lock, thrown_away)
+        except _Damaged:
+            if not is_alone:
+                raise
+            _throw_away(path)
+            return _open(lmdb, path, size, lock, thrown_away + 1)
+    except (OSError, lmdb.Error, DiskFault) as error:
+        if lock is not None:
+            lock.close()
+        problem = str(error) if isinstance(error, DiskFault) else f"cannot be opened: {error}"
+        raise DiskFault(f"{path}: {problem}") from error
 
 
 def _open(
@@ -82,14 +96,14 @@ def _open(
     try:
         with env.begin(write=True) as change:
             if change.stat()["entries"] and change.get(b"meta") is None:
-                raise DiskFault(f"{path}: a database of something else, which is left alone")
+                raise DiskFault("a database of something else, which is left alone")
             meta = env.open_db(b"meta", txn=change)
             if change.get(b"format", db=meta) is None:
                 change.put(b"format", _FORMAT, db=meta)
                 change.put(b"seed", secrets.token_bytes(SEED_BYTES), db=meta)
             seed = change.get(b"seed", db=meta)
             if change.get(b"format", db=meta) != _FORMAT or len(seed or b"") != SEED_BYTES:
-                raise DiskFault(f"{path}: not a cache of this format, and left alone")
+                raise _Damaged("not of the format that its name says")
             records = env.open_db(b"records", txn=change)
             order = env.open_db(b"order", txn=change)
         return DiskFile(env, meta, records, order, seed, lock, thrown_away)
@@ -132,6 +146,10 @@ def _throw_away_if_damaged(path: Path) -> int:
         problems = [str(error)]
     if not problems:
         return 0
+    _throw_away(path)
+    return 1
+
+
+def _throw_away(path: Path) -> None:
     path.unlink()
     path.with_name(f"{path.name}-lock").unlink(missing_ok=True)
-    return 1

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MEMORY_BYTES = 64 << 20
 DISK_BYTES = 512 << 20
 MIN_BYTES = 2048
+DISK_MIN_BYTES = 8 << 10
 CUT_BYTES = 16 << 10
 VERIFY = 1000
 
@@ -51,7 +52,7 @@ class SegmentCache:
     itself off for tokenizers that it costs more time than it saves, and tries again later.
 
     `disk` is a folder for a second tier, which processes share and which outlives them, of at most
-    `disk_bytes`; it needs the package lmdb (`pip install tokenmill[disk]`).
+    `disk_bytes`, for segments of `disk_min_bytes` or more; it needs the package lmdb (`pip install tokenmill[disk]`).
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class SegmentCache:
         *,
         disk: str | os.PathLike[str] | None = None,
         disk_bytes: int = DISK_BYTES,
+        disk_min_bytes: int = DISK_MIN_BYTES,
         min_bytes: int = MIN_BYTES,
         cut_bytes: int = CUT_BYTES,
         verify: int = VERIFY,
@@ -68,6 +70,7 @@ class SegmentCache:
         budget = whole_number("memory_bytes", memory_bytes, least=0)
         least = whole_number("min_bytes", min_bytes)
         cut = whole_number("cut_bytes", cut_bytes, least=0)
+        other = whole_number("disk_min_bytes", disk_min_bytes)
         every = whole_number("verify", verify, least=0, most=2**31)
         self._disk: DiskTier | None = None
         if disk is not None:
@@ -75,7 +78,7 @@ class SegmentCache:
 
             self._disk = DiskTier(disk, whole_number("disk_bytes", disk_bytes))
         seed = secrets.token_bytes(16) if self._disk is None else self._disk.seed
-        self._core = _core.SegmentCache(budget, least, cut, every, seed, adaptive)
+        self._core = _core.SegmentCache(budget, least, cut, other, every, seed, adaptive)
         self._names: dict[int, tuple[bytes, str]] = {}
         _alive.add(self)
 

@@ -100,12 +100,12 @@ class Warming:
         places: dict[bytes, tuple[str | bytes, int]],
     ) -> None:
         self.report.texts += 1
-        self.report.text_bytes += len(text)
         try:
             found = self._core.segments(model, text)
         except TokenmillError:
             self.report.skipped += 1
             return
+        self.report.text_bytes += len(text)
         for key, size in found:
             counts[key] += 1
             places.setdefault(key, (text, size))
