@@ -24,11 +24,21 @@ nb::bytes bytes_of(const Hash128& hash) {
     return bind::bytes_of(Bytes(raw));
 }
 
+// Many ids go to pages of earlier results, as those of Model.encode do.
 nb::object array_of_ids(std::span<const TokenId> ids) {
+    constexpr std::size_t kFew = std::size_t{1} << 16;
+    if (ids.size() > kFew) {
+        PageBuffer memory;
+        {
+            const nb::gil_scoped_release unlocked;
+            memory = take_spare(ids.size_bytes(), Spares::Ids);
+            std::memcpy(memory.data(), ids.data(), ids.size_bytes());
+        }
+        return array_of(std::move(memory), ids.size(), 32, Spares::Ids);
+    }
     void* data = nullptr;
     nb::object array = empty_array(Number::U32, ids.size(), data);
     if (!ids.empty()) {
-        const nb::gil_scoped_release unlocked;
         std::memcpy(data, ids.data(), ids.size_bytes());
     }
     return array;

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SYSTEM_PROMPTS = 20
-CONVERSATIONS = 60
+CONVERSATIONS = 240
 MOST_TURNS = 8
 
 
@@ -85,4 +85,4 @@ def _turns(
 def independent(prose: str, seed: int = 2) -> list[str]:
     """Texts of 0.5 to 100 KB that share nothing."""
     pages = Pages(prose, seed)
-    return [pages.take(500, 100_000) for _ in range(600)]
+    return [pages.take(500, 100_000) for _ in range(2400)]

@@ -25,7 +25,9 @@ from tokenmill._cache import SegmentCache
 
 PROSE = 24_000_000
 ROUNDS = 3
-LEAST = (256, 512, 1024, 2048, 4096, 8192, 16384)
+LEAST = (256, 1024, 2048, 4096, 8192, 16384)
+CUTS = (0, 4096, 8192, 16384, 32768)
+Traces = dict[str, list[str]]
 
 
 def main() -> None:
@@ -43,7 +45,7 @@ def main() -> None:
     rows = []
     for name, trace in traces.items():
         rows += [{"trace": name, **row} for row in measure(tokenizer, trace)]
-    rows += least_bytes(tokenizer, traces["conversations"])
+    rows += sweep(tokenizer, traces)
     for row in rows:
         print("  ".join(f"{key} {value}" for key, value in row.items()))
     if arguments.results:
@@ -95,15 +97,19 @@ def measure(tokenizer: tokenmill.Tokenizer, trace: list[str]) -> list[dict[str, 
     return rows
 
 
-def least_bytes(tokenizer: tokenmill.Tokenizer, trace: list[str]) -> list[dict[str, Any]]:
-    """Time one trace for several values of `min_bytes`."""
-    best = dict.fromkeys(LEAST, float("inf"))
-    for _ in range(ROUNDS):
-        for least in LEAST:
-            cache = SegmentCache(min_bytes=least)
-            took = seconds(lambda text, c=cache: c.encode(tokenizer, text), trace)
-            best[least] = min(best[least], took)
-    return [{"trace": "conversations", "min_bytes": k, "seconds": round(v, 4)} for k, v in best.items()]
+def sweep(tokenizer: tokenmill.Tokenizer, traces: Traces) -> list[dict[str, Any]]:
+    """Time the traces for several values of `min_bytes` and of `cut_bytes`."""
+    rows = []
+    for option, values in {"min_bytes": LEAST, "cut_bytes": CUTS}.items():
+        for name, trace in traces.items():
+            best = dict.fromkeys(values, float("inf"))
+            for _ in range(ROUNDS):
+                for value in values:
+                    cache = SegmentCache(adaptive=False, **{option: value})
+                    took = seconds(lambda text, c=cache: c.encode(tokenizer, text), trace)
+                    best[value] = min(best[value], took)
+            rows += [{"trace": name, option: k, "seconds": round(v, 4)} for k, v in best.items()]
+    return rows
 
 
 def compare(tokenizer: tokenmill.Tokenizer, trace: list[str], cache: SegmentCache) -> None:

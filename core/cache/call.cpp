@@ -41,9 +41,6 @@ Call::Call(SegmentCache& cache, const pipeline::Model& model, const pipeline::Te
       book_(*cache.book_of(model)),
       generation_(cache.generation_.load(std::memory_order_acquire)),
       encoder_(model, text, options_) {
-    if (cache.settings().cut_bytes != 0) {
-        encoder_.cut(cache.settings().cut_bytes);
-    }
     look_up();
 }
 
@@ -59,8 +56,11 @@ std::uint32_t Call::flags_of(const split::Segment& segment) const noexcept {
 }
 
 void Call::look_up() {
-    const auto segments = encoder_.segments();
     const Seconds begin = now();
+    if (cache_.settings().cut_bytes != 0) {
+        encoder_.cut(cache_.settings().cut_bytes);
+    }
+    const auto segments = encoder_.segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {
         const split::Segment& segment = segments[i];
         const std::size_t size = segment.end - segment.begin;

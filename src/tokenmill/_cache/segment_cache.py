@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # Measured: docs/develop/decisions/0023-segment-cache.md.
 MEMORY_BYTES = 64 << 20
 DISK_BYTES = 512 << 20
-MIN_BYTES = 2048
+MIN_BYTES = 1024
 DISK_MIN_BYTES = 8 << 10
 CUT_BYTES = 16 << 10
 VERIFY = 1000
