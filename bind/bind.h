@@ -28,6 +28,7 @@ namespace tokenmill::bind {
 void register_errors(nb::module_& m);
 void register_stop(nb::module_& m);
 void register_model(nb::module_& m);
+void register_cache(nb::module_& m);
 void register_method(nb::module_& m);
 void register_session(nb::module_& m);
 void register_compile(nb::module_& m);
@@ -57,6 +58,9 @@ void register_parts(nb::module_& m);
 class TextBuffer;
 [[nodiscard]] nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
                                      const mill::BlockRules& rules);
+
+// The model of a _core.Model, which the caller keeps alive; null for any other object.
+[[nodiscard]] const pipeline::Model* native_model(nb::handle model) noexcept;
 
 // The tables of a model that a device needs, as arrays and numbers by name.
 [[nodiscard]] nb::dict device_tables(const pipeline::Model& model);

@@ -307,6 +307,10 @@ const pipeline::Model& model_of(nb::handle model) {
     return nb::cast<const BoundModel&>(model).core();
 }
 
+const pipeline::Model* native_model(nb::handle model) noexcept {
+    return nb::isinstance<BoundModel>(model) ? &nb::inst_ptr<BoundModel>(model)->core() : nullptr;
+}
+
 PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
     static const PyObject* const type = nb::type<BoundModel>().ptr();
     pipeline::Text one;

@@ -91,6 +91,7 @@ public:
     }
 
     [[nodiscard]] std::size_t size_bytes() const noexcept { return buffer_.size(); }
+    [[nodiscard]] Bytes bytes() const noexcept { return buffer_; }
 
 private:
     [[nodiscard]] const BlobSection* find(std::uint32_t id) const noexcept;

@@ -17,20 +17,27 @@ constexpr std::size_t kLongestSpan = 0xFFFFFFFF;  // places are 32 bits wide
 // The whole way of a document, in the order of the rooms.
 template <typename Sink>
 void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
-    document_ = document;
-    is_continued_ = options_.continues != nullptr;
-    at_start_ = !is_continued_;
-    may_have_added_ = true;
-    const Bytes bytes = utf8_of(text);
-    text_ = bytes.data();
-    check_stop(options_.stop);
+    const Bytes bytes = open(text, document);
     keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
         open_source(bytes);
     }
-    put_around(model_.prefix_);
+    put_prefix();
     read_text(bytes);
-    put_around(model_.suffix_);
+    put_suffix();
+}
+
+template <typename Sink>
+Bytes DocumentReader<Sink>::open(const Text& text, std::size_t document) {
+    document_ = document;
+    is_continued_ = options_.continues != nullptr;
+    at_start_ = !is_continued_;
+    may_have_added_ = true;
+    keeps_parts_ = false;
+    const Bytes bytes = utf8_of(text);
+    text_ = bytes.data();
+    check_stop(options_.stop);
+    return bytes;
 }
 
 // Nearly always the caller's own memory: only other encodings and repaired text are copied.
@@ -64,27 +71,42 @@ Bytes DocumentReader<Sink>::utf8_of(const Text& text) {
 //   inner      "Hi "        " cafe"         each text is normalized and searched again
 template <typename Sink>
 void DocumentReader<Sink>::read_text(Bytes text) {
-    const std::uint8_t* readable = text.data() + text.size();
-    const split::AddedView& added = model_.added_;
-    if (added.raw.empty() || !may_have_added_) {
-        read_raw_segment(text, readable);
+    if (model_.added_.raw.empty() || !may_have_added_) {
+        read_raw_segment(text, text.data() + text.size());
         return;
     }
+    find_segments(text);
+    StopPoints points(options_.stop);
+    for (const split::Segment& segment : worker_.reader.segments) {
+        points.pass(segment.begin);
+        read_segment(text, segment, is_continued_);
+    }
+}
+
+template <typename Sink>
+void DocumentReader<Sink>::find_segments(Bytes text) {
     std::vector<split::Segment>& segments = worker_.reader.segments;
     segments.clear();
+    const split::AddedView& added = model_.added_;
+    if (added.raw.empty() || !may_have_added_) {
+        segments.push_back({0, text.size(), 0});
+        return;
+    }
     find_raw_tokens(text, segments);
-    StopPoints points(options_.stop);
-    for (const split::Segment& segment : segments) {
-        points.pass(segment.begin);
-        const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
-        range_.begin = part.data();
-        range_.origin = static_cast<std::uint32_t>(segment.begin);
-        range_.aligned = nullptr;
-        if (segment.token == 0) {
-            read_raw_segment(part, readable);
-        } else {
-            put_token(segment.token, text, segment);
-        }
+}
+
+template <typename Sink>
+void DocumentReader<Sink>::read_segment(Bytes text, const split::Segment& segment, bool continues) {
+    const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
+    is_continued_ = continues;
+    at_start_ = segment.begin == 0 && !continues;
+    range_.begin = part.data();
+    range_.origin = static_cast<std::uint32_t>(segment.begin);
+    range_.aligned = nullptr;
+    if (segment.token == 0) {
+        read_raw_segment(part, text.data() + text.size());
+    } else {
+        put_token(segment.token, text, segment);
     }
 }
 
@@ -175,7 +197,7 @@ Bytes DocumentReader<Sink>::keep(Bytes text, Bytes front) {
 template <typename Sink>
 Bytes DocumentReader<Sink>::rewrite(Bytes text) {
     const normalize::Program& rewriter =
-        is_continued_ ? options_.continues->rewriter() : model_.rewriter_;
+        is_cut_off() ? options_.continues->rewriter() : model_.rewriter_;
     const Bytes prepended = is_continued_ ? Bytes{} : model_.prepended_;
     const bool is_same = keeps_parts_ || normalize::is_identity(rewriter, text);
     worker_.reader.origins.clear();
@@ -249,7 +271,7 @@ void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* read
 template <typename Sink>
 Bytes DocumentReader<Sink>::respell(Bytes text, SpanRange& range) {
     const normalize::Program& respeller =
-        is_continued_ ? options_.continues->respeller() : model_.respeller_;
+        is_cut_off() ? options_.continues->respeller() : model_.respeller_;
     if (respeller.steps.empty() || normalize::is_identity(respeller, text)) {
         return text;
     }

@@ -42,6 +42,16 @@ public:
     // `document` is its number in error messages.
     void read(const Text& text, std::size_t document);
 
+    // The same in steps, for a caller who knows the ids of some segments: the text as UTF-8, its
+    // segments in the worker's scratch, and each of those that is to be read. The segments of a
+    // document do not depend on each other.
+    [[nodiscard]] Bytes open(const Text& text, std::size_t document);
+    void find_segments(Bytes text);
+    // `continues`: it is the rest of a text that was cut, so nothing is put in front of it.
+    void read_segment(Bytes text, const split::Segment& segment, bool continues = false);
+    void put_prefix() { put_around(model_.prefix_); }
+    void put_suffix() { put_around(model_.suffix_); }
+
 private:
     [[nodiscard]] Bytes utf8_of(const Text& text);
     void open_source(Bytes text);
@@ -65,6 +75,10 @@ private:
     // Flags of added tokens that are not looked for.
     [[nodiscard]] std::uint32_t skipped_tokens() const noexcept {
         return options_.special == SpecialMode::AsText ? std::uint32_t{split::kSpecial} : 0U;
+    }
+    // Does the text start where a call before this one has cut it?
+    [[nodiscard]] bool is_cut_off() const noexcept {
+        return is_continued_ && options_.continues != nullptr;
     }
     // Do control tokens of normalized text need to know where it comes from?
     [[nodiscard]] bool needs_origins() const noexcept {

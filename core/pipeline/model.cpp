@@ -163,6 +163,18 @@ std::size_t Model::most_ids(const Text& text) const noexcept {
     return utf8_bound(text) + prefix_.size() + suffix_.size() + 1;
 }
 
+// Threads may compute it at the same time: they find the same.
+Hash128 Model::fingerprint() const noexcept {
+    if (!has_fingerprint_.load(std::memory_order_acquire)) {
+        const Hash128 found = HashKey().hash(blob_.bytes());
+        fingerprint_[0].store(found.low, std::memory_order_relaxed);
+        fingerprint_[1].store(found.high, std::memory_order_relaxed);
+        has_fingerprint_.store(true, std::memory_order_release);
+    }
+    return {fingerprint_[0].load(std::memory_order_relaxed),
+            fingerprint_[1].load(std::memory_order_relaxed)};
+}
+
 // Any idle worker will do: each has the same vocabulary and only other words in its tables.
 Worker* Model::take_worker() const {
     for (auto& slot : idle_) {

@@ -11,6 +11,7 @@
 
 #include "base/blob.h"
 #include "base/buffer.h"
+#include "base/hash128.h"
 #include "normalize/normalize.h"
 #include "pipeline/trust.h"
 #include "pipeline/worker.h"
@@ -156,6 +157,10 @@ public:
     [[nodiscard]] PrefixSpace prefix_space() const noexcept { return prefix_space_; }
     // Is text rewritten once more after the added tokens were cut out?
     [[nodiscard]] bool has_respelling() const noexcept { return !respeller_.steps.empty(); }
+    // May a long text between added tokens be cut in two, so that both parts have their own ids?
+    [[nodiscard]] bool has_safe_cuts() const noexcept;
+    // Of all bytes of the compiled model, which are read once. Equal models have equal ids.
+    [[nodiscard]] Hash128 fingerprint() const noexcept;
     // Ids that go before and after a text when special tokens are added.
     [[nodiscard]] std::span<const std::uint32_t> prefix_ids() const noexcept { return prefix_; }
     [[nodiscard]] std::span<const std::uint32_t> suffix_ids() const noexcept { return suffix_; }
@@ -168,6 +173,7 @@ public:
 private:
     template <typename Sink>
     friend class DocumentReader;
+    friend class SegmentEncoder;
     friend class BatchRun;
     friend class SafeCuts;
     friend class Session;
@@ -206,6 +212,44 @@ private:
     mutable std::atomic<std::size_t> made_{0};
     mutable std::atomic<const std::vector<std::uint8_t>*> token_sizes_{nullptr};  // made if needed
     mutable std::atomic<const SafeCuts*> safe_cuts_{nullptr};                     // made if needed
+    mutable std::array<std::atomic<std::uint64_t>, 2> fingerprint_{};             // if needed
+    mutable std::atomic<bool> has_fingerprint_{false};
+};
+
+// One document, cut at its added tokens, for a caller who knows the ids of some of the texts between
+// them. Those depend on the model, the bytes and the special mode alone; and on being at the start
+// of the document, where the model puts a blank in front of the first text only.
+//
+//   document   Hi <|end|> cafe            segments: text, token, text
+//   caller     add  add   put             in this order; ids() has them all
+class SegmentEncoder {
+public:
+    // Checks the text, and searches it for added tokens. Borrows all three.
+    SegmentEncoder(const Model& model, const Text& text, const Options& options);
+    ~SegmentEncoder();
+    SegmentEncoder(const SegmentEncoder&) = delete;
+    SegmentEncoder& operator=(const SegmentEncoder&) = delete;
+
+    // Cuts texts into parts of about `size` bytes where the model has_safe_cuts(). The parts do not
+    // depend on what comes after them.
+    void cut(std::size_t size);
+    [[nodiscard]] std::span<const split::Segment> segments() const noexcept;
+    [[nodiscard]] Bytes text_of(const split::Segment& segment) const noexcept;
+    // Is it the rest of a text that was cut?
+    [[nodiscard]] bool continues(const split::Segment& segment) const noexcept;
+
+    // Encodes the next segment, later: many short ones are answered at once.
+    void add(const split::Segment& segment);
+    // Room for the ids of the next segment, which the caller knows; 64 more may be overwritten.
+    [[nodiscard]] TokenId* put(std::size_t count);
+    // Ids of all segments so far, in memory that stays until the next call. Answers what is added.
+    [[nodiscard]] std::span<const TokenId> ids();
+    // After the last segment: all ids of the document.
+    [[nodiscard]] std::span<const TokenId> finish();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
 };
 
 struct ModelInput {

@@ -52,6 +52,14 @@ bool is_local(const normalize::Program& program) noexcept {
                        [](const normalize::Step& step) { return is_local(step); });
 }
 
+// Nor does it look at where a text starts.
+bool is_local_inside(const normalize::Program& program) noexcept {
+    return std::all_of(program.steps.begin(), program.steps.end(), [](const auto& step) {
+        return is_local(step) && step.kind != normalize::StepKind::Strip &&
+               step.kind != normalize::StepKind::Prepend;
+    });
+}
+
 template <typename Unit>
 std::size_t find_blank(const Unit* text, std::size_t from, std::size_t end) noexcept {
     for (std::size_t at = std::max<std::size_t>(from, 1); at + 1 < end; ++at) {
@@ -93,6 +101,13 @@ bool Model::is_border(std::uint8_t left, std::uint8_t right) const {
     }
     const TmU32 size = char_size(text[1]);
     return size + 2 == text.size() && split_.is_sync(text[0], decode_char(text.data() + 1, size));
+}
+
+// The rest after a cut starts with a blank, at a border of the split. Added tokens that are searched
+// for in normalized text could lie across it.
+bool Model::has_safe_cuts() const noexcept {
+    return split_.rule.family != split::Family::None && added_.normal.empty() &&
+           is_local_inside(rewriter_) && is_local_inside(respeller_);
 }
 
 std::size_t Model::prefix_end(const Text& text, std::size_t from) const {
