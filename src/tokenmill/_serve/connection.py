@@ -189,7 +189,7 @@ class Connection(asyncio.Protocol):
             self._write(request, result)
 
     async def _finish(self, request: Request, waiting: Waiting) -> None:
-        answer = await waiting.finish()
+        answer = await waiting.rest
         self._task = None
         self._write(request, answer)
         self._next()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Generator
@@ -11,18 +11,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Waiting:
-    """A coroutine that has begun to wait, and what for."""
+class Waiting(NamedTuple):
+    """What is left of a coroutine that has begun to wait: a task can await it."""
 
-    __slots__ = ("_coroutine", "_first")
-
-    def __init__(self, coroutine: Coroutine[Any, Any, T], first: object) -> None:
-        self._coroutine = coroutine
-        self._first = first
-
-    def finish(self) -> Awaitable[Any]:
-        """Return an awaitable for the rest, which a task can run."""
-        return _rest(self._coroutine, self._first)
+    rest: Awaitable[Any]
 
 
 def start(coroutine: Coroutine[Any, Any, T]) -> T | Waiting:
@@ -36,7 +28,7 @@ def start(coroutine: Coroutine[Any, Any, T]) -> T | Waiting:
     except StopIteration as done:
         result: T = done.value
         return result
-    return Waiting(coroutine, first)
+    return Waiting(_rest(coroutine, first))
 
 
 @types.coroutine

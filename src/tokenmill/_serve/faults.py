@@ -8,9 +8,12 @@ from http import HTTPStatus
 from tokenmill._errors import (
     DeadlineExceeded,
     MissingDependency,
+    ModelNotReady,
     Overloaded,
+    ServiceClosed,
     TextTooLong,
     TokenmillError,
+    UnknownModel,
 )
 from tokenmill._serve.messages import Answer
 
@@ -21,6 +24,7 @@ _TYPES = {  # as vLLM names them; the others are the phrases of their status
     HTTPStatus.INTERNAL_SERVER_ERROR: "InternalServerError",
 }
 _LEAST_RETRY = 1  # Retry-After counts whole seconds
+_RETRY_SOON = b"retry-after: 1\r\n"
 
 
 class RequestFault(Exception):
@@ -49,6 +53,13 @@ def answer_of(error: Exception) -> Answer | None:
         seconds = max(_LEAST_RETRY, round(error.retry_after))
         after = b"retry-after: %d\r\n" % seconds
         return error_answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=after)
+    if isinstance(error, (ModelNotReady, ServiceClosed)):
+        return error_answer(
+            HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=_RETRY_SOON
+        )
+    if isinstance(error, UnknownModel):
+        message = f"The model `{error.model}` does not exist."
+        return error_answer(HTTPStatus.NOT_FOUND, message, "model")
     if isinstance(error, DeadlineExceeded):
         return error_answer(HTTPStatus.GATEWAY_TIMEOUT, str(error))
     if isinstance(error, TextTooLong):

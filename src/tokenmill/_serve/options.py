@@ -33,6 +33,7 @@ class ServeOptions:
     private_key: str | None = None
     max_model_len: int | None = None
     profile: str = "inference"
+    trusts_templates: bool = False  # chat templates that come with a request
     json_logs: bool = False
     http: HttpLimits = field(default_factory=HttpLimits)
     service: dict[str, Any] = field(default_factory=dict)  # limits of the Service, by name
