@@ -101,6 +101,6 @@ class App:
         names = set(methods) | ({b"HEAD"} if b"GET" in methods else set()) | {b"OPTIONS"}
         allow = b"allow: " + b", ".join(sorted(names)) + b"\r\n"
         if request.method == b"OPTIONS":
-            return Answer(HTTPStatus.NO_CONTENT, b"", headers=allow)
+            return Answer(200, b"", headers=allow)
         message = f"{request.method.decode(errors='replace')} is not for this route"
         return error_answer(HTTPStatus.METHOD_NOT_ALLOWED, message, headers=allow)

@@ -14,6 +14,7 @@ from tokenmill._errors import (
     TextTooLong,
     TokenmillError,
     UnknownModel,
+    compose,
 )
 from tokenmill._serve.messages import Answer
 
@@ -54,9 +55,8 @@ def answer_of(error: Exception) -> Answer | None:
         after = b"retry-after: %d\r\n" % seconds
         return error_answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=after)
     if isinstance(error, (ModelNotReady, ServiceClosed)):
-        return error_answer(
-            HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=_RETRY_SOON
-        )
+        message = compose(error.where, error.problem, "")  # hints are for calls in Python
+        return error_answer(HTTPStatus.SERVICE_UNAVAILABLE, message, headers=_RETRY_SOON)
     if isinstance(error, UnknownModel):
         message = f"The model `{error.model}` does not exist."
         return error_answer(HTTPStatus.NOT_FOUND, message, "model")
