@@ -162,6 +162,26 @@ def test_threads_and_streams_share_the_doors(plain: Bench, doors: DeviceTokenize
     assert found == [plain.tokenizer.encode_batch(random_texts(80, seed)) for seed in range(12)]
 
 
+@pytest.mark.parametrize("between", [[], ["hello " * 4000]], ids=["no text", "a long text"])
+def test_a_call_that_waits_for_nothing_is_no_gap_between_streams(
+    plain: Bench, between: list[str]
+) -> None:
+    gpu = plain.gpu(batch_bytes=1 << 12, max_memory=None)
+    gpu.encoder.longest = 1 << 12
+    texts = [["hello world"] * 40, ["one two three"] * 40]
+    uploaded = [on_device(gpu, some) for some in texts]
+    gpu.backend.mark().synchronize()
+    found = []
+    for given in uploaded:
+        with gpu.backend.using(Stream()):
+            found.append(gpu.encode_batch(given))  # its ids are copied when somebody waits
+        gpu.encode_batch(between, output="host")
+    found[1].to_host()
+    assert [batch.to_host() for batch in found] == [
+        plain.tokenizer.encode_batch(some) for some in texts
+    ]
+
+
 @pytest.mark.parametrize("dtype", ["uint16", "uint32"])
 @pytest.mark.parametrize("special", [False, True])
 @pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 40_000, 70_000, 300_000])

@@ -45,6 +45,9 @@ EXAMPLES: list[tuple[TokenmillError, type[Exception], str]] = [
     (_errors.CorruptShard("cut", path="a.rows"), ValueError, "a.rows: cut"),
     (_errors.DeviceError("old", reason="cc_too_old", where="cuda:0"), RuntimeError, "cuda:0: old"),
     (_errors.MissingDependency("absent", name="torch"), ImportError, "torch: absent"),
+    (_errors.DeadlineExceeded("late"), TimeoutError, "late"),
+    (_errors.Overloaded("busy", reason="max_queue", retry_after=0.5), RuntimeError, "busy"),
+    (_errors.TextTooLong("long", size=9, limit=8, where="text"), ValueError, "text: long"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""A stop ends a call early, in every kind of model, and leaves nothing behind in the worker."""
+"""A stop ends a call early, in every kind of model, and the worker is as good as new."""
 
 from __future__ import annotations
 

@@ -159,7 +159,9 @@ class DeviceTokenizer:
         with self._lock, self._backend.using(options.stream):
             self._take_turn()
             found = self._encoder.to_host(parts, call)
-            self._last = None  # the host has waited
+            # A mark, though ids on the host have been waited for: a call without any, or with long
+            # texts only, waits for nothing, and results of the call before may not be copied yet.
+            self._last = self._backend.mark()
         return found
 
     def _encode_short(
@@ -206,7 +208,7 @@ class DeviceTokenizer:
         with self._lock, self._backend.using(None):
             self._take_turn()
             found = self._encoder.to_host(self.parts(FlatTexts(data, offsets)), call, out)
-            self._last = None  # the host has waited
+            self._last = self._backend.mark()  # as in _to_host
         return found
 
     def encode_flat(

@@ -43,12 +43,15 @@ class Early:
     def follow(self) -> list[Callable[[], None]]:
         """Hand on the parts that have come since the last call; return what workers can do now."""
         with self._lock:
+            # Asked first: parts that are taken after it are for the next call. The other way round,
+            # the last parts could come in between, and the shards before them be made without them.
+            are_last = self._prefix.is_complete
             parts = [self._part_of(record) for record in self._prefix.taken[self._handed_on :]]
             self._handed_on += len(parts)
             self.table.extend(parts)
             if self.shards is None:
                 return []
-            return self.shards.ready(parts, are_last=self._prefix.is_complete)
+            return self.shards.ready(parts, are_last=are_last)
 
     @property
     def records(self) -> dict[int, ShardRecord]:
