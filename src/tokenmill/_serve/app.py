@@ -43,6 +43,7 @@ class App:
             self._routes.setdefault(route.path, {})[route.method] = route
         self._token = None if token is None else token.encode()
         self._log = log
+        self.failures = 0  # answers with an error of the server
 
     def handle(self, request: Request) -> Answer | Waiting:
         """Answer a request, or begin to: what never waits is answered without a task."""
@@ -86,6 +87,7 @@ class App:
         answer = answer_of(error)
         if answer is None:
             path = request.path.decode(errors="replace")
+            self.failures += 1
             self._log.error("request failed", path=path, error=repr(error))
             return error_answer(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of the server")
         return answer

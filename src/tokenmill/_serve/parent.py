@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tokenmill._serve.log import Log
 from tokenmill._serve.worker import CANNOT_START, DONE, Worker
 from tokenmill._service.counters import Counters
+from tokenmill._service.gauges import Gauges
 
 if TYPE_CHECKING:
     import socket
@@ -31,6 +32,7 @@ class Parent:
         self._log = Log(as_json=options.json_logs, who="serve")
         # Mapped before the fork: all workers count in the same memory.
         self._counters = Counters(len(options.models), rows=options.workers)
+        self._gauges = Gauges(options.workers)
         self._rows: dict[int, int] = {}  # by process
         self._begun: dict[int, float] = {}
         self._due: dict[int, float] = {}  # rows whose worker is to be started, and when
@@ -73,6 +75,7 @@ class Parent:
         self._rows[process] = row
         self._begun[process] = time.monotonic()
         if not is_first:
+            self._gauges.add(row, "restarts")
             self._log.info("worker started again", worker=row, pid=process)
 
     def _become_worker(self, row: int, *, is_first: bool) -> None:
@@ -86,6 +89,7 @@ class Parent:
                 self._options,
                 self._sockets,
                 self._counters,
+                self._gauges,
                 waits=not is_first and self._options.workers > 1,
                 lifeline=self._lifeline,
             )
@@ -102,6 +106,7 @@ class Parent:
             if process == 0:
                 return
             row = self._rows.pop(process)
+            self._gauges.write(row, {"alive": 0.0, "ready": 0.0, "resident_bytes": 0.0})
             lived = time.monotonic() - self._begun.pop(process)
             if self._is_stopping:
                 continue

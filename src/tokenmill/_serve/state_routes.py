@@ -13,6 +13,7 @@ import numpy as np
 
 from tokenmill._serve.app import Route
 from tokenmill._serve.messages import Answer
+from tokenmill._serve.watch_routes import watch_stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tokenmill._serve.models import ServedModels
     from tokenmill._serve.messages import Request
     from tokenmill._service import Service
+    from tokenmill._service.watch import Watch
 
 _SELF_TEST = "Readiness: 123 ids of 'text' \u00e9\u4e2d\U0001f600\n\n  are the same as before.\n"
 
@@ -36,11 +38,13 @@ class StateRoutes:
         service: Service,
         models: ServedModels,
         connections: Connections,
+        watch: Watch,
         is_stopping: Callable[[], bool],
     ) -> None:
         self._service = service
         self._models = models
         self._connections = connections
+        self._watch = watch
         self._is_stopping = is_stopping
         self._begin = time.time()
         self._first_ids: dict[str, NDArray[np.uint32]] = {}
@@ -67,20 +71,26 @@ class StateRoutes:
             for name, state in self._service.models.items()
         }
         passed = all(model["self_test"] for model in models.values())
-        is_ready = passed and self._service.ready and not self._is_stopping()
-        body = _json({"ready": is_ready, "stopping": self._is_stopping(), "models": models})
+        is_stopping, watch = self._is_stopping(), self._watch
+        is_ready = passed and self._service.ready and watch.is_ready and not is_stopping
+        found = {"ready": is_ready, "stopping": is_stopping, "models": models}
+        body = _json(found | {"health": watch.health.state, "reasons": watch.health.reasons})
         return Answer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)
 
-    async def stats(self, _request: Request) -> Answer:
+    async def stats(self, request: Request) -> Answer:
         """Answer with all counts: of every worker, where they share memory."""
+        query = parse_qs(request.path.partition(b"?")[2].decode(errors="replace"))
         about = {
+            "now": time.time(),
             "pid": os.getpid(),
+            "workers": len(self._watch.gauges),
             "worker": self._service.counters.row,
             "uptime_seconds": time.time() - self._begin,
             "connections": len(self._connections),
             "refused": self._connections.refusals,
         }
-        return Answer(200, _json({"server": about, **self._service.stats()}))
+        seen = watch_stats(self._watch, with_history="history" in query)
+        return Answer(200, _json({"server": about, **self._service.stats(), **seen}))
 
     async def list_models(self, _request: Request) -> Answer:
         """Answer with the models, as OpenAI's API lists them."""

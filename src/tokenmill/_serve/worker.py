@@ -19,7 +19,9 @@ from tokenmill._serve.sockets import BACKLOG, tls_of
 from tokenmill._serve.render_routes import RenderRoutes
 from tokenmill._serve.state_routes import StateRoutes
 from tokenmill._serve.tokenize_routes import TokenizeRoutes
+from tokenmill._serve.watch_routes import WatchRoutes
 from tokenmill._service import Service
+from tokenmill._service.watch import Watch
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from tokenmill._serve.options import ServeOptions
     from tokenmill._service.counters import Counters
+    from tokenmill._service.gauges import Gauges
 
 DONE = 0
 CANNOT_START = 3  # a model cannot be loaded: starting again would not help
@@ -41,6 +44,7 @@ class Worker:
         options: ServeOptions,
         sockets: Sequence[socket.socket],
         counters: Counters | None = None,
+        gauges: Gauges | None = None,
         *,
         waits: bool = False,
         lifeline: int | None = None,
@@ -53,6 +57,7 @@ class Worker:
         self._options = options
         self._sockets = sockets
         self._counters = counters
+        self._gauges = gauges
         self._waits = waits
         self._lifeline = lifeline
         name = "serve" if counters is None else f"serve worker {counters.row}"
@@ -77,14 +82,22 @@ class Worker:
             sources, profile=options.profile, counters=self._counters, **options.service
         )
         connections = Connections(options.http)
-        app = self._app(service, connections)
+        watch = Watch(
+            service,
+            gauges=self._gauges,
+            failures=lambda: app.failures,
+            report=lambda event: self._log.info(str(event)),
+        )
+        app = self._app(service, connections, watch)
         self._listen_to_signals()
         loading = asyncio.ensure_future(self._load(service))
         if self._waits:
             await loading
+        watch.start()
         servers = [] if self._stop.is_set() else await self._listen(connections, app)
         await self._stop.wait()
         connections.is_stopping = True
+        watch.stop()
         for server in servers:
             server.close()
         self._log.info("stopping", connections=len(connections))
@@ -94,14 +107,15 @@ class Worker:
         self._log.info("stopped", cut_off=cut_off)
         return self._status
 
-    def _app(self, service: Service, connections: Connections) -> App:
+    def _app(self, service: Service, connections: Connections, watch: Watch) -> App:
         options = self._options
         models = ServedModels(options)
         chat = Chat(service, trusts_templates=options.trusts_templates)
         groups = (
             TokenizeRoutes(service, chat, models.max_model_len),
             RenderRoutes(service, chat, models.max_model_len),
-            StateRoutes(service, models, connections, self._stop.is_set),
+            StateRoutes(service, models, connections, watch, self._stop.is_set),
+            WatchRoutes(service, watch),
         )
         routes = [route for group in groups for route in group.routes()]
         return App(routes, token=options.token, log=self._log)

@@ -39,6 +39,7 @@ INLINE_SECONDS = 1e-4  # of one request; a thread and back takes about half of t
 TURN_SECONDS = 1e-3  # of all inline requests in one round of the event loop
 _WEIGHT = 1 / 16
 _LEAST_RETRY = 1e-3
+_NARROW = 16  # of the queue stays so much less while load is shed
 LEAST_MEASURED = 1024  # bytes; below it a call costs more than the text
 
 
@@ -50,6 +51,7 @@ class Door:
         self.counters = counters
         self.shed: str | None = None  # a reason to refuse everything for now
         self.is_closing = False
+        self._max_queue = limits.max_queue
         self._loop = asyncio.get_running_loop()
         bounds = Bounds(limits.max_inflight, limits.max_queue, limits.max_queue_bytes)
         self._pool = Pool(bounds, self._loop, self._ended)
@@ -102,7 +104,7 @@ class Door:
             job = Pending(call, stop, size, self._loop.create_future(), begin)
             self._pool.submit(job, lane)
         elif self._inline or self._spent >= TURN_SECONDS:
-            if len(self._inline) >= limits.max_queue:
+            if len(self._inline) >= self._max_queue:
                 raise self._overloaded(tally.place, "max_queue", None)
             job = Pending(call, stop, size, self._loop.create_future(), begin)
             self._inline[job] = tally.pace
@@ -244,6 +246,12 @@ class Door:
         threads = 1 if lane is None else self.limits.max_inflight
         seconds = self._job_seconds[0 if lane is None else 1 + lane]
         return max(_LEAST_RETRY, waiting * seconds / threads / 2)
+
+    def narrow(self, *, is_narrow: bool) -> None:
+        """Let little wait, or as much as the limits say: a short queue is answered soon."""
+        limits = self.limits
+        self._max_queue = limits.max_queue // _NARROW if is_narrow else limits.max_queue
+        self._pool.bounds = self._pool.bounds._replace(queue=self._max_queue)
 
     # ---- what is there now
 

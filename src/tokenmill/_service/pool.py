@@ -53,7 +53,7 @@ class Pool:
     def __init__(
         self, bounds: Bounds, loop: asyncio.AbstractEventLoop, ended: Callable[[Pending], None]
     ) -> None:
-        self._bounds = bounds
+        self.bounds = bounds
         self._loop = loop
         self._ended = ended
         self._lock = threading.Lock()  # guards all below it, for a microsecond at a time
@@ -85,11 +85,11 @@ class Pool:
 
     def idle_threads(self) -> int:
         """Return how many general threads could run and do not."""
-        return self._bounds.workers - self._busy[0]
+        return self.bounds.workers - self._busy[0]
 
     def refusal(self, lane: int, size: int) -> str | None:
         """Return the limit that has no room for another job, or None."""
-        bounds = self._bounds
+        bounds = self.bounds
         free = bounds.workers - self._busy[0] + (lane == SHORT and not self._busy[1])
         waiting = len(self._lanes[lane])
         if waiting >= bounds.queue + free:
@@ -122,7 +122,7 @@ class Pool:
         n_express = sum(worker.express for worker in self._workers)
         if lane == SHORT and not n_express:
             is_express = True
-        elif len(self._workers) - n_express < self._bounds.workers:
+        elif len(self._workers) - n_express < self.bounds.workers:
             is_express = False
         else:
             return None

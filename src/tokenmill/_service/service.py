@@ -302,6 +302,34 @@ class Service:
         """What it counts."""
         return self._counters
 
+    @property
+    def cache(self) -> Any:
+        """Its SegmentCache, or None."""
+        return self._cache
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of its models: mapped from files, and in the tables of their workers."""
+        use = [state.tokenizer.memory() for state in self._models.states.values() if state.tokenizer]
+        return {key: sum(one.get(key, 0) for one in use) for key in ("mapped", "tables")}
+
+    # ---- what a Watch does
+
+    def narrow(self, *, is_narrow: bool) -> None:
+        """Keep nearly no queue for now, so that what is taken is answered soon; or keep it again."""
+        if self._door is not None:
+            self._door.narrow(is_narrow=is_narrow)
+
+    def refuse(self, reason: str | None) -> None:
+        """Refuse everything for now, for this reason; None takes requests again."""
+        if self._door is not None:
+            self._door.shed = reason
+
+    def release_tables(self) -> None:
+        """Give the tables of idle workers back; the next requests make them again."""
+        for state in self._models.states.values():
+            if state.tokenizer is not None:
+                state.tokenizer.release()
+
     def stats(self) -> dict[str, Any]:
         """Return its state, limits and counts as plain values, for JSON."""
         self._write_gauges()
