@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from types import SimpleNamespace
-from typing import Any, cast
-
-import pytest
+from typing import TYPE_CHECKING, Any, cast
 
 from tokenmill._service import watch as watch_module
 from tokenmill._service.counters import Counters
 from tokenmill._service.gauges import Gauges
 from tokenmill._service.watch import Watch, resident_bytes
 
+if TYPE_CHECKING:
+    import pytest
+
 MIB = 1 << 20
 
 
 class FakeCache:
-    """A cache that says what it is told to."""
+    """A cache with the numbers that a test wants."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []

@@ -70,7 +70,9 @@ class ServiceCollector:
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         gauges = self._gauges
-        yield GaugeMetricFamily("tokenmill_ready", "Whether all workers are.", gauges.least("ready"))
+        yield GaugeMetricFamily(
+            "tokenmill_ready", "Whether all workers are.", gauges.least("ready")
+        )
         doing = GaugeMetricFamily(
             "tokenmill_health_action", "Workers that do it now.", labels=["action"]
         )
@@ -97,7 +99,9 @@ class ServiceCollector:
             if name in _ENCODE
         )
         uncached = max(0.0, tokens - gauges.sum("cache_hit_tokens"))
-        yield CounterMetricFamily(f"{prefix}_uncached_tokens", "Tokens that were encoded.", uncached)
+        yield CounterMetricFamily(
+            f"{prefix}_uncached_tokens", "Tokens that were encoded.", uncached
+        )
         yield GaugeMetricFamily(
             f"{prefix}_saved_seconds",
             "Encoding that the cache has avoided, less what looking up took; may fall.",
@@ -111,7 +115,9 @@ def exposition(service: Service, gauges: Gauges) -> tuple[bytes, str]:
         from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
     except ImportError as error:
         hint = "pip install 'tokenmill[serve]'"
-        raise MissingDependency("needed for metrics", name="prometheus_client", hint=hint) from error
+        raise MissingDependency(
+            "needed for metrics", name="prometheus_client", hint=hint
+        ) from error
     registry = CollectorRegistry()
     registry.register(ServiceCollector(service, gauges))
     return generate_latest(registry), CONTENT_TYPE_LATEST

@@ -47,6 +47,7 @@ _GLOBAL = _LAG_MAX + 1
 _TOKENS = len(STATUSES)
 _BYTES = _TOKENS + 1
 _FIRST_TIME = _BYTES + 1
+_WORK_TIME = _FIRST_TIME + TIMES.index("work") * _TIME
 _OPERATION = _FIRST_TIME + len(TIMES) * _TIME
 _MODEL = _OPERATION * len(OPERATIONS)
 _REASON_PLACES = {reason: _REJECTED + i for i, reason in enumerate(REASONS)}
@@ -83,8 +84,10 @@ class Counters:
         cells[place] += 1
         cells[place + _TOKENS] += tokens
         cells[place + _BYTES] += size
-        cells[place + _FIRST_TIME] += int(seconds * _NANO)
-        cells[place + _FIRST_TIME + 1 + bisect_left(BUCKETS, seconds)] += 1
+        nanos, bucket = int(seconds * _NANO), 1 + bisect_left(BUCKETS, seconds)
+        for at in (place + _FIRST_TIME, place + _WORK_TIME):
+            cells[at] += nanos
+            cells[at + bucket] += 1
 
     def ended(self, place: int, status: str, size: int, times: tuple[float, float, float]) -> None:
         """Count a request that waited: its status, bytes, and request, queue and work seconds."""

@@ -1,11 +1,11 @@
-"""Health: measures of a service against thresholds -> its state, and what to do about it.
+r"""Health: measures of a service against thresholds -> its state, and what to do about it.
 
 A rule trips when its measure stays above `trips` for `for_seconds`, and clears when the measure
 stays below `clears` for as long. Between the two nothing changes (hysteresis), so that a service at
 its limit does not flip every second::
 
-    measure   ___trips_______/~~~~~~~\\_____________________
-              ___clears_____/_________\\_______  ___________
+    measure   ___trips_______/~~~~~~~\_____________________
+              ___clears_____/_________\_______  ___________
     rule        ok          | tripped          | ok
                             for_seconds        for_seconds
 
@@ -72,8 +72,8 @@ class _RuleState:
     turning_since: float | None = None  # since when the measure asks for a change
 
 
-# `memory` is the resident share of the memory limit, `cache_loss_seconds` what the cache cost beyond
-# what it saved, `errors` the share of requests that failed through a fault of the service and not
+# `memory` is the resident share of the memory limit, `cache_loss_seconds` what the cache cost more
+# than it saved, `errors` the share of requests that failed through a fault of the service and not
 # of the caller; the last two over the last ten seconds.
 USUAL_RULES: tuple[HealthRule, ...] = (
     HealthRule("queue_seconds", 0.25, 0.05, "shed", why="requests wait longer than clients do"),
@@ -108,7 +108,7 @@ class Health:
     def observe(self, now: float, measures: Mapping[str, float]) -> list[HealthEvent]:
         """Take the measures of this moment and return the rules that changed.
 
-        A measure that is missing leaves its rules as they are: not knowing is no reason to act.
+        A measure that is missing leaves its rules as they are.
         """
         changed = []
         for rule, state in zip(self.rules, self._states, strict=True):

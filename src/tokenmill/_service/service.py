@@ -309,7 +309,9 @@ class Service:
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of its models: mapped from files, and in the tables of their workers."""
-        use = [state.tokenizer.memory() for state in self._models.states.values() if state.tokenizer]
+        use = [
+            state.tokenizer.memory() for state in self._models.states.values() if state.tokenizer
+        ]
         return {key: sum(one.get(key, 0) for one in use) for key in ("mapped", "tables")}
 
     # ---- what a Watch does

@@ -44,7 +44,8 @@ class Change:
     @property
     def rejected(self) -> int:
         """Requests that were refused."""
-        return sum(self._new["rejected"].values()) - sum(self._old["rejected"].values())
+        new, old = (sum(state["rejected"].values()) for state in (self._new, self._old))
+        return int(new - old)
 
     @property
     def tokens(self) -> int:
