@@ -40,6 +40,7 @@ void register_read(nb::module_& m);
 void register_mill(nb::module_& m);
 void register_pairs(nb::module_& m);
 void register_parts(nb::module_& m);
+void register_wire(nb::module_& m);
 
 // The model inside a _core.Model, which must outlive its use.
 [[nodiscard]] const pipeline::Model& model_of(nb::handle model);

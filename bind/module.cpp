@@ -28,4 +28,5 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_pack(m);
     tokenmill::bind::register_read(m);
     tokenmill::bind::register_pairs(m);
+    tokenmill::bind::register_wire(m);
 }

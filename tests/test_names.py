@@ -23,9 +23,10 @@ ENGINE = {
     "_tokenizer", "_unicode", "cuda",
 }  # fmt: skip
 MILL = {
-    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_write",
+    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_service",
+    "_write",
 }  # fmt: skip
-SHARED = {"_checks", "_errors", "_lazy"}
+SHARED = {"_checks", "_errors", "_hints", "_lazy"}
 FACES = {"__init__", "__main__", "compat"}
 
 

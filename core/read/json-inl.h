@@ -60,6 +60,45 @@ inline Unescaped unescape(const std::uint8_t* at, const std::uint8_t* end,
     return {static_cast<std::size_t>(out - begin), lone};
 }
 
+// A string from its quote on: leaves `at` after it, or at its fault.
+inline bool scan_string(const std::uint8_t*& at, const std::uint8_t* end,
+                        const std::uint8_t* readable, Value& found) noexcept {
+    found.type = Value::Type::String;
+    found.begin = ++at;
+    for (;;) {
+        at = skip_plain(at, end, readable);
+        if (at == end || *at < 0x20) {
+            return false;
+        }
+        if (*at == '"') {
+            found.end = at++;
+            return true;
+        }
+        found.has_escapes = true;
+        while (at != end && *at == '\\') {  // they often come in runs
+            const std::size_t size = escape_size(at, end);
+            if (size == 0) {
+                return false;
+            }
+            at += size;
+        }
+    }
+}
+
+// Is the name of a member `wanted`? `scratch` has room for six times its size and 64 bytes.
+inline bool is_key(const Value& name, std::string_view wanted, std::uint8_t* scratch) noexcept {
+    const auto size = static_cast<std::size_t>(name.end - name.begin);
+    if (!name.has_escapes) {
+        return size == wanted.size() && std::memcmp(name.begin, wanted.data(), size) == 0;
+    }
+    if (size > 6 * wanted.size()) {  // six bytes of an escape are at least one of text
+        return false;
+    }
+    const Unescaped text = unescape(name.begin, name.end, scratch);
+    return text.lone_surrogate == nullptr && text.size == wanted.size() &&
+           std::memcmp(scratch, wanted.data(), text.size) == 0;
+}
+
 // How this target scans the strings of a line: in blocks, the field's text written on the way.
 class LineStrings {
 public:
@@ -71,10 +110,10 @@ public:
         return static_cast<std::uint32_t>(path_.keys.size());
     }
     bool is_field(const Value& name, std::uint32_t level) noexcept {
-        return is_key(name, path_.rests[level]);
+        return is_key(name, path_.rests[level], path_.key_text.data());
     }
     bool is_step(const Value& name, std::uint32_t level) noexcept {
-        return is_key(name, path_.keys[level]);
+        return is_key(name, path_.keys[level], path_.key_text.data());
     }
     void note(std::uint32_t level, const Value& found) noexcept {
         path_.found[level] = found;
@@ -90,26 +129,7 @@ public:
     static constexpr bool may_continue() noexcept { return true; }
 
     bool scan(const std::uint8_t*& at, Value& found) noexcept {
-        found.type = Value::Type::String;
-        found.begin = ++at;
-        for (;;) {
-            at = skip_plain(at, end_, readable_);
-            if (at == end_ || *at < 0x20) {
-                return false;
-            }
-            if (*at == '"') {
-                found.end = at++;
-                return true;
-            }
-            found.has_escapes = true;
-            while (at != end_ && *at == '\\') {  // they often come in runs
-                const std::size_t size = escape_size(at, end_);
-                if (size == 0) {
-                    return false;
-                }
-                at += size;
-            }
-        }
+        return scan_string(at, end_, readable_, found);
     }
 
     // The field's text is written over that of an earlier one.
@@ -143,19 +163,6 @@ public:
     }
 
 private:
-    bool is_key(const Value& name, const std::string& wanted) noexcept {
-        const auto size = static_cast<std::size_t>(name.end - name.begin);
-        if (!name.has_escapes) {
-            return size == wanted.size() && std::memcmp(name.begin, wanted.data(), size) == 0;
-        }
-        if (size > 6 * wanted.size()) {  // six bytes of an escape are at least one of text
-            return false;
-        }
-        const Unescaped text = unescape(name.begin, name.end, path_.key_text.data());
-        return text.lone_surrogate == nullptr && text.size == wanted.size() &&
-               std::memcmp(path_.key_text.data(), wanted.data(), text.size) == 0;
-    }
-
     const std::uint8_t* const end_;
     const std::uint8_t* const readable_;
     FieldPath& path_;
@@ -173,6 +180,51 @@ inline Scan scan_line(const std::uint8_t* begin, const std::uint8_t* end,
     }
     LineStrings strings(end, readable, path, out);
     RecordWalk<LineStrings> walk(begin, end, strings);
+    const bool is_good = walk.run();
+    return {is_good ? nullptr : walk.place(), begin != end && *begin == '{'};
+}
+
+// Which members of one object are wanted: keys are compared, nothing is written.
+class MemberStrings {
+public:
+    MemberStrings(const std::uint8_t* end, Members& members) noexcept
+        : end_(end), members_(members) {}
+
+    static constexpr std::uint32_t levels() noexcept { return 1; }
+    bool is_field(const Value& name, std::uint32_t /*level*/) noexcept {
+        for (wanted_ = 0; wanted_ < members_.names.size(); ++wanted_) {
+            if (is_key(name, members_.names[wanted_], members_.key_text.data())) {
+                return true;
+            }
+        }
+        return false;
+    }
+    static constexpr bool is_step(const Value& /*name*/, std::uint32_t /*level*/) noexcept {
+        return false;
+    }
+    void note(std::uint32_t /*level*/, const Value& found) noexcept {
+        members_.found[wanted_] = found;
+    }
+    static constexpr void forget(std::uint32_t /*level*/) noexcept {}
+    static constexpr bool may_continue() noexcept { return true; }
+    bool scan(const std::uint8_t*& at, Value& found) noexcept {
+        return scan_string(at, end_, end_, found);
+    }
+    bool scan_field(const std::uint8_t*& at, Value& found) noexcept { return scan(at, found); }
+
+private:
+    const std::uint8_t* const end_;
+    Members& members_;
+    std::size_t wanted_ = 0;  // of the key that was seen last
+};
+
+inline Scan scan_members(const std::uint8_t* begin, const std::uint8_t* end,
+                         Members& members) noexcept {
+    while (begin != end && is_white(*begin)) {
+        ++begin;
+    }
+    MemberStrings strings(end, members);
+    RecordWalk<MemberStrings> walk(begin, end, strings);
     const bool is_good = walk.run();
     return {is_good ? nullptr : walk.place(), begin != end && *begin == '{'};
 }

@@ -2,18 +2,15 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "read/read.h"
 #include "read/value.h"
 
 namespace tokenmill::read {
-
-struct Unescaped {
-    std::size_t size;
-    const std::uint8_t* lone_surrogate;  // the first one, or nullptr
-};
 
 // The wanted field. At level i, inside the objects of the keys before, `keys[i]` leads one level
 // down and `rests[i]`, all keys from there on with their dots, is the field itself.
@@ -27,6 +24,13 @@ struct FieldPath {
     Unescaped text = {};                 // and what was written
 };
 
+// The wanted members of one object; `key_text` is for keys with escapes.
+struct Members {
+    std::span<const std::string_view> names;
+    std::span<Value> found;
+    std::vector<std::uint8_t> key_text;
+};
+
 struct Scan {
     const std::uint8_t* fault = nullptr;  // where the line stops being JSON
     bool is_object = false;
@@ -38,6 +42,8 @@ struct ReadKernel {
     // room for the line and 64 bytes: the text is written on the way, which saves a second pass.
     Scan (*scan_line)(const std::uint8_t* begin, const std::uint8_t* end,
                       const std::uint8_t* readable, FieldPath& path, std::uint8_t* out);
+    // The same for the members of one object; no byte at or after `end` is read.
+    Scan (*scan_members)(const std::uint8_t* begin, const std::uint8_t* end, Members& members);
     // Writes a string that was scanned, U+FFFD for lone surrogates. `out` has room for its length
     // and 64 bytes.
     Unescaped (*unescape)(const std::uint8_t* begin, const std::uint8_t* end, std::uint8_t* out);

@@ -25,7 +25,7 @@ using namespace tokenmill::read;
 
 namespace tokenmill::read {
 
-const ReadKernel kAvx2Kernel = {avx2::scan_line, avx2::unescape, avx2::is_utf8,
+const ReadKernel kAvx2Kernel = {avx2::scan_line, avx2::scan_members, avx2::unescape, avx2::is_utf8,
                                 avx2::count_newlines};
 
 }  // namespace tokenmill::read

@@ -25,7 +25,7 @@ using namespace tokenmill::read;
 
 namespace tokenmill::read {
 
-const ReadKernel kAvx512Kernel = {avx512::scan_line, avx512::unescape, avx512::is_utf8,
-                                  avx512::count_newlines};
+const ReadKernel kAvx512Kernel = {avx512::scan_line, avx512::scan_members, avx512::unescape,
+                                  avx512::is_utf8, avx512::count_newlines};
 
 }  // namespace tokenmill::read

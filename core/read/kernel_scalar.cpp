@@ -20,7 +20,7 @@ using namespace tokenmill::read;
 
 namespace tokenmill::read {
 
-const ReadKernel kScalarKernel = {scalar::scan_line, scalar::unescape, scalar::is_utf8,
-                                  scalar::count_newlines};
+const ReadKernel kScalarKernel = {scalar::scan_line, scalar::scan_members, scalar::unescape,
+                                  scalar::is_utf8, scalar::count_newlines};
 
 }  // namespace tokenmill::read

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/types.h"
+#include "read/value.h"
 #include "simd/target.h"
 
 namespace tokenmill::read {
@@ -76,6 +79,29 @@ struct JsonlDocuments {
 // JSON values, one per line; the last line may lack its newline.
 //   {"text": "a\u0062"}\n  with field "text"  ->  "ab"
 [[nodiscard]] JsonlDocuments read_jsonl(Bytes buffer, const Rules& rules, simd::Target target);
+
+// What a whole body of JSON is: an object, or where it stops being JSON.
+struct ObjectCheck {
+    const std::uint8_t* fault = nullptr;
+    bool is_object = false;
+};
+// Checks one JSON object in full and leaves in `found` the values of the members `names`; of a
+// member that comes twice, the last. A container's value has its beginning only. Needs: valid
+// UTF-8.
+//   {"a": 1, "b": "x"}  with names "b", "c"  ->  the string x, nothing
+[[nodiscard]] ObjectCheck read_object(Bytes body, std::span<const std::string_view> names,
+                                      std::span<Value> found, simd::Target target);
+
+struct Unescaped {
+    std::size_t size;
+    const std::uint8_t* lone_surrogate;  // the first one, or nullptr
+};
+// Writes the text of a string of a checked body, U+FFFD for lone surrogates.
+// Needs: room for the bytes between its quotes and kUnescapeSlack more.
+inline constexpr std::size_t kUnescapeSlack = 64;
+[[nodiscard]] Unescaped unescape(const Value& string, std::uint8_t* out,
+                                 simd::Target target) noexcept;
+[[nodiscard]] bool is_utf8(Bytes bytes, simd::Target target) noexcept;
 
 // Places of texts in a buffer.
 struct Ranges {

@@ -23,6 +23,7 @@ from tokenmill._errors import (
     InvalidUtf8 as InvalidUtf8,
     LoadError as LoadError,
     MissingDependency as MissingDependency,
+    ModelNotReady as ModelNotReady,
     OptionError as OptionError,
     OutputError as OutputError,
     OutputInUse as OutputInUse,
@@ -31,6 +32,7 @@ from tokenmill._errors import (
     PatternError as PatternError,
     PlanDiffers as PlanDiffers,
     ReferencePathWarning as ReferencePathWarning,
+    ServiceClosed as ServiceClosed,
     ShardTooLarge as ShardTooLarge,
     SourceNotFound as SourceNotFound,
     SpecialTokenInText as SpecialTokenInText,
@@ -39,6 +41,7 @@ from tokenmill._errors import (
     TokenmillError as TokenmillError,
     TooManyBadRecords as TooManyBadRecords,
     UnknownId as UnknownId,
+    UnknownModel as UnknownModel,
     UnsupportedTokenizer as UnsupportedTokenizer,
 )
 from tokenmill._mill.inspect import inspect as inspect
@@ -58,6 +61,7 @@ from tokenmill._mill.write import write_shards as write_shards
 from tokenmill._model.describe import Description as Description
 from tokenmill._pack import Packer as Packer
 from tokenmill._pack.rows import Pieces as Pieces
+from tokenmill._service import Service as Service
 from tokenmill._tokenizer import Tokenizer as Tokenizer
 from tokenmill._tokenizer.budget import (
     BudgetBatch as BudgetBatch,

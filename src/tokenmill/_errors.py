@@ -31,6 +31,9 @@
       +- Overloaded(RuntimeError)          a service without room for more: reason, retry_after
       +- TextTooLong(ValueError)           more text than a service takes: size, limit
       +- ChatError(ValueError)             a conversation or a chat template that is refused
+      +- UnknownModel(LookupError)         a model that a service does not have: model
+      +- ModelNotReady(RuntimeError)       a model that is loading or failed to load: model, state
+      +- ServiceClosed(RuntimeError)       a service that was not started, or is closed
 
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
@@ -43,51 +46,17 @@ pickling, so it may cross a process boundary.
 # ruff: noqa: N818
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+# For all who raise errors: hints are made where errors are.
+from tokenmill._hints import Hint as Hint  # noqa: PLC0414
+from tokenmill._hints import Option as Option  # noqa: PLC0414
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
     from typing_extensions import Self
-
-
-class Option(NamedTuple):
-    """An option that a hint is about, by its Python name; without a value, any value."""
-
-    name: str
-    value: bool | int | str | None = None
-
-    def __str__(self) -> str:
-        """Spell it as an argument of a call: `errors="replace"`, `force=True`, `pattern=`."""
-        value = f'"{self.value}"' if isinstance(self.value, str) else self.value
-        return f"{self.name}={'' if value is None else value}"
-
-
-class Hint(str):
-    """A fix that names options; as a string it names arguments of a Python call.
-
-    Hint("pass {} to repair them", Option("errors", "replace"))
-      == 'pass errors="replace" to repair them'
-    `spelled` gives the words of another face: 'pass --errors replace to repair them'.
-    """
-
-    __slots__ = ("options", "template")
-    template: str
-    options: tuple[Option, ...]
-
-    def __new__(cls, template: str, *options: Option) -> Self:
-        """Fill the options into the `{}` of the template."""
-        hint = super().__new__(cls, template.format(*options))
-        hint.template, hint.options = template, options
-        return hint
-
-    def __getnewargs__(self) -> tuple[str | Option, ...]:  # type: ignore[override]  # of str: one
-        return (self.template, *self.options)
-
-    def spelled(self, spell: Callable[[Option], str]) -> str:
-        """Return the hint with each option spelled by `spell`."""
-        return self.template.format(*map(spell, self.options))
 
 
 class TokenmillError(Exception):
@@ -370,6 +339,27 @@ class TextTooLong(TokenmillError, ValueError):
 
 class ChatError(TokenmillError, ValueError):
     """A conversation that its template refuses, or a chat template that cannot be used."""
+
+
+class UnknownModel(TokenmillError, LookupError):
+    """A model that a service does not have; `model` is the name that was asked for."""
+
+    def __init__(self, problem: str, *, model: str = "", hint: str = "") -> None:
+        super().__init__(problem, where="model", hint=hint)
+        self.model = model
+
+
+class ModelNotReady(TokenmillError, RuntimeError):
+    """A model of a service that cannot be used; `state` is "loading" or "failed"."""
+
+    def __init__(self, problem: str, *, model: str = "", state: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=model, hint=hint)
+        self.model = model
+        self.state = state
+
+
+class ServiceClosed(TokenmillError, RuntimeError):
+    """A service that was not started, or that is closing or closed."""
 
 
 class ReferencePathWarning(UserWarning):

@@ -24,6 +24,7 @@ from tokenmill._cli import (
     plan,
     pretokenize,
     rewrite,
+    serve,
     status,
     verify,
 )
@@ -77,7 +78,7 @@ def _parser() -> CommandParser:
         title="commands", metavar="COMMAND", prog=parser.prog, required=True
     )
     on_outputs = (pack, pretokenize, plan, status, verify, inspect, rewrite)
-    for command in (*on_outputs, encode, decode, count, info, compile_command, bench):
+    for command in (*on_outputs, encode, decode, count, info, compile_command, bench, serve):
         command.register(commands)
     return parser
 

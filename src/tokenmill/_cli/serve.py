@@ -1,0 +1,245 @@
+"""`tokenmill serve`: ids and counts over HTTP."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from tokenmill._cli import _options
+from tokenmill._errors import OptionError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from tokenmill._serve.options import ServeOptions
+
+_EXAMPLES = """\
+examples:
+  tokenmill serve                                     the built-in tokenizer, on 127.0.0.1:8000
+  tokenmill serve tokenizer.json --port 9000
+  tokenmill serve llama=./llama3 qwen=Qwen/Qwen3-8B   two models, by name
+  tokenmill serve ./llama3 --workers 4 --host 0.0.0.0 --token-file token.txt
+
+  curl -d '{"prompt": "Hello world"}' -H 'content-type: application/json' \\
+      http://127.0.0.1:8000/tokenize
+
+SIGTERM and Ctrl-C let requests finish, for up to --grace seconds.
+"""
+_TOKEN_VARIABLE = "TOKENMILL_TOKEN"
+
+
+def register(commands: _options.Commands) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "serve",
+        usage="%(prog)s [OPTIONS] [[NAME=]SOURCE ...]",
+        help="serve ids and counts over HTTP",
+        description="Serve exact token ids, counts and texts over HTTP: vLLM's /tokenize and "
+        "/detokenize, SGLang's /v1/tokenize, /count, and health and state of the server.",
+        epilog=_EXAMPLES,
+    )
+    parser.add_argument(
+        "models",
+        nargs="*",
+        metavar="[NAME=]SOURCE",
+        help="tokenizer.json or a folder with one, .tiktoken, tekken.json, .model, .mill, or a hub "
+        "id; requests choose a model by its name, the first one if they name none "
+        "(default: the built-in tokenizer)",
+    )
+    _add_place(parser)
+    _add_limits(parser)
+    parser.set_defaults(run=_run)
+
+
+def _add_place(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("where and how")
+    group.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
+    group.add_argument(
+        "--port", type=_port, default=8000, help="port, 0 for any free one (default: 8000)"
+    )
+    group.add_argument("--unix-socket", metavar="PATH", help="listen on a Unix socket, not on TCP")
+    group.add_argument(
+        "--workers",
+        type=_options.positive,
+        default=1,
+        metavar="N",
+        help="processes that share the memory of the models (default: 1)",
+    )
+    group.add_argument("--certificate", metavar="FILE", help="serve HTTPS with this certificate")
+    group.add_argument("--private-key", metavar="FILE", help="its key, if it is not in the file")
+    group.add_argument(
+        "--token-file",
+        metavar="FILE",
+        help="refuse requests without this bearer token, except health checks "
+        f"(or set {_TOKEN_VARIABLE})",
+    )
+    group.add_argument(
+        "--trust-request-chat-template",
+        action="store_true",
+        help="use chat templates that come with a request (default: refuse them)",
+    )
+    group.add_argument(
+        "--max-model-len",
+        type=_options.positive,
+        metavar="N",
+        help="what answers say of a model's context (default: model_max_length of its "
+        "tokenizer_config.json, -1 if there is none)",
+    )
+    group.add_argument("--json", action="store_true", help="write log lines as JSON")
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("limits")
+    group.add_argument(
+        "--profile",
+        choices=["training", "inference", "realtime", "edge"],
+        default="inference",
+        help="threads, queue, timeout and memory in one word (default: inference)",
+    )
+    group.add_argument("--explain", action="store_true", help="print the limits, and stop")
+    group.add_argument(
+        "--timeout", type=_seconds, metavar="S", help="for one request (default: the profile's)"
+    )
+    group.add_argument("--threads", type=_options.positive, metavar="N", help="in each worker")
+    group.add_argument(
+        "--max-queue", type=_options.positive, metavar="N", help="requests that may wait"
+    )
+    group.add_argument(
+        "--max-text-bytes", type=_options.positive, metavar="N", help="of one request's text"
+    )
+    group.add_argument(
+        "--memory-limit", type=_options.positive, metavar="BYTES", help="of each worker"
+    )
+    group.add_argument(
+        "--max-body-bytes", type=_options.positive, default=64 << 20, metavar="N",
+        help="of one request; a longer one is refused unread (default: 64 MiB)",
+    )  # fmt: skip
+    group.add_argument(
+        "--max-connections", type=_options.positive, default=20_000, metavar="N",
+        help="of each worker (default: 20000)",
+    )  # fmt: skip
+    for name, default, what in (
+        ("idle", 75.0, "that a connection may wait for its next request"),
+        ("read", 30.0, "that a request may take to arrive"),
+        ("write", 30.0, "that a client may stop reading its answer"),
+        ("grace", 10.0, "that work under way may take when the server stops"),
+    ):
+        group.add_argument(
+            f"--{name}", type=_seconds, default=default, metavar="S",
+            help=f"seconds {what} (default: {default:g})",
+        )  # fmt: skip
+
+
+def _run(options: argparse.Namespace) -> int:
+    from tokenmill._serve import serve
+
+    chosen = _serve_options(options)
+    if options.explain:
+        return _explain(chosen)
+    return serve(chosen)
+
+
+def _serve_options(options: argparse.Namespace) -> ServeOptions:
+    from tokenmill._serve.options import HttpLimits, ServeOptions
+
+    given = {"timeout": options.timeout, "threads": options.threads, "grace": options.grace,
+             "max_queue": options.max_queue, "max_text_bytes": options.max_text_bytes,
+             "memory_limit": options.memory_limit}  # fmt: skip
+    if options.private_key and not options.certificate:
+        raise OptionError("needs --certificate", where="private_key")
+    return ServeOptions(
+        models=_models(options.models),
+        host=options.host,
+        port=options.port,
+        unix_socket=options.unix_socket,
+        workers=options.workers,
+        token=_token(options.token_file),
+        certificate=options.certificate,
+        private_key=options.private_key,
+        max_model_len=options.max_model_len,
+        trusts_templates=options.trust_request_chat_template,
+        profile=options.profile,
+        json_logs=options.json,
+        http=HttpLimits(
+            max_body_bytes=options.max_body_bytes,
+            max_connections=options.max_connections,
+            idle_seconds=options.idle,
+            read_seconds=options.read,
+            write_seconds=options.write,
+            grace_seconds=options.grace,
+        ),
+        service={name: value for name, value in given.items() if value is not None},
+    )
+
+
+def _models(arguments: list[str]) -> tuple[tuple[str, str | None], ...]:
+    """Read `NAME=SOURCE` and `SOURCE`, whose name is that of its file or folder."""
+    if not arguments:
+        return (("builtin", None),)
+    found: dict[str, str | None] = {}
+    for argument in arguments:
+        name, equals, source = argument.partition("=")
+        if not equals:
+            name, source = _name_of(argument), argument
+        if not name or not source:
+            raise OptionError(f"expected NAME=SOURCE, got {argument!r}", where="models")
+        if name in found:
+            raise OptionError(f"two models have the name {name!r}", where="models")
+        found[name] = source
+    return tuple(found.items())
+
+
+def _name_of(source: str) -> str:
+    """Return the name of a source: a hub id as it is, `llama3` for /models/llama3/tokenizer.json."""
+    if not os.path.exists(source):
+        return source
+    path = os.path.abspath(source)
+    stem, _ = os.path.splitext(os.path.basename(path))
+    return os.path.basename(os.path.dirname(path)) if stem == "tokenizer" else (
+        os.path.basename(path) if os.path.isdir(path) else stem
+    )
+
+
+def _token(path: str | None) -> str | None:
+    """Return the bearer token; not from an argument, which other users of the machine could see."""
+    if path is None:
+        return os.environ.get(_TOKEN_VARIABLE) or None
+    try:
+        with open(path, encoding="utf-8") as file:
+            token = file.read().strip()
+    except OSError as error:
+        raise OptionError(f"cannot be read: {error.strerror}", where="token_file") from error
+    if not token:
+        raise OptionError(f"{path} is empty", where="token_file")
+    return token
+
+
+def _explain(options: ServeOptions) -> int:
+    from dataclasses import asdict
+
+    from tokenmill._service.limits import limits_of
+
+    limits = limits_of(options.profile, options.service)  # type: ignore[arg-type]
+    for name, value in {**limits.as_dict(), **asdict(options.http)}.items():
+        print(f"{name:20} {value}")  # noqa: T201
+    return 0
+
+
+def _port(text: str) -> int:
+    import argparse
+
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:  # noqa: PLR2004
+        raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, got {text!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    import argparse
+
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected seconds, more than 0, got {text!r}")
+    return value

@@ -1,0 +1,95 @@
+"""Requests with messages: their fields -> what the chat template takes -> ids."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._serve.faults import RequestFault
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokenmill._service import Service
+
+_UNTRUSTED = (
+    "Chat template is passed with request, but --trust-request-chat-template is not set. "
+    "Refused request with untrusted chat template."
+)
+_BOTH = "Cannot set both `continue_final_message` and `add_generation_prompt` to True."
+
+
+class Chat:
+    """Messages -> ids by the tokenizer's chat template."""
+
+    def __init__(self, service: Service, *, trusts_templates: bool) -> None:
+        self._service = service
+        self._trusts_templates = trusts_templates
+
+    async def ids_of_body(self, body: bytes) -> NDArray[np.uint32]:
+        """Return the ids of vLLM's TokenizeChatRequest."""
+        return await self.ids(load_object(body))
+
+    async def ids(self, fields: dict[str, Any]) -> NDArray[np.uint32]:
+        """Return the ids of the messages of a request that was read already."""
+        messages = expect(fields, "messages", list, None)
+        if messages is None:
+            raise RequestFault(HTTPStatus.BAD_REQUEST, "body: `messages`: missing", "messages")
+        model = expect(fields, "model", str, None) or None
+        if fields.get("continue_final_message") and fields.get("add_generation_prompt"):
+            raise RequestFault(HTTPStatus.BAD_REQUEST, _BOTH)
+        options = self._options(fields)
+        if not hasattr(self._service.tokenizer(model), "chat"):
+            raise NotImplementedError("messages: this version has no chat templates")
+        if not expect(fields, "add_special_tokens", bool, False):
+            return await self._service.chat(messages, model=model, **options)
+        # What the template adds and what the tokenizer adds: the text is encoded like a prompt.
+        tokenizer: Any = self._service.tokenizer(model)
+        text = await self._service.run(
+            lambda _stop: tokenizer.render_chat(messages, **options), size=len(str(messages))
+        )
+        return await self._service.encode(text, model=model, add_special_tokens=True)
+
+    def _options(self, fields: dict[str, Any]) -> dict[str, Any]:
+        extra = expect(fields, "chat_template_kwargs", dict, None) or {}
+        template = expect(fields, "chat_template", str, None)
+        if not self._trusts_templates and (template is not None or "chat_template" in extra):
+            raise RequestFault(HTTPStatus.BAD_REQUEST, _UNTRUSTED, "chat_template")
+        continues = expect(fields, "continue_final_message", bool, False)
+        options: dict[str, Any] = {
+            "tools": expect(fields, "tools", list, None),
+            "add_generation_prompt": expect(
+                fields, "add_generation_prompt", bool, True  # noqa: FBT003
+            ),
+            "continue_final_message": continues,
+            **{name: value for name, value in extra.items() if name != "chat_template"},
+        }
+        template = template or extra.get("chat_template")
+        if template is not None:
+            options["template"] = template
+        return options
+
+
+def load_object(body: bytes) -> dict[str, Any]:
+    """Return the members of a body; a fault is the client's."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: not valid JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise RequestFault(HTTPStatus.BAD_REQUEST, "body: expected a JSON object")
+    return found
+
+
+def expect(fields: dict[str, Any], name: str, kind: type, default: Any) -> Any:
+    """Return a member of the given type; the default if it is absent or null."""
+    value = fields.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        names = {bool: "true or false", str: "a string", list: "an array", dict: "an object"}
+        wanted = names.get(kind, "a whole number")
+        raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: `{name}`: expected {wanted}", name)
+    return value

@@ -1,0 +1,46 @@
+"""A request as it was read, an answer before it is written."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import NamedTuple
+
+JSON = b"application/json"
+OCTETS = b"application/octet-stream"
+_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+
+
+class Request:
+    """One HTTP request; headers that nobody here reads are not kept."""
+
+    __slots__ = ("accept", "authorization", "body", "content_type", "keep_alive", "method", "path")
+
+    def __init__(self) -> None:
+        self.method = b""
+        self.path = b""
+        self.body = b""
+        self.accept = b""
+        self.authorization = b""
+        self.content_type = b""
+        self.keep_alive = True
+
+
+class Answer(NamedTuple):
+    """A status, a body and its kind; `headers` are whole lines."""
+
+    status: int
+    body: bytes
+    kind: bytes = JSON
+    headers: bytes = b""
+
+
+def head_of(answer: Answer, *, keep_alive: bool) -> bytes:
+    """Return everything before the body."""
+    # One format call: joining separate lines takes twice as long.
+    return b"%scontent-type: %s\r\ncontent-length: %d\r\n%s%s\r\n" % (
+        _LINES[answer.status],
+        answer.kind,
+        len(answer.body),
+        answer.headers,
+        b"" if keep_alive else b"connection: close\r\n",
+    )

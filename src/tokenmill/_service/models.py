@@ -1,0 +1,183 @@
+"""The tokenizers of a service by name: loading, ready or failed, each for itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from tokenmill._errors import ModelNotReady, OptionError, UnknownModel
+from tokenmill._service.counters import OPERATIONS, Counters
+from tokenmill._tokenizer import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Source: TypeAlias = "Tokenizer | str | os.PathLike[str]"
+
+_SAMPLE = (
+    "The first thing that a reader of this text will see is that it says nothing much: 123 words, "
+    "a few numbers (3.14, 2,718), and code: for (int i = 0; i < n; ++i) { sum += a[i]; }\n"
+) * 23
+_WEIGHT = 1 / 16
+_ENCODING = {"encode", "encode_batch", "count", "chat"}
+_TOKENS_OF: dict[str, Callable[[Any], int]] = {
+    "encode_batch": lambda batch: len(batch.ids),
+    "count": int,
+    "decode": lambda _: 0,
+    "run": lambda _: 0,
+}
+
+
+class ModelState:
+    """One tokenizer of a service: `state` is "loading", "ready" or "failed", with its `error`."""
+
+    __slots__ = ("error", "name", "seconds", "source", "state", "tallies", "tokenizer")
+
+    def __init__(self, name: str, source: Source, tallies: Mapping[str, Tally]) -> None:
+        self.name = name
+        self.tallies = tallies
+        self.source = source
+        self.state = "loading"
+        self.tokenizer: Tokenizer | None = None
+        self.error: BaseException | None = None
+        self.seconds = 0.0  # that loading took
+
+    @property
+    def loaded(self) -> Tokenizer:
+        """The tokenizer; ModelNotReady unless it is ready."""
+        if self.tokenizer is None:
+            raise _not_ready(self) from self.error
+        return self.tokenizer
+
+    def load(self) -> None:
+        """Load it, on a thread; an error is kept, not raised."""
+        begin = time.perf_counter()
+        try:
+            source = self.source
+            loaded = source if isinstance(source, Tokenizer) else Tokenizer.load(source)
+            self.tallies["encode"].pace.calibrate(loaded)
+            self.tokenizer, self.error, self.state = loaded, None, "ready"
+        except Exception as error:  # the others go on; requests raise it
+            self.error, self.state = error, "failed"
+        self.seconds = time.perf_counter() - begin
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        reason = None if self.error is None else f"{type(self.error).__name__}: {self.error}"
+        return {"state": self.state, "reason": reason, "load_seconds": self.seconds}
+
+
+class Pace:
+    """Seconds that a model takes for a byte: measured when it is loaded, and by its requests."""
+
+    __slots__ = ("seconds_per_byte",)
+
+    def __init__(self) -> None:
+        self.seconds_per_byte = 1e-8
+
+    def calibrate(self, tokenizer: Tokenizer) -> None:
+        """Measure on a text of 4 KB; the first pass makes the tables."""
+        times = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            tokenizer.encode(_SAMPLE)
+            times.append(time.perf_counter() - begin)
+        self.seconds_per_byte = min(times) / len(_SAMPLE)
+
+    def inline(self, size: int, seconds: float) -> None:
+        """Take a measurement from the event loop, where nothing else ran."""
+        self.seconds_per_byte += _WEIGHT * (seconds / size - self.seconds_per_byte)
+
+    def threaded(self, size: int, seconds: float) -> None:
+        """Take one from a thread, where waiting for the GIL counts too: only if it is faster."""
+        if size and seconds < size * self.seconds_per_byte:
+            self.inline(size, seconds)
+
+
+class Tally(NamedTuple):
+    """Where the requests of one operation of a model are counted, and how fast the model is."""
+
+    place: int
+    tokens_of: Callable[[Any], int]
+    pace: Pace
+
+
+class Models:
+    """All tokenizers of a service; the first one is the default."""
+
+    def __init__(self, sources: Source | Mapping[str, Source], counters: Counters | None) -> None:
+        if isinstance(sources, (Tokenizer, str, os.PathLike)):
+            named = {_name_of(sources): sources}
+            self._rename = not isinstance(sources, Tokenizer)
+        else:
+            named = dict(sources)
+            self._rename = False
+        if not named:
+            raise OptionError("a service needs a tokenizer", where="tokenizers")
+        for name, source in named.items():
+            if not isinstance(source, (Tokenizer, str, os.PathLike)):
+                raise OptionError(
+                    f"expected a Tokenizer or where to load one from, got {type(source).__name__}",
+                    where=f"tokenizers[{name!r}]",
+                )
+        self.counters = counters or Counters(len(named))
+        self.states = {
+            name: ModelState(name, source, _tallies(self.counters, i))
+            for i, (name, source) in enumerate(named.items())
+        }
+        self.default = next(iter(self.states.values()))
+
+    @property
+    def ready(self) -> bool:
+        """Whether every model is."""
+        return all(state.state == "ready" for state in self.states.values())
+
+    def load(self) -> None:
+        """Load those that are not ready, one after the other, on a thread."""
+        for state in list(self.states.values()):
+            if state.state != "ready":
+                state.state = "loading"
+                state.load()
+        first = self.default
+        if self._rename and first.tokenizer is not None and first.tokenizer.name != first.name:
+            first.name = first.tokenizer.name  # a file's name is known when it is read
+            self.states = {first.name: first}
+
+    def find(self, name: str | None) -> ModelState:
+        """Return a model that is ready; UnknownModel or ModelNotReady if there is none."""
+        state = self.default if name is None else self.states.get(name)
+        if state is None:
+            known = ", ".join(map(repr, self.states))
+            raise UnknownModel(
+                f"no model has the name {name!r}", model=str(name), hint=f"known: {known}"
+            )
+        if state.state != "ready":
+            raise _not_ready(state) from state.error
+        return state
+
+
+def _tallies(counters: Counters, model: int) -> dict[str, Tally]:
+    """Return a tally for each operation; those that encode share what is known of the speed."""
+    encode = Pace()
+    return {
+        name: Tally(
+            counters.place(model, name),
+            _TOKENS_OF.get(name, len),
+            encode if name in _ENCODING else Pace(),
+        )
+        for name in OPERATIONS
+    }
+
+
+def _not_ready(state: ModelState) -> ModelNotReady:
+    if state.state == "failed":
+        problem = f"the model could not be loaded: {state.error}"
+        return ModelNotReady(problem, model=state.name, state="failed")
+    hint = "await start() loads it"
+    problem = "the model is being loaded"
+    return ModelNotReady(problem, model=state.name, state=state.state, hint=hint)
+
+
+def _name_of(source: Source) -> str:
+    return source.name if isinstance(source, Tokenizer) else os.fspath(source)
