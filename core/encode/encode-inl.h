@@ -87,21 +87,27 @@ inline void ask_longer_early(encode::WordEncoder& e) noexcept {
 // unit has key 0, which the first line always holds, so that it needs no test. Slot 3 is read on a
 // miss, too (`same | 8`): the value is replaced later.
 inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
-    const encode::Line8* const lines = e.tables.lines8;
+    constexpr unsigned kFound = 16;  // a bit that adding kFound - 1 gives to all masks but 0
+    const auto* const lines = reinterpret_cast<const std::uint8_t*>(e.tables.lines8);
     const std::uint32_t count = e.count;
     std::uint32_t n_missing = 0;
     for (std::uint32_t i = 0; i < count; i += 8) {  // up to seven stale units more: harmless
-        std::uint32_t lacking = 0;
-        for (std::uint32_t k = 0; k < 8; ++k) {
-            prefetch(&lines[e.line[i + k + kPrefetchAhead]]);
-            const encode::Line8& line = lines[e.line[i + k]];
-            const unsigned same = equal_keys(line.key, e.key[i + k]);
-            e.value[i + k] = encode::peek(line.value[trailing_zeros(same | 8U)]);
-            lacking |= static_cast<std::uint32_t>(same == 0) << k;
+        const std::uint32_t* const line_of = e.line + i;
+        const std::uint64_t* const key_of = e.key + i;
+        std::uint64_t* const value_of = e.value + i;
+        unsigned found = kFound;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < 8; ++k) {
+            prefetch(lines + line_of[k + kPrefetchAhead]);
+            const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
+            const unsigned same = equal_keys(line->key, key_of[k]);
+            value_of[k] = encode::peek(line->value[std::size_t{trailing_zeros(same | 8U)}]);
+            found &= same + (kFound - 1);
         }
-        lacking &= static_cast<std::uint32_t>(low_bits(count - i));
-        for (; lacking != 0; lacking &= lacking - 1) {
-            missing[n_missing++] = static_cast<std::uint16_t>(i + trailing_zeros(lacking));
+        for (std::uint32_t k = 0; found == 0 && k < 8 && i + k < count; ++k) {
+            const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
+            missing[n_missing] = static_cast<std::uint16_t>(i + k);
+            n_missing += std::uint32_t{equal_keys(line->key, key_of[k]) == 0};
         }
     }
     return n_missing;
@@ -209,7 +215,7 @@ inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index
 // Asks for the lines that probe8 reads first; the work on longer units gives them time to come.
 inline void prefetch_first(const encode::WordEncoder& e) noexcept {
     for (std::uint32_t i = 0; i < (e.count < kPrefetchAhead ? e.count : kPrefetchAhead); ++i) {
-        prefetch(&e.tables.lines8[e.line[i]]);
+        prefetch(reinterpret_cast<const std::uint8_t*>(e.tables.lines8) + e.line[i]);
     }
 }
 

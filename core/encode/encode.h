@@ -137,7 +137,7 @@ struct WordEncoder {
     alignas(64) std::uint64_t key[kCapacity];  // 0: longer than 8 bytes, or not to be looked up
     alignas(64) std::uint64_t value[kCapacity];
     alignas(64) Unit unit[kCapacity];
-    alignas(64) std::uint32_t line[kCapacity];    // line of the 8-byte table
+    alignas(64) std::uint32_t line[kCapacity];    // first byte of the line in the 8-byte table
     alignas(64) std::uint16_t longer[kCapacity];  // indices of the units with key 0
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
