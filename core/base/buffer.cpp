@@ -29,7 +29,8 @@ struct Spare {
 using Places = std::array<std::atomic<Spare*>, kMostSpares>;
 std::array<Places, 5> g_spares{};
 std::atomic<std::size_t> g_kept{kUsualSpares};  // places in use
-std::atomic<bool> g_has_slow_pages{false};      // large ones, in this process
+std::atomic<unsigned> g_slow_pages{0};          // large ones of results that took long
+constexpr unsigned kMostSlowPages = 2;          // one may be slow because the thread had to wait
 
 std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
     return std::span(g_spares[static_cast<std::size_t>(kind)]).first(g_kept.load());
@@ -97,7 +98,7 @@ void PageBuffer::touch(std::size_t begin, std::size_t size_bytes) const noexcept
     const Clock::time_point start = Clock::now();
     madvise(data_ + first, begin + size_bytes - first, MADV_POPULATE_WRITE);
     const auto pages = static_cast<Clock::rep>(1 + size_bytes / kHuge);
-    if (Clock::now() - start > kSlow * pages && !g_has_slow_pages.exchange(true)) {
+    if (Clock::now() - start > kSlow * pages && ++g_slow_pages >= kMostSlowPages) {
         madvise(data_, size_, MADV_NOHUGEPAGE);
     }
 #endif
@@ -115,7 +116,7 @@ PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_
         }
     }
     touched_bytes = 0;
-    const bool is_large = size_bytes >= kMaxHeld && !g_has_slow_pages;
+    const bool is_large = size_bytes >= kMaxHeld && g_slow_pages < kMostSlowPages;
     return PageBuffer(generous(size_bytes), is_large ? Pages::Large : Pages::Small);
 }
 

@@ -3,7 +3,7 @@
 // than the near caches, so every line is asked for (prefetch) well before it is read, and nothing
 // in the common path depends on a jump.
 
-constexpr unsigned kPrefetchAhead = 64;
+constexpr unsigned kPrefetchAhead = 96;
 
 inline void prefetch(const void* at) noexcept {
     __builtin_prefetch(at, 0, 3);
@@ -74,12 +74,21 @@ inline void ask_longer(encode::WordEncoder& e) noexcept {
     find_sets32(e, longer, first32);
 }
 
-// The same while the batch is gathered. A batch has four times as many longer units as a core has
-// places for requests, so they are asked for a few at a time, between blocks of text.
-inline void ask_longer_early(encode::WordEncoder& e) noexcept {
+// Asks for the lines that probe8 reads first.
+inline void ask_first(encode::WordEncoder& e) noexcept {
+    const std::uint32_t end = e.count < kPrefetchAhead ? e.count : kPrefetchAhead;
+    for (; e.first_asked < end; ++e.first_asked) {
+        prefetch(reinterpret_cast<const std::uint8_t*>(e.tables.lines8) + e.line[e.first_asked]);
+    }
+}
+
+// Both while the batch is gathered: the requests of a batch are more than a core has places for, so
+// they are made a few at a time, between blocks of text.
+inline void ask_early(encode::WordEncoder& e) noexcept {
     constexpr std::uint32_t kAtOnce = 16;
     if (e.longer_count >= e.longer_units.asked + kAtOnce) {
         ask_longer(e);
+        ask_first(e);
     }
 }
 
@@ -114,8 +123,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
 }
 
 // The same for the tables of longer words, and values for those that need no table.
-inline void probe_longer(encode::WordEncoder& e, std::uint16_t* missing,
-                         std::uint32_t& n_missing) {
+inline void probe_longer(encode::WordEncoder& e, std::uint16_t* missing, std::uint32_t& n_missing) {
     const encode::LongerUnits& longer = e.longer_units;
     for (std::uint32_t j = 0; j < longer.n16; ++j) {
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
@@ -212,16 +220,9 @@ inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index
     return encode::is_piece(e.unit[index]) ? ids[1] : 1;
 }
 
-// Asks for the lines that probe8 reads first; the work on longer units gives them time to come.
-inline void prefetch_first(const encode::WordEncoder& e) noexcept {
-    for (std::uint32_t i = 0; i < (e.count < kPrefetchAhead ? e.count : kPrefetchAhead); ++i) {
-        prefetch(reinterpret_cast<const std::uint8_t*>(e.tables.lines8) + e.line[i]);
-    }
-}
-
 // Fills e.value for every gathered unit.
 inline void answer_batch(encode::WordEncoder& e) {
-    prefetch_first(e);
+    ask_first(e);
     ask_longer(e);
     std::uint16_t missing[encode::WordEncoder::kCapacity + 1];
     std::uint32_t n_missing = probe8(e, missing);

@@ -44,8 +44,8 @@ private:
 constexpr std::uint32_t kUnitsOfBatch = 512;
 // While many words are new: more of them are merged in step then, so that none waits alone.
 constexpr std::uint32_t kUnitsOfNewBatch = 2048;
-// A block adds 64 units and writes 16 more, look-ahead reads 72.
-constexpr std::uint32_t kUnitCapacity = kUnitsOfNewBatch + 256;
+// A block adds 64 units and writes 16 more, look-ahead reads 104.
+constexpr std::uint32_t kUnitCapacity = kUnitsOfNewBatch + 320;
 
 // Units of a batch of more than 8 bytes, by the table that may know them. Columns as those of
 // WordEncoder.
@@ -142,6 +142,7 @@ struct WordEncoder {
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
     std::uint32_t batch = kUnitsOfBatch;  // units that are answered together
+    std::uint32_t first_asked = 0;        // so many units were asked for while they were gathered
     LongerUnits longer_units;
 
     SideIds side;

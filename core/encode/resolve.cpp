@@ -309,6 +309,7 @@ void WordEncoder::drop_batch() noexcept {
     count = 0;
     longer_count = 0;
     longer_units.clear();
+    first_asked = 0;
 }
 
 // For spans, where the sizes of the tokens do not add up to the word.

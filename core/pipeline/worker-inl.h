@@ -192,7 +192,7 @@ private:
 
     void end_block(const std::uint8_t* at, std::uint64_t starts) {
         worker_.ahead.ask();
-        ask_longer_early(e_);
+        ask_early(e_);
         if (starts != 0) {
             word_ = at + top_bit(starts);
         }
