@@ -3,31 +3,17 @@
 // than the near caches, so every line is asked for (prefetch) well before it is read, and nothing
 // in the common path depends on a jump.
 
-constexpr unsigned kPrefetchAhead = 64;
+constexpr unsigned kPrefetchAhead = 96;
 
 inline void prefetch(const void* at) noexcept {
     __builtin_prefetch(at, 0, 3);
 }
 
-// Units of more than 8 bytes, by the table that may know them.
-struct LongerUnits {
-    std::uint16_t in16[encode::WordEncoder::kCapacity];
-    std::uint16_t in32[encode::WordEncoder::kCapacity];
-    std::uint16_t rest[encode::WordEncoder::kCapacity];
-    std::uint16_t unknown[encode::WordEncoder::kCapacity];  // need no table
-    std::uint64_t key16[2 * encode::WordEncoder::kCapacity];
-    std::uint32_t line16[encode::WordEncoder::kCapacity];
-    std::uint32_t set32[encode::WordEncoder::kCapacity];
-    std::uint32_t n16 = 0;
-    std::uint32_t n32 = 0;
-    std::uint32_t n_rest = 0;
-    std::uint32_t n_unknown = 0;
-};
-
 // Asks for the lines of units of 9 to 16 bytes.
-inline void find_lines16(const encode::WordEncoder& e, LongerUnits& longer) noexcept {
+inline void find_lines16(const encode::WordEncoder& e, encode::LongerUnits& longer,
+                         std::uint32_t first) noexcept {
     const unsigned shift = 64 - e.tables.bits.words16;
-    for (std::uint32_t j = 0; j < longer.n16; ++j) {
+    for (std::uint32_t j = first; j < longer.n16; ++j) {
         const encode::Unit unit = e.unit[longer.in16[j]];
         const std::uint8_t* word = encode::unit_begin(unit);
         const std::uint64_t low = load<std::uint64_t>(word);
@@ -41,9 +27,10 @@ inline void find_lines16(const encode::WordEncoder& e, LongerUnits& longer) noex
 }
 
 // The same for 17 to 32 bytes.
-inline void find_sets32(const encode::WordEncoder& e, LongerUnits& longer) noexcept {
+inline void find_sets32(const encode::WordEncoder& e, encode::LongerUnits& longer,
+                        std::uint32_t first) noexcept {
     const unsigned shift = 64 - e.tables.bits.words32;
-    for (std::uint32_t j = 0; j < longer.n32; ++j) {
+    for (std::uint32_t j = first; j < longer.n32; ++j) {
         const encode::Unit unit = e.unit[longer.in32[j]];
         const std::uint32_t size = encode::unit_size(unit);
         std::uint64_t key[4];
@@ -56,11 +43,14 @@ inline void find_sets32(const encode::WordEncoder& e, LongerUnits& longer) noexc
     }
 }
 
-// Sorts units of more than 8 bytes by table and asks for their lines. Without jumps: every unit is
-// written to every list, and one of the counts grows.
-inline void sort_longer(const encode::WordEncoder& e, LongerUnits& longer) noexcept {
+// Sorts the units of more than 8 bytes that were gathered since the last call by table, and asks
+// for their lines. Without jumps: every unit is written to every list, and one of the counts grows.
+inline void ask_longer(encode::WordEncoder& e) noexcept {
+    encode::LongerUnits& longer = e.longer_units;
     const bool has_unknown = e.words.has_unknown();
-    for (std::uint32_t j = 0; j < e.longer_count; ++j) {
+    const std::uint32_t first16 = longer.n16;
+    const std::uint32_t first32 = longer.n32;
+    for (std::uint32_t j = longer.asked; j < e.longer_count; ++j) {
         const std::uint16_t i = e.longer[j];
         const encode::Unit unit = e.unit[i];
         const std::uint32_t size = encode::unit_size(unit);
@@ -79,37 +69,62 @@ inline void sort_longer(const encode::WordEncoder& e, LongerUnits& longer) noexc
         longer.n32 += is32;
         longer.n_rest += 1 - (is16 | is32);
     }
-    find_lines16(e, longer);
-    find_sets32(e, longer);
+    longer.asked = e.longer_count;
+    find_lines16(e, longer, first16);
+    find_sets32(e, longer, first32);
+}
+
+// Asks for the lines that probe8 reads first.
+inline void ask_first(encode::WordEncoder& e) noexcept {
+    const std::uint32_t end = e.count < kPrefetchAhead ? e.count : kPrefetchAhead;
+    for (; e.first_asked < end; ++e.first_asked) {
+        prefetch(reinterpret_cast<const std::uint8_t*>(e.tables.lines8) + e.line[e.first_asked]);
+    }
+}
+
+// Both while the batch is gathered: the requests of a batch are more than a core has places for, so
+// they are made a few at a time, between blocks of text.
+inline void ask_early(encode::WordEncoder& e) noexcept {
+    constexpr std::uint32_t kAtOnce = 16;
+    if (e.longer_count >= e.longer_units.asked + kAtOnce) {
+        ask_longer(e);
+        ask_first(e);
+    }
 }
 
 // Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`. A longer
 // unit has key 0, which the first line always holds, so that it needs no test. Slot 3 is read on a
 // miss, too (`same | 8`): the value is replaced later.
 inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
-    const encode::Line8* const lines = e.tables.lines8;
+    constexpr unsigned kFound = 16;  // a bit that adding kFound - 1 gives to all masks but 0
+    const auto* const lines = reinterpret_cast<const std::uint8_t*>(e.tables.lines8);
     const std::uint32_t count = e.count;
     std::uint32_t n_missing = 0;
     for (std::uint32_t i = 0; i < count; i += 8) {  // up to seven stale units more: harmless
-        std::uint32_t lacking = 0;
-        for (std::uint32_t k = 0; k < 8; ++k) {
-            prefetch(&lines[e.line[i + k + kPrefetchAhead]]);
-            const encode::Line8& line = lines[e.line[i + k]];
-            const unsigned same = equal_keys(line.key, e.key[i + k]);
-            e.value[i + k] = encode::peek(line.value[trailing_zeros(same | 8U)]);
-            lacking |= static_cast<std::uint32_t>(same == 0) << k;
+        const std::uint32_t* const line_of = e.line + i;
+        const std::uint64_t* const key_of = e.key + i;
+        std::uint64_t* const value_of = e.value + i;
+        unsigned found = kFound;
+#pragma GCC unroll 8
+        for (std::size_t k = 0; k < 8; ++k) {
+            prefetch(lines + line_of[k + kPrefetchAhead]);
+            const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
+            const unsigned same = equal_keys(line->key, key_of[k]);
+            value_of[k] = encode::peek(line->value[std::size_t{trailing_zeros(same | 8U)}]);
+            found &= same + (kFound - 1);
         }
-        lacking &= static_cast<std::uint32_t>(low_bits(count - i));
-        for (; lacking != 0; lacking &= lacking - 1) {
-            missing[n_missing++] = static_cast<std::uint16_t>(i + trailing_zeros(lacking));
+        for (std::uint32_t k = 0; found == 0 && k < 8 && i + k < count; ++k) {
+            const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
+            missing[n_missing] = static_cast<std::uint16_t>(i + k);
+            n_missing += std::uint32_t{equal_keys(line->key, key_of[k]) == 0};
         }
     }
     return n_missing;
 }
 
 // The same for the tables of longer words, and values for those that need no table.
-inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std::uint16_t* missing,
-                         std::uint32_t& n_missing) {
+inline void probe_longer(encode::WordEncoder& e, std::uint16_t* missing, std::uint32_t& n_missing) {
+    const encode::LongerUnits& longer = e.longer_units;
     for (std::uint32_t j = 0; j < longer.n16; ++j) {
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
         const std::uint64_t low = longer.key16[std::size_t{2} * j];
@@ -205,21 +220,14 @@ inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index
     return encode::is_piece(e.unit[index]) ? ids[1] : 1;
 }
 
-// Asks for the lines that probe8 reads first; the work on longer units gives them time to come.
-inline void prefetch_first(const encode::WordEncoder& e) noexcept {
-    for (std::uint32_t i = 0; i < (e.count < kPrefetchAhead ? e.count : kPrefetchAhead); ++i) {
-        prefetch(&e.tables.lines8[e.line[i]]);
-    }
-}
-
 // Fills e.value for every gathered unit.
 inline void answer_batch(encode::WordEncoder& e) {
-    LongerUnits longer;
-    prefetch_first(e);
-    sort_longer(e, longer);
+    ask_first(e);
+    ask_longer(e);
     std::uint16_t missing[encode::WordEncoder::kCapacity + 1];
     std::uint32_t n_missing = probe8(e, missing);
-    probe_longer(e, longer, missing, n_missing);
+    probe_longer(e, missing, n_missing);
+    e.choose_batch(n_missing);
     resolve_missing(e, missing, n_missing);
 }
 

@@ -41,6 +41,31 @@ private:
     std::size_t count_ = 0;
 };
 
+constexpr std::uint32_t kUnitsOfBatch = 512;
+// While many words are new: more of them are merged in step then, so that none waits alone.
+constexpr std::uint32_t kUnitsOfNewBatch = 2048;
+// A block adds 64 units and writes 16 more, look-ahead reads 104.
+constexpr std::uint32_t kUnitCapacity = kUnitsOfNewBatch + 320;
+
+// Units of a batch of more than 8 bytes, by the table that may know them. Columns as those of
+// WordEncoder.
+struct LongerUnits {
+    std::uint16_t in16[kUnitCapacity];
+    std::uint16_t in32[kUnitCapacity];
+    std::uint16_t rest[kUnitCapacity];
+    std::uint16_t unknown[kUnitCapacity];  // need no table
+    std::uint64_t key16[2 * kUnitCapacity];
+    std::uint32_t line16[kUnitCapacity];
+    std::uint32_t set32[kUnitCapacity];
+    std::uint32_t asked = 0;  // so many of WordEncoder::longer are sorted
+    std::uint32_t n16 = 0;
+    std::uint32_t n32 = 0;
+    std::uint32_t n_rest = 0;
+    std::uint32_t n_unknown = 0;
+
+    void clear() noexcept { asked = n16 = n32 = n_rest = n_unknown = 0; }
+};
+
 // One worker's state; not shared between threads. Borrows the vocabulary, owns everything else.
 //
 // The arrays are the batch, a column each. The text compiled per target (units-inl.h, encode-inl.h,
@@ -55,9 +80,7 @@ struct WordEncoder {
     // Starts with small tables; `bits` are the sizes of the large ones.
     WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits);
 
-    static constexpr std::uint32_t kBatch = 512;
-    static constexpr std::uint32_t kCapacity =
-        kBatch + 256;  // a block adds 64 units and writes 16 more, look-ahead reads 72
+    static constexpr std::uint32_t kCapacity = kUnitCapacity;
 
     static constexpr std::size_t kSideIds = 4096;  // a batch with more is answered at once
 
@@ -77,6 +100,14 @@ struct WordEncoder {
     // tables of its own.  Needs: an empty batch.
     void grow_tables();
     [[nodiscard]] bool has_small_tables() const noexcept { return has_small_tables_; }
+    // Is it time to answer the batch?
+    [[nodiscard]] bool is_batch_full() const noexcept {
+        return count >= batch || side.count() >= kSideIds;
+    }
+    // So many units of the last batch were in no table.
+    void choose_batch(std::uint32_t n_missing) noexcept {
+        batch = n_missing * 64 > count ? kUnitsOfNewBatch : kUnitsOfBatch;
+    }
     // Can the word be merged from its bytes as they are?
     [[nodiscard]] bool is_plain(Bytes word) const noexcept;
     // The symbols of a word over characters, to `symbols`; false where one has no internal id.
@@ -106,10 +137,13 @@ struct WordEncoder {
     alignas(64) std::uint64_t key[kCapacity];  // 0: longer than 8 bytes, or not to be looked up
     alignas(64) std::uint64_t value[kCapacity];
     alignas(64) Unit unit[kCapacity];
-    alignas(64) std::uint32_t line[kCapacity];    // line of the 8-byte table
+    alignas(64) std::uint32_t line[kCapacity];    // first byte of the line in the 8-byte table
     alignas(64) std::uint16_t longer[kCapacity];  // indices of the units with key 0
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
+    std::uint32_t batch = kUnitsOfBatch;  // units that are answered together
+    std::uint32_t first_asked = 0;        // so many units were asked for while they were gathered
+    LongerUnits longer_units;
 
     SideIds side;
     std::vector<std::uint32_t> long_ids;      // scratch
@@ -125,6 +159,7 @@ private:
     [[nodiscard]] const std::uint8_t* word_begin(std::uint32_t index) const noexcept;
     [[nodiscard]] std::uint64_t value_within(Bytes word, Unit piece);
     void remember(Bytes word, const std::uint32_t* ids, std::uint32_t count_of_ids);
+    void put_word(Bytes word, std::uint64_t packed) noexcept;
     std::uint64_t resolve_ambiguous(Bytes word, bool piece, TokenId whole);
 
     static constexpr std::uint32_t kMostTries = 64;  // a forked child may wait in vain

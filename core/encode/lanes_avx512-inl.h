@@ -55,3 +55,18 @@ inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexce
     const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(key));
     return _mm512_cmpeq_epi64_mask(_mm512_maskz_srli_epi64(255, slots, vocab::kIdBits), wanted);
 }
+
+// Without a loop over the bits, whose end no CPU foresees. What is written after the last symbol
+// stays within the sixteen of its group.
+template <unsigned kGroups>
+inline unsigned pick_symbols(const std::uint32_t* symbols, std::uint64_t places,
+                             std::uint32_t* out) noexcept {
+    unsigned count = 0;
+    for (unsigned v = 0; v < kGroups; ++v) {
+        const auto is_picked = static_cast<__mmask16>(places >> (16 * v + 1));
+        const __m512i group = _mm512_loadu_si512(symbols + std::size_t{16} * v + 1);
+        _mm512_storeu_si512(out + count, _mm512_maskz_compress_epi32(is_picked, group));
+        count += count_bits(is_picked);
+    }
+    return count;
+}

@@ -152,10 +152,11 @@ TOKENMILL_INLINE void finish_merge(const vocab::PairTable& pairs,
     word.ranks.update(word.gone - 1, word.before - 1, rank_before, word.at - 1, rank_at);
 }
 
-// Calls done(index in the list, internal ids, count) for every word, in any order. A word that is
-// done is replaced by the next of the list, so that the number in step stays the same.
-template <unsigned kGroups, typename List, typename Done>
-void merge_in_step(const vocab::PairTable& pairs, const List& list, Done done) {
+// Replaces the symbols of every word of the list by what they merge to, and calls done(index in the
+// list) for it, in any order. A word that is done is replaced by the next of the list, so that the
+// number in step stays the same.
+template <unsigned kGroups, typename Done>
+void merge_in_step(const vocab::PairTable& pairs, StepList<kGroups>& list, Done done) {
     constexpr std::uint32_t kAtOnce = kGroups == 1 ? 12 : kGroups == 2 ? 8 : 6;
     WordInStep<kGroups> words[kAtOnce];
     std::uint32_t started = 0;
@@ -164,13 +165,11 @@ void merge_in_step(const vocab::PairTable& pairs, const List& list, Done done) {
         start_word(pairs, list, started++, words[running++]);
     }
     const auto finish = [&](const WordInStep<kGroups>& word) {
-        std::uint32_t ids[16 * kGroups];
-        std::uint32_t count = 0;
         const std::uint64_t ends = std::uint64_t{1} << top_bit(word.alive) | 1U;
-        for (std::uint64_t rest = word.alive ^ ends; rest != 0; rest &= rest - 1) {
-            ids[count++] = word.symbol[trailing_zeros(rest)];
-        }
-        done(word.index, ids, count);
+        const unsigned count =
+            pick_symbols<kGroups>(word.symbol, word.alive ^ ends, list.symbols[word.index]);
+        list.size[word.index] = static_cast<std::uint8_t>(count);
+        done(word.index);
     };
     while (running != 0) {
         for (std::uint32_t k = 0; k < running;) {

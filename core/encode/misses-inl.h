@@ -6,10 +6,19 @@ constexpr std::uint32_t kMostPlainBytes = 2 * StepList<4>::kLongest;  // two for
 // Merges a list that is full, or what is left of it in the end.
 template <unsigned kGroups>
 inline void merge_list(encode::WordEncoder& e, StepList<kGroups>& list) {
-    const auto done = [&](std::uint32_t index, std::uint32_t* ids, std::uint32_t count) {
-        e.value[list.unit[index]] = e.keep_merged(e.unit[list.unit[index]], ids, count);
-    };
-    merge_in_step<kGroups>(e.vocab.pairs, list, done);
+    const std::uint32_t* const external = e.vocab.external.data();
+    merge_in_step<kGroups>(e.vocab.pairs, list, [&](std::uint32_t index) {
+        // The first, one in the middle and the last: most words have no others.
+        const std::uint32_t* const ids = list.symbols[index];
+        const std::uint32_t count = list.size[index];
+        __builtin_prefetch(external + ids[0]);
+        __builtin_prefetch(external + ids[count / 2]);
+        __builtin_prefetch(external + ids[count - 1]);
+    });
+    for (std::uint32_t j = 0; j < list.count; ++j) {
+        const std::uint16_t unit = list.unit[j];
+        e.value[unit] = e.keep_merged(e.unit[unit], list.symbols[j], list.size[j]);
+    }
     list.count = 0;
 }
 

@@ -150,12 +150,33 @@ bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
     return false;
 }
 
+// The common case has no loops: their ends are jumps that no CPU foresees.
 std::uint64_t WordEncoder::keep_merged(Unit what, std::uint32_t* ids, std::uint32_t n) {
+    const Bytes word(unit_begin(what), unit_size(what));
+    if (n <= vocab::kInlineIds && word.size() <= 16 && word.back() != 0) {
+        const std::uint64_t second = vocab.external[ids[n > 1 ? 1 : 0]];
+        const std::uint64_t third = vocab.external[ids[n > 2 ? 2 : 0]];
+        const std::uint64_t packed = std::uint64_t{n} << 60 | vocab.external[ids[0]] |
+                                     (n > 1 ? second << 20 : 0) | (n > 2 ? third << 40 : 0);
+        put_word(word, packed);
+        return packed;
+    }
     for (std::uint32_t i = 0; i < n; ++i) {
         ids[i] = vocab.external[ids[i]];
     }
-    remember({unit_begin(what), unit_size(what)}, ids, n);
+    remember(word, ids, n);
     return side_value(ids, n);
+}
+
+// Needs: at most 16 bytes, the last of them not 0.
+void WordEncoder::put_word(Bytes word, std::uint64_t packed) noexcept {
+    const std::size_t size = word.size();
+    const std::uint64_t low = load_short(word.data(), size < 8 ? size : 8);
+    if (size > 8) {
+        tables.put16(low, load_upper(word.data(), size), packed);
+    } else {
+        tables.put8(low, packed);
+    }
 }
 
 std::uint64_t WordEncoder::resolve(Unit what) {
@@ -190,13 +211,7 @@ void WordEncoder::remember(Bytes word, const std::uint32_t* ids, std::uint32_t n
     std::uint64_t packed = 0;
     const bool fits = n <= vocab::kInlineIds;
     if (is_keyed && (fits || tables.store(vocab::kTagStored, ids, n, packed))) {
-        packed = fits ? vocab::pack_ids(ids, n) : packed;
-        const std::uint64_t low = load_short(word.data(), size < 8 ? size : 8);
-        if (size > 8) {
-            tables.put16(low, load_upper(word.data(), size), packed);
-        } else if (low != 0) {
-            tables.put8(low, packed);
-        }
+        put_word(word, fits ? vocab::pack_ids(ids, n) : packed);
     } else if (size > 16 && size <= 32 && n <= 7) {
         std::uint64_t key32[4];
         make_key32(word.data(), size, key32);
@@ -293,6 +308,8 @@ void WordEncoder::drop_batch() noexcept {
     side.clear();
     count = 0;
     longer_count = 0;
+    longer_units.clear();
+    first_asked = 0;
 }
 
 // For spans, where the sizes of the tokens do not add up to the word.

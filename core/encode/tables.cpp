@@ -25,7 +25,7 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
     : bits(sizes),
       memory8(sizeof(Line8) << sizes.words8, Pages::Large),
       memory16(sizeof(Line16) << sizes.words16, Pages::Large),
-      memory32((2 * sizeof(Line32)) << sizes.words32),
+      memory32((2 * sizeof(Line32)) << sizes.words32, Pages::Large),
       memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
       memory_ring(ring_bytes(sizes)),
       memory_stored((seed_ids + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
@@ -41,10 +41,16 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
 WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     : WordTables(wanted, vocab.seed_ids.size()) {
     std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored);
-    for (const vocab::Seed8& seed : vocab.seeds8) {
-        put8(seed.key, seed.value);
+    constexpr std::size_t kAhead = 16;  // lines that are asked for before they are needed
+    for (std::size_t i = 0; i < vocab.seeds8.size(); ++i) {
+        const vocab::Seed8& later = vocab.seeds8[std::min(i + kAhead, vocab.seeds8.size() - 1)];
+        __builtin_prefetch(&line8_of(later.key), 1);
+        put8(vocab.seeds8[i].key, vocab.seeds8[i].value);
     }
-    for (const vocab::Seed16& seed : vocab.seeds16) {
+    for (std::size_t i = 0; i < vocab.seeds16.size(); ++i) {
+        const vocab::Seed16& seed = vocab.seeds16[i];
+        const vocab::Seed16& later = vocab.seeds16[std::min(i + kAhead, vocab.seeds16.size() - 1)];
+        __builtin_prefetch(&line16_of(later.key[0], later.key[1]), 1);
         put16(seed.key[0], seed.key[1], seed.value);
     }
 }

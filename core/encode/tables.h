@@ -29,7 +29,12 @@ template <typename Number>
 struct Line8 {
     std::uint64_t key[4];
     std::uint64_t value[4];
+
+    // The first byte of a line in its table is a hash, shifted right, without the last bits.
+    static constexpr std::uint64_t kFirstByte = ~std::uint64_t{63};
+    [[nodiscard]] static unsigned shift_of(unsigned bits) noexcept { return 64 - 6 - bits; }
 };
+static_assert(sizeof(Line8) == 64);
 // Words of 9..16 bytes, zero-padded; value 0 is free.
 struct alignas(64) Line16 {
     std::uint64_t key[4];  // two slots of two numbers

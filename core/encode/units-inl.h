@@ -5,7 +5,7 @@
 struct UnitWriter {
     explicit UnitWriter(encode::WordEncoder& encoder) noexcept
         : e(encoder),
-          shift(64 - encoder.tables.bits.words8),
+          shift(encode::Line8::shift_of(encoder.tables.bits.words8)),
           n(encoder.count),
           n_longer(encoder.longer_count) {}
     ~UnitWriter() {
@@ -22,7 +22,7 @@ struct UnitWriter {
         asm("" : "+r"(is_short));
         const std::uint64_t key = keep_bytes(first8, static_cast<unsigned>(size)) & is_short;
         e.key[n] = key;
-        e.line[n] = static_cast<std::uint32_t>(hash_word(key) >> shift);
+        e.line[n] = static_cast<std::uint32_t>(hash_word(key) >> shift & encode::Line8::kFirstByte);
         e.unit[n] = encode::make_unit(begin, size, cuts);
         e.longer[n_longer] = static_cast<std::uint16_t>(n);
         n_longer += 1U + static_cast<std::uint32_t>(is_short);

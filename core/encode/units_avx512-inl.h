@@ -41,8 +41,9 @@ TOKENMILL_INLINE void append_eight(UnitWriter& to, const InnerUnits& units, unsi
         _mm512_maskz_permutexvar_epi8(_mm512_cmplt_epu8_mask(in_word, size), from, units.text);
     const __m512i hash =
         _mm512_mullo_epi64(key, _mm512_set1_epi64(static_cast<long long>(kGolden)));
-    const __m512i line =
-        _mm512_maskz_srlv_epi64(255, hash, _mm512_set1_epi64(static_cast<long long>(to.shift)));
+    const __m512i line = _mm512_and_si512(
+        _mm512_maskz_srlv_epi64(255, hash, _mm512_set1_epi64(static_cast<long long>(to.shift))),
+        _mm512_set1_epi64(static_cast<long long>(encode::Line8::kFirstByte)));
     constexpr std::uint64_t kSizeAndStart = 0x0505050505050505ULL;       // bytes 0 and 2 of a lane
     const __m512i pick = _mm512_or_si512(which, _mm512_set1_epi64(64));  // byte 0: from `sizes`
     const __m512i place =

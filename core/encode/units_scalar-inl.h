@@ -33,7 +33,8 @@ struct UnitScan {
             const std::uint64_t size = end - start;
             const std::uint64_t key = load<std::uint64_t>(at + start) & kKeyMasks.of[size];
             keys[k] = key;
-            lines[k] = static_cast<std::uint32_t>(hash_word(key) >> shift);
+            lines[k] =
+                static_cast<std::uint32_t>(hash_word(key) >> shift & encode::Line8::kFirstByte);
             units[k] = base + (start << 16 | size);
             if constexpr (kCuts) {
                 units[k] |=

@@ -192,11 +192,11 @@ private:
 
     void end_block(const std::uint8_t* at, std::uint64_t starts) {
         worker_.ahead.ask();
+        ask_early(e_);
         if (starts != 0) {
             word_ = at + top_bit(starts);
         }
-        if (e_.count >= encode::WordEncoder::kBatch ||
-            e_.side.count() >= encode::WordEncoder::kSideIds) {
+        if (e_.is_batch_full()) {
             flush_batch(worker_);
         }
     }
@@ -264,7 +264,7 @@ private:
         } else {
             UnitWriter(e_).append(begin, size, cuts, first8);
         }
-        if (e_.count >= encode::WordEncoder::kBatch + 64) {
+        if (e_.count >= e_.batch + 64) {
             flush_batch(worker_);
         }
     }

@@ -101,7 +101,7 @@ void Worker::add_id(TokenId id, const FixedSpan& span) {
     encoder.unit[n] = 0;
     encoder.count = n + 1;
     fixed.push_back({n, vocab::pack_ids(&id, 1)});
-    if (encoder.count >= encode::WordEncoder::kBatch) {
+    if (encoder.is_batch_full()) {
         flush();
     }
 }

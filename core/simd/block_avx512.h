@@ -52,7 +52,8 @@ TOKENMILL_INLINE EntryMasks entry_masks(const std::uint8_t* table, const std::ui
 
 inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
     const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
-    return _mm256_cmpeq_epi64_mask(line, _mm256_set1_epi64x(static_cast<long long>(key)));
+    return _cvtmask8_u32(
+        _mm256_cmpeq_epi64_mask(line, _mm256_set1_epi64x(static_cast<long long>(key))));
 }
 
 inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept {
