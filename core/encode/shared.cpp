@@ -27,22 +27,42 @@ SharedView::SharedView(SharedTables& of) noexcept : of_(&of) {}
 
 SharedView::~SharedView() {
     if (of_ != nullptr) {
-        of_->leave();
+        of_->leave(is_copied_);
     }
 }
 
+std::optional<WordTables> SharedView::adopt() noexcept {
+    std::optional<WordTables> adopted = of_->adopt();
+    if (adopted) {
+        of_ = nullptr;
+    }
+    return adopted;
+}
+
+bool SharedView::begin_copy() noexcept {
+    is_copied_ = is_copied_ || of_->begin_copy();
+    return is_copied_;
+}
+
+bool SharedTables::add_view(State& state) noexcept {
+    while (phase_of(state) == kReady) {
+        if (state_.compare_exchange_weak(state, state + kView, std::memory_order_acquire)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 SharedTables::Opened SharedTables::open() noexcept {
-    views_.fetch_add(1, std::memory_order_acq_rel);
     State state = state_.load(std::memory_order_acquire);
-    if (state == State::New && state_.compare_exchange_strong(state, State::InWork)) {
-        state = make() ? State::Ready : State::Full;
+    if (state == kNew && state_.compare_exchange_strong(state, kInWork)) {
+        state = make() ? kReady : kGone;
         state_.store(state, std::memory_order_release);
     }
-    if (state == State::Ready) {
+    if (add_view(state)) {
         return Opened::Yes;
     }
-    leave();
-    return state == State::InWork ? Opened::NotYet : Opened::Never;
+    return phase_of(state) == kInWork ? Opened::NotYet : Opened::Never;
 }
 
 bool SharedTables::make() noexcept {
@@ -55,15 +75,37 @@ bool SharedTables::make() noexcept {
     }
 }
 
-// The last one to leave full tables frees them: nobody opens them any more.
-void SharedTables::leave() noexcept {
-    if (views_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-        return;
-    }
-    State full = State::Full;
-    if (state_.compare_exchange_strong(full, State::Gone)) {
+// The last one to leave full tables frees them: nobody can open them any more.
+void SharedTables::leave(bool copied) noexcept {
+    const State less = kView + (copied ? kCopy : 0);
+    State none_left = kFull;
+    if (state_.fetch_sub(less, std::memory_order_acq_rel) == kFull + less &&
+        state_.compare_exchange_strong(none_left, kGone)) {
         tables_.reset();
     }
+}
+
+std::optional<WordTables> SharedTables::adopt() noexcept {
+    State mine_alone = kFull + kView;
+    if (!state_.compare_exchange_strong(mine_alone, kGone, std::memory_order_acq_rel)) {
+        return std::nullopt;
+    }
+    std::optional<WordTables> adopted(std::move(tables_));
+    tables_.reset();
+    adopted->stored_count = std::min(ids_taken(), adopted->stored_room);
+    return adopted;
+}
+
+// One view stays, for its worker to adopt: otherwise there would be more tables than workers while
+// the last copy is made.
+bool SharedTables::begin_copy() noexcept {
+    State state = state_.load(std::memory_order_relaxed);
+    while (state % kCopy - state % kPhase / kCopy > 1) {
+        if (state_.compare_exchange_weak(state, state + kCopy, std::memory_order_relaxed)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 bool SharedTables::take_ids(std::size_t count, std::size_t& position) noexcept {
@@ -78,13 +120,18 @@ bool SharedTables::take_ids(std::size_t count, std::size_t& position) noexcept {
 void SharedTables::refuse() noexcept {
     const std::uint32_t most = 1 + (1U << bits_.words8) / 16;
     if (refused_.fetch_add(1, std::memory_order_relaxed) + 1 == most) {
-        State ready = State::Ready;
-        state_.compare_exchange_strong(ready, State::Full);
+        state_.fetch_add(kFull - kReady, std::memory_order_relaxed);
     }
 }
 
-std::size_t SharedTables::size_bytes() const noexcept {
-    return state_.load(std::memory_order_acquire) == State::Ready ? tables_->size_bytes() : 0;
+std::size_t SharedTables::size_bytes() noexcept {
+    State state = state_.load(std::memory_order_acquire);
+    if (!add_view(state)) {
+        return 0;
+    }
+    const std::size_t size = tables_->size_bytes();
+    leave(false);
+    return size;
 }
 
 WordTables::WordTables(SharedTables& of)
@@ -175,12 +222,16 @@ void WordTables::share16(std::uint64_t low, std::uint64_t high, std::uint64_t va
     }
 }
 
+// The ring has room for any number of words, but only this worker knows them.
 void WordTables::share32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
                          std::uint32_t count) noexcept {
     Line32* const set = set32_of(key, size);
-    if (!fill32(set, key, size, ids, count) && !fill32(set_next_to(set), key, size, ids, count)) {
-        view->refuse();
+    if (fill32(set, key, size, ids, count) || fill32(set_next_to(set), key, size, ids, count)) {
+        return;
     }
+    std::uint8_t word[32];
+    read_key32(key, size, word);
+    put_long({word, size}, hash_long({word, size}), ids, count);
 }
 
 }  // namespace tokenmill::encode

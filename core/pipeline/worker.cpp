@@ -63,8 +63,7 @@ std::size_t Worker::buffer_bytes() const noexcept {
 }
 
 void Worker::expect(std::size_t size) {
-    const bool are_small = encoder.has_small_tables() && size > small_left_;
-    if (are_small || encoder.tables.are_full()) {
+    if (encoder.has_small_tables() && size > small_left_) {
         flush();
         encoder.grow_tables();
     }
@@ -72,14 +71,13 @@ void Worker::expect(std::size_t size) {
 
 void Worker::add_range(const TextRange& range, const SpanRange& place) {
     const auto size = static_cast<std::size_t>(range.stop - range.begin);
-    if (encoder.has_small_tables()) {
-        if (size > small_left_) {
-            flush();
-            encoder.grow_tables();
-            small_left_ = kUntilNextTry;
-        } else {
-            small_left_ -= size;
-        }
+    const bool are_small = encoder.has_small_tables();
+    if (are_small && size <= small_left_) {
+        small_left_ -= size;
+    } else if (are_small || encoder.tables.are_full()) {
+        flush();
+        encoder.grow_tables();
+        small_left_ = kUntilNextTry;
     }
     reserve(size);
     if (has_spans()) {
