@@ -96,7 +96,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
             prefetch(&lines[e.line[i + k + kPrefetchAhead]]);
             const encode::Line8& line = lines[e.line[i + k]];
             const unsigned same = equal_keys(line.key, e.key[i + k]);
-            e.value[i + k] = encode::peek(line.value[trailing_zeros(same | 8U)]);
+            e.value[i + k] = encode::peek_found(line.value[trailing_zeros(same | 8U)]);
             lacking |= static_cast<std::uint32_t>(same == 0) << k;
         }
         lacking &= static_cast<std::uint32_t>(low_bits(count - i));

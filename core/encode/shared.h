@@ -82,7 +82,8 @@ private:
     const TableBits bits_;
     std::optional<WordTables> tables_;
     std::atomic<State> state_{kNew};
-    std::atomic<std::uint32_t> refused_{0};
+    // In a line of their own, because every range of text looks at the state.
+    alignas(64) std::atomic<std::uint32_t> refused_{0};
     std::atomic<std::size_t> next_id_{0};
 };
 
