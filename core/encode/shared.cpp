@@ -67,7 +67,7 @@ SharedTables::Opened SharedTables::open() noexcept {
 
 bool SharedTables::make() noexcept {
     try {
-        tables_.emplace(vocab_, bits_);
+        tables_.emplace(WordTables::make_unseeded(vocab_, bits_));
         next_id_.store(tables_->stored_count, std::memory_order_relaxed);
         return true;
     } catch (const std::bad_alloc&) {
@@ -108,6 +108,25 @@ bool SharedTables::begin_copy() noexcept {
     return false;
 }
 
+// Each worker that opens the tables takes some of the words, until none are left.
+void SharedTables::add_seeds(WordTables& opened) noexcept {
+    constexpr std::size_t kAtOnce = 2048;
+    const std::size_t count8 = vocab_.seeds8.size();
+    const std::size_t count = count8 + vocab_.seeds16.size();
+    while (next_seed_.load(std::memory_order_relaxed) < count) {
+        const std::size_t begin = next_seed_.fetch_add(kAtOnce, std::memory_order_relaxed);
+        for (std::size_t i = begin; i < std::min(begin + kAtOnce, count); ++i) {
+            if (i < count8) {
+                const vocab::Seed8& seed = vocab_.seeds8[i];
+                (void)opened.share8(seed.key, seed.value);
+            } else {
+                const vocab::Seed16& seed = vocab_.seeds16[i - count8];
+                (void)opened.share16(seed.key[0], seed.key[1], seed.value);
+            }
+        }
+    }
+}
+
 bool SharedTables::take_ids(std::size_t count, std::size_t& position) noexcept {
     const std::size_t room = tables_->stored_room;
     if (ids_taken() + count > room) {
@@ -144,7 +163,9 @@ WordTables::WordTables(SharedTables& of)
       lines16(of.tables().lines16),
       lines32(of.tables().lines32),
       entries(memory_long.as<LongEntry>()),
-      view(of) {}
+      view(of) {
+    of.add_seeds(*this);
+}
 
 // So much may be read at once, and nobody else may write to it.
 bool WordTables::store_shared(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
@@ -207,19 +228,15 @@ bool WordTables::fill32(Line32* set, const std::uint64_t key[4], std::uint32_t s
 }
 
 // A word without ids has the value of a free place, so it has none.
-void WordTables::share8(std::uint64_t key, std::uint64_t value) noexcept {
+bool WordTables::share8(std::uint64_t key, std::uint64_t value) noexcept {
     Line8& line = line8_of(key);
-    if (value != 0 && !fill8(line, key, value) && !fill8(line_next_to(line), key, value)) {
-        view->refuse();
-    }
+    return value == 0 || fill8(line, key, value) || fill8(line_next_to(line), key, value);
 }
 
-void WordTables::share16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
+bool WordTables::share16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
     Line16& line = line16_of(low, high);
-    if (value != 0 && !fill16(line, low, high, value) &&
-        !fill16(line_next_to(line), low, high, value)) {
-        view->refuse();
-    }
+    return value == 0 || fill16(line, low, high, value) ||
+           fill16(line_next_to(line), low, high, value);
 }
 
 // The ring has room for any number of words, but only this worker knows them.

@@ -30,9 +30,9 @@ public:
         : vocab_(vocab), bits_(bits) {}
 
     enum class Opened : std::uint8_t { Yes, NotYet, Never };
-    // Yes: the caller may read and fill the tables until leave(). The first caller makes them,
-    // which takes milliseconds; the others do not wait for it, because a child process that was
-    // forked in between would wait for ever.
+    // Yes: the caller may read and fill the tables until leave(). The first caller makes them; the
+    // others do not wait for it, because a child process that was forked in between would wait for
+    // ever.
     [[nodiscard]] Opened open() noexcept;
     // Full tables become the caller's own if nobody else has them open: it must not leave() them
     // then. If somebody has, the caller may copy the words to tables of its own, unless all others
@@ -40,6 +40,11 @@ public:
     [[nodiscard]] std::optional<WordTables> adopt() noexcept;
     [[nodiscard]] bool begin_copy() noexcept;
     void leave(bool copied) noexcept;
+
+    // Puts words that the vocabulary knows into the tables. That touches most pages of them and
+    // takes milliseconds, so all who open the tables at that time share the work, and may use the
+    // tables before it is done: a word that is not there yet is merged.
+    void add_seeds(WordTables& opened) noexcept;
 
     // For those that have opened them. Nobody changes the tables themselves, only their lines.
     [[nodiscard]] const WordTables& tables() const noexcept { return *tables_; }
@@ -85,6 +90,7 @@ private:
     // In a line of their own, because every range of text looks at the state.
     alignas(64) std::atomic<std::uint32_t> refused_{0};
     std::atomic<std::size_t> next_id_{0};
+    std::atomic<std::size_t> next_seed_{0};
 };
 
 }  // namespace tokenmill::encode

@@ -136,6 +136,10 @@ struct WordTables {
         return {small_bits(largest), std::size_t{0}};
     }
 
+    // Without the words that the vocabulary knows: only their ids are there.
+    [[nodiscard]] static WordTables make_unseeded(const vocab::VocabView& vocab,
+                                                  const TableBits& sizes);
+
     // Lines that are shared, with a ring of its own.  Needs: SharedTables::open() said yes.
     explicit WordTables(SharedTables& of);
     // Should the worker take tables of its own, with the words of these?
@@ -199,9 +203,11 @@ private:
     [[nodiscard]] bool is_view_full() const noexcept;
     void swap_ring(WordTables& other) noexcept;
     [[nodiscard]] static std::size_t ring_bytes(const TableBits& sizes) noexcept;
-    // The same in lines that are shared, which are only filled (encode/shared.h).
-    void share8(std::uint64_t key, std::uint64_t value) noexcept;
-    void share16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
+    friend class SharedTables;
+    // The same in lines that are shared, which are only filled (encode/shared.h). False if the word
+    // found no place.
+    [[nodiscard]] bool share8(std::uint64_t key, std::uint64_t value) noexcept;
+    [[nodiscard]] bool share16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
     void share32(const std::uint64_t key[4], std::uint32_t size, const std::uint32_t* ids,
                  std::uint32_t count) noexcept;
     [[nodiscard]] bool store_shared(std::uint32_t tag, const std::uint32_t* ids,

@@ -92,7 +92,6 @@ private:
     struct Own {
         Worker* worker = nullptr;
         std::deque<std::size_t> finished;  // tasks that are not copied yet
-        std::vector<ResultMemory> spare;   // to be used again
     };
 
     // What each thread does until nothing is left.
@@ -117,9 +116,6 @@ private:
             }
         }
         if (own.worker != nullptr) {
-            if (own.worker->memory.ids.data() == nullptr) {
-                own.worker->memory = take_memory(own);
-            }
             model_.give_back(own.worker);
         }
     }
@@ -196,7 +192,7 @@ private:
         finished.doc_ends = worker.doc_ends;
         if (!output_.count_only) {
             finished.memory = std::move(worker.memory);
-            worker.memory = take_memory(own);
+            worker.memory = worker.take_spare_memory();
         }
         worker.clear();
         return finished;
@@ -239,15 +235,6 @@ private:
         }
     }
 
-    static ResultMemory take_memory(Own& own) {
-        if (own.spare.empty()) {
-            return {};
-        }
-        ResultMemory memory = std::move(own.spare.back());
-        own.spare.pop_back();
-        return memory;
-    }
-
     // Gives a place to this result and to all that waited for it.
     void hand_in(std::size_t number, Finished finished) {
         std::unique_lock lock(mutex_);
@@ -285,7 +272,7 @@ private:
             Finished done = std::move(finished_[job.number]);
             result_.copy(done, tasks_[job.number].document);
             if (done.memory.ids.data() != nullptr) {
-                own.spare.push_back(std::move(done.memory));
+                own.worker->spare.push_back(std::move(done.memory));
             }
         }
         const std::scoped_lock lock(mutex_);

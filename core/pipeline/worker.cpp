@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kSlack = 64;  // ids are stored three at a time
 constexpr std::size_t kFirstIds = std::size_t{1} << 16;
 constexpr std::size_t kScratch = std::size_t{1} << 17;
+constexpr std::size_t kKeptSpare = 3;  // buffers between two calls: as many as one mostly needs
+constexpr std::size_t kMaxKept = std::size_t{2} << 20;
 constexpr std::size_t kUntilNextTry = std::size_t{1} << 16;  // bytes of text
 
 // Makes `buffer` hold `wanted` items and keeps the first `used` of them. Doubling keeps the copies
@@ -54,8 +56,20 @@ std::uint8_t* Worker::take_scratch(std::size_t size) {
     return at;
 }
 
+ResultMemory Worker::take_spare_memory() noexcept {
+    if (spare.empty()) {
+        return {};
+    }
+    ResultMemory taken = std::move(spare.back());
+    spare.pop_back();
+    return taken;
+}
+
 std::size_t Worker::buffer_bytes() const noexcept {
     std::size_t total = memory.ids.size_bytes();
+    for (const ResultMemory& kept : spare) {
+        total += kept.ids.size_bytes();
+    }
     for (const auto& block : scratch_) {
         total += block.size();
     }
@@ -147,6 +161,8 @@ void Worker::reset() {
         encoder.set_stop(nullptr);
     }
     encoder.shared = nullptr;
+    std::erase_if(spare, [](const ResultMemory& one) { return one.ids.size_bytes() > kMaxKept; });
+    spare.resize(std::min(spare.size(), kKeptSpare));
 }
 
 }  // namespace tokenmill::pipeline
