@@ -41,10 +41,10 @@ public:
     [[nodiscard]] bool begin_copy() noexcept;
     void leave(bool copied) noexcept;
 
-    // Puts words that the vocabulary knows into the tables. That touches most pages of them and
-    // takes milliseconds, so all who open the tables at that time share the work, and may use the
-    // tables before it is done: a word that is not there yet is merged.
-    void add_seeds(WordTables& opened) noexcept;
+    // Gets the pages of the tables and puts words into them that the vocabulary knows. That takes
+    // milliseconds, so all who open the tables at that time share the work, and may use the tables
+    // before it is done: a word that is not there yet is merged.
+    void prepare(WordTables& opened) noexcept;
 
     // For those that have opened them. Nobody changes the tables themselves, only their lines.
     [[nodiscard]] const WordTables& tables() const noexcept { return *tables_; }
@@ -79,7 +79,11 @@ private:
     static constexpr State kGone = 4 * kPhase;
     [[nodiscard]] static State phase_of(State state) noexcept { return state / kPhase * kPhase; }
 
+    static constexpr std::size_t kChunks = 8;  // of every table; 2 MiB of the largest
+
     [[nodiscard]] bool make() noexcept;
+    static void touch_chunk(const PageBuffer& memory, std::size_t chunk) noexcept;
+    void add_seeds(WordTables& opened) noexcept;
     // Opens tables that are ready.
     [[nodiscard]] bool add_view(State& state) noexcept;
 
@@ -90,6 +94,7 @@ private:
     // In a line of their own, because every range of text looks at the state.
     alignas(64) std::atomic<std::uint32_t> refused_{0};
     std::atomic<std::size_t> next_id_{0};
+    std::atomic<std::size_t> next_chunk_{0};
     std::atomic<std::size_t> next_seed_{0};
 };
 
