@@ -185,6 +185,31 @@ WordTables::WordTables(SharedTables& of)
     of.prepare(*this);
 }
 
+bool WordTables::is_view_full() const noexcept {
+    return view->is_full();
+}
+
+bool WordTables::leave_shared(const vocab::VocabView& vocab, bool at_any_price) {
+    std::optional<WordTables> own = view.adopt();
+    if (!own) {
+        if (!view.begin_copy() && !at_any_price) {
+            return false;
+        }
+        own.emplace(vocab, bits);
+        own->put_words_of(*this);
+    }
+    swap_ring(*own);
+    *this = std::move(*own);
+    return true;
+}
+
+void WordTables::swap_ring(WordTables& other) noexcept {
+    std::swap(memory_long, other.memory_long);
+    std::swap(memory_ring, other.memory_ring);
+    std::swap(entries, other.entries);
+    std::swap(ring_head, other.ring_head);
+}
+
 // So much may be read at once, and nobody else may write to it.
 bool WordTables::store_shared(std::uint32_t tag, const std::uint32_t* ids, std::uint32_t count,
                               std::uint64_t& value) noexcept {

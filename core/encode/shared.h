@@ -8,11 +8,11 @@
 //   taken      key 0   value v      one worker wins the value (compare and exchange)
 //   filled     key k   value v      the key comes last: a thread that sees it sees the value, too
 //
-// So no word is ever replaced. Words of up to 16 bytes that find no place are counted, and when they
-// are many, every worker continues with tables of its own, which start with all the words of these;
-// the last one keeps these lines instead, so that there are never more tables than workers. Longer
-// words that find no place are kept by the worker that met them. The ids do not depend on who filled
-// what.
+// So no word is ever replaced. Words of up to 16 bytes that find no place are counted, and when
+// they are many, every worker continues with tables of its own, which start with all the words of
+// these; the last one keeps these lines instead, so that there are never more tables than workers.
+// Longer words that find no place are kept by the worker that met them. The ids do not depend on
+// who filled what.
 #pragma once
 
 #include <atomic>

@@ -58,31 +58,6 @@ std::size_t WordTables::ring_bytes(const TableBits& sizes) noexcept {
     return (std::size_t{1} << sizes.ring) + kRingSlack;
 }
 
-bool WordTables::is_view_full() const noexcept {
-    return view->is_full();
-}
-
-bool WordTables::leave_shared(const vocab::VocabView& vocab, bool at_any_price) {
-    std::optional<WordTables> own = view.adopt();
-    if (!own) {
-        if (!view.begin_copy() && !at_any_price) {
-            return false;
-        }
-        own.emplace(vocab, bits);
-        own->put_words_of(*this);
-    }
-    swap_ring(*own);
-    *this = std::move(*own);
-    return true;
-}
-
-void WordTables::swap_ring(WordTables& other) noexcept {
-    std::swap(memory_long, other.memory_long);
-    std::swap(memory_ring, other.memory_ring);
-    std::swap(entries, other.entries);
-    std::swap(ring_head, other.ring_head);
-}
-
 bool WordTables::is_store_full() const noexcept {
     const std::size_t used = view ? view->ids_taken() : stored_count;
     return used + 64 > stored_room;

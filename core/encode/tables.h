@@ -28,8 +28,8 @@ template <typename Number>
 }
 
 // The same for a number whose place was found by comparing keys, so that it cannot be read before
-// them. x86 keeps the order of reads; without the barrier for the compiler, the loop over a batch is
-// 2 % faster.
+// them. x86 keeps the order of reads; without the barrier for the compiler, the loop over a batch
+// is 2 % faster.
 template <typename Number>
 [[nodiscard]] inline Number peek_found(const Number& number) noexcept {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

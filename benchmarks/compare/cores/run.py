@@ -136,9 +136,7 @@ def measure_encode(
                     continue
                 first, *later = report["megabytes_per_second"]
                 facts = {k: report[k] for k in ("megabytes", "peak_mib", "ids")}
-                figures.add(
-                    key, begin, statistics.median(later), first_pass=round(first), **facts
-                )
+                figures.add(key, begin, statistics.median(later), first_pass=round(first), **facts)
 
 
 def measure_pack(
