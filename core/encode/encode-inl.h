@@ -110,13 +110,16 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
             prefetch(lines + line_of[k + kPrefetchAhead]);
             const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
             const unsigned same = equal_keys(line->key, key_of[k]);
-            value_of[k] = encode::peek(line->value[std::size_t{trailing_zeros(same | 8U)}]);
+            value_of[k] = encode::peek_found(line->value[std::size_t{trailing_zeros(same | 8U)}]);
             found &= same + (kFound - 1);
         }
+        // Asked again for both key and value: another worker may have filled the place meanwhile.
         for (std::uint32_t k = 0; found == 0 && k < 8 && i + k < count; ++k) {
             const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
+            const unsigned same = equal_keys(line->key, key_of[k]);
+            value_of[k] = encode::peek_found(line->value[std::size_t{trailing_zeros(same | 8U)}]);
             missing[n_missing] = static_cast<std::uint16_t>(i + k);
-            n_missing += std::uint32_t{equal_keys(line->key, key_of[k]) == 0};
+            n_missing += std::uint32_t{same == 0};
         }
     }
     return n_missing;
@@ -129,10 +132,11 @@ inline void probe_longer(encode::WordEncoder& e, std::uint16_t* missing, std::ui
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
         const std::uint64_t low = longer.key16[std::size_t{2} * j];
         const std::uint64_t high = longer.key16[std::size_t{2} * j + 1];
-        const bool first =
-            ((encode::peek(line.key[0]) ^ low) | (encode::peek(line.key[1]) ^ high)) == 0;
-        const bool second =
-            ((encode::peek(line.key[2]) ^ low) | (encode::peek(line.key[3]) ^ high)) == 0;
+        // The upper half first, as it is written last; `|` alone does not order its sides.
+        const std::uint64_t high0 = encode::peek(line.key[1]) ^ high;
+        const std::uint64_t high1 = encode::peek(line.key[3]) ^ high;
+        const bool first = ((encode::peek(line.key[0]) ^ low) | high0) == 0;
+        const bool second = ((encode::peek(line.key[2]) ^ low) | high1) == 0;
         const std::uint16_t i = longer.in16[j];
         e.value[i] = encode::peek(line.value[static_cast<std::uint32_t>(!first)]);
         missing[n_missing] = i;
