@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tokenmill._cuda.driver import driver_calls
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.source import kernel_text
 
@@ -231,6 +232,21 @@ class CupyBackend:
         """Make a stream that does not wait for the default one."""
         with self._device:
             return self._cupy.cuda.Stream(non_blocking=True)
+
+    def new_event(self) -> Any:
+        """Make an event; whoever waits for it sleeps."""
+        with self._device:
+            return self._cupy.cuda.Event(block=True, disable_timing=True)
+
+    @staticmethod
+    def handle(thing: Any) -> int:
+        """Return the driver's handle of a stream, an event or a graph."""
+        return int(thing.graphExec if hasattr(thing, "graphExec") else thing.ptr)
+
+    def driver(self) -> dict[str, int]:
+        """Return the addresses of the driver's functions, and the context of the device."""
+        with self._device:
+            return driver_calls()
 
     def current_stream(self) -> Any:
         """Return the current stream of this thread."""
