@@ -172,6 +172,11 @@ class JsonlReader:
         if slot.done is None:
             raise RuntimeError("the slot was not launched")
         slot.done.synchronize()
+        return self.counts(slot)
+
+    @staticmethod
+    def counts(slot: JsonlSlot) -> JsonlOutcome:
+        """Return the counts of a chunk that somebody has waited for."""
         counts = slot.host_counters
         by_reason = counts[JsonCounter.JSON_REASONS :]
         lines = int(counts[JsonCounter.JSON_LINES])
