@@ -50,13 +50,22 @@ def _import_cupy() -> Any:
     return cupy
 
 
-def _check_device(cupy: Any, device: int) -> None:
+def count_devices() -> int:
+    """Return how many devices there are; DeviceError if CuPy or the driver is missing."""
+    return _count(_import_cupy())
+
+
+def _count(cupy: Any) -> int:
     runtime = cupy.cuda.runtime
     try:
-        count = runtime.getDeviceCount()
+        return int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError as error:
         reason = "no_device" if error.status == _NO_DEVICE else "no_driver"
         raise device_error(reason, str(error)) from error
+
+
+def _check_device(cupy: Any, device: int) -> None:
+    count = _count(cupy)
     if not 0 <= device < count:
         raise device_error("no_device", f"got number {device}, and there are {count}")
     major = _compiler_major(cupy)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SMALLEST_LANE = 1 << 20
 _BYTES_OF_AN_ID = 4
 _AT_ONCE = 3  # blocks of several files: a copy in, work, a copy out
-_LANES = 6  # blocks at a time; a worker copies in and joins, which takes longer than the device
+LANES = 6  # blocks at a time; a worker copies in and joins, which takes longer than the device
 _NO_TEXT = np.empty(0, np.uint8)
 
 
@@ -86,7 +86,7 @@ class _LineLanes:
             bits=16 if job.dtype == "uint16" else 32,
         )
         with backend.using(None):
-            for _ in range(_LANES):
+            for _ in range(LANES):
                 lane = Lane(backend, size)
                 seat = self._lines.add_seat(size, lane.slot.lines)
                 self._lines.add_lane(lane.host, lane.slot, lane.stream, size, seat)
