@@ -146,10 +146,14 @@ class DeviceTokenizer:
     def _to_device(
         self, parts: Sequence[TextPart], call: EncodeCall, options: CallOptions
     ) -> tuple[Any, Any, Mark]:
-        backend = self._backend
+        backend, encoder = self._backend, self._encoder
+        chunk = encoder.short_chunk(parts)
         with self._turn, backend.using(options.stream):
             self._take_turn()
-            ids, offsets = self._encoder.to_device(parts, call)
+            if chunk is None:
+                ids, offsets = encoder.to_device(parts, call)
+            else:
+                ids, offsets = encoder.encode_short_there(chunk, call)
             made = self._remember(backend.mark())
         if options.stream is not None:
             with backend.using(None):
