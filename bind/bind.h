@@ -16,8 +16,12 @@ namespace nb = nanobind;
 
 struct ArrowArray;
 
+namespace tokenmill::device {
+class LineDevice;
+}
 namespace tokenmill::mill {
 struct BlockRules;
+struct JsonlIds;
 }
 namespace tokenmill::read {
 struct BadLine;
@@ -38,6 +42,7 @@ void register_gather(nb::module_& m);
 void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
 void register_mill(nb::module_& m);
+void register_line_device(nb::module_& m);
 void register_pairs(nb::module_& m);
 void register_parts(nb::module_& m);
 void register_wire(nb::module_& m);
@@ -56,6 +61,12 @@ void register_wire(nb::module_& m);
 // The ids of a block of lines; see core/mill.
 [[nodiscard]] nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
                                      const mill::BlockRules& rules);
+// What it found, as a tuple.
+[[nodiscard]] nb::tuple jsonl_tuple(mill::JsonlIds& found, const mill::BlockRules& rules);
+// The same by a device, and the flags of documents that the CPU encoded; see core/device.
+[[nodiscard]] nb::object encode_lines(const pipeline::Model& model, device::LineDevice& device,
+                                      nb::handle buffer, const mill::BlockRules& rules,
+                                      std::size_t reading);
 class TextBuffer;
 [[nodiscard]] nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
                                      const mill::BlockRules& rules);

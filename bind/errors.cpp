@@ -100,6 +100,12 @@ void set_python_error(const Error& error) {
             raise("DeadlineExceeded", "the work took longer than the " + text + " s it was given",
                   hint_only(hint_with("pass a larger {}, or less text", "timeout", nb::none())));
             return;
+        case ErrorCode::DeviceFailed: {
+            nb::dict facts = hint_only("run it again with device='cpu', and report it");
+            facts["reason"] = nb::str("device_failed");
+            raise("DeviceError", "the device reported an error for " + text, facts);
+            return;
+        }
         case ErrorCode::Cancelled:
             // The caller that cancelled it does not wait for it: this is not an error of ours.
             PyErr_SetString(nb::module_::import_("concurrent.futures").attr("CancelledError").ptr(),

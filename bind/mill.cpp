@@ -54,6 +54,10 @@ nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
         const nb::gil_scoped_release release;
         found = mill::encode_jsonl(model, held.bytes(), rules);
     }
+    return jsonl_tuple(found, rules);
+}
+
+nb::tuple jsonl_tuple(mill::JsonlIds& found, const mill::BlockRules& rules) {
     read::JsonlDocuments& documents = found.documents;
     nb::object bad = bad_array(documents.bad);
     nb::object counts = array_of({documents.line_count, documents.blank_lines,

@@ -13,6 +13,7 @@
 #include "arrays.h"
 #include "decode/decode.h"
 #include "method.h"
+#include "device/device.h"
 #include "mill/mill.h"
 #include "model_memory.h"
 #include "options.h"
@@ -146,6 +147,10 @@ public:
 
     nb::tuple encode_jsonl(nb::handle buffer, const mill::BlockRules& rules) const {
         return bind::encode_jsonl(model_, buffer, rules);
+    }
+    nb::object encode_lines(device::LineDevice& device, nb::handle buffer,
+                            const mill::BlockRules& rules, std::size_t reading) const {
+        return bind::encode_lines(model_, device, buffer, rules, reading);
     }
     nb::tuple encode_texts(const TextBuffer& texts, const mill::BlockRules& rules) const {
         return bind::encode_texts(model_, texts, rules);
@@ -349,6 +354,10 @@ void register_model(nb::module_& m) {
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              threads, add_special_tokens, special_mode, errors, stop)
         .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
+        .def("encode_lines", &BoundModel::encode_lines, nb::arg("device"), nb::arg("buffer"),
+             nb::arg("rules"), nb::arg("reading"),
+             "Do the same on a device. Return the flags of documents that the CPU encoded besides; "
+             "or 1 if the CPU must read the lines, 2 if they do not fit.")
         .def("encode_texts", &BoundModel::encode_texts, nb::arg("texts"), nb::arg("rules"))
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
              add_special_tokens, special_mode, errors, nb::arg("limit") = -1, stop)

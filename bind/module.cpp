@@ -18,6 +18,7 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_compile(m);
     tokenmill::bind::register_texts(m);
     tokenmill::bind::register_mill(m);
+    tokenmill::bind::register_line_device(m);
     tokenmill::bind::register_gather(m);
     tokenmill::bind::register_model(m);
     tokenmill::bind::register_method(m);

@@ -96,6 +96,25 @@ nb::tuple copy_pieces(const std::vector<int>& files, const Array<const std::int3
     return nb::make_tuple(fault.source, fault.error);
 }
 
+// The numbers of all pieces, a column after the other.
+nb::object piece_table(const Int64Array& documents, const Int64Array& begins,
+                       const Int64Array& lengths, const Int64Array& row_pieces,
+                       const nb::tuple& sources, std::int64_t width, std::int64_t before,
+                       bool continue_positions) {
+    const auto addresses = nb::cast<Array<const std::uint64_t>>(sources[0]);
+    const auto text_lengths = nb::cast<Int64Array>(sources[1]);
+    const auto framed = nb::cast<Array<const bool>>(sources[2]);
+    std::vector<std::uint64_t> table(pack::kPieceColumns * lengths.shape(0));
+    {
+        const nb::gil_scoped_release release;
+        pack::piece_table(
+            {view_of(documents), view_of(begins), view_of(lengths), view_of(row_pieces)},
+            {view_of(addresses), view_of(text_lengths), view_of(framed)},
+            {width, before, continue_positions}, table.data());
+    }
+    return array_owning(std::move(table));
+}
+
 void register_checksum(nb::module_& m) {
     using pack::Checksum;
     nb::class_<Checksum>(m, "Checksum", "XXH3 of 128 bits, of more bytes than SHORT.")
@@ -128,6 +147,11 @@ void register_checksum(nb::module_& m) {
             const auto [high, low] = self.digest();
             return nb::make_tuple(high, low);
         });
+    m.def("piece_table", &piece_table, nb::arg("documents"), nb::arg("begins"), nb::arg("lengths"),
+          nb::arg("row_pieces"), nb::arg("sources"), nb::arg("width"), nb::arg("before"),
+          nb::arg("continue_positions"),
+          "Return what a device needs to fill rows, seven columns; `sources` are addresses, lengths "
+          "and whether BOS and EOS are there, of each document.");
     m.def("copy_pieces", &copy_pieces, nb::arg("files"), nb::arg("source"), nb::arg("begin"),
           nb::arg("length"), nb::arg("id_bytes"), nb::arg("out"), nb::arg("checksum"),
           "Append pieces of files (descriptors) to another one; return the number of the file that "

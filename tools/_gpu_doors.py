@@ -86,14 +86,14 @@ def time_doors(
 
 
 def one_text(
-    tokenizer: Tokenizer, gpu: GpuTokenizer, data: NDArray[np.uint8], calls: int
+    tokenizer: Tokenizer, gpu: GpuTokenizer, data: NDArray[np.uint8], calls: int, output: Any
 ) -> dict[str, dict[str, list[float]]]:
-    """Milliseconds of a call with one text, to ids on the host, next to the CPU engine."""
+    """Milliseconds of a call with one text, to ids on host or device, next to the CPU engine."""
     found = {}
     for size in ONE_TEXT:
         text = data[:size].tobytes().decode(errors="ignore").encode()
-        assert gpu.encode_batch([text], output="host").to_host() == tokenizer.encode_batch([text])  # noqa: S101
-        on_device = partial(gpu.encode_batch, [text], output="host")
+        assert gpu.encode_batch([text], output=output).to_host() == tokenizer.encode_batch([text])  # noqa: S101
+        on_device = partial(gpu.encode_batch, [text], output=output)
         on_cpu = partial(tokenizer.encode_batch, [text], threads=1)
         found[f"{len(text)} bytes"] = {
             "device": quantiles(on_device, calls),

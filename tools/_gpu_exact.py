@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from _gpu_texts import Text, cut
 
-from tokenmill._core import TextBuffer
+from tokenmill._core import BlockRules, TextBuffer
+from tokenmill._cuda.jsonl import JsonlReader, JsonlRules, JsonlSlot
+from tokenmill._cuda.options import CallOptions
 from tokenmill.cuda import FlatTexts
 
 if TYPE_CHECKING:
@@ -60,20 +63,62 @@ def differing(found: TokenBatch, expected: TokenBatch) -> list[int]:
     ]
 
 
-def check_corpus(
-    tokenizer: Tokenizer, gpu: GpuTokenizer, name: str, data: NDArray[np.uint8], tally: Tally
-) -> None:
-    """Compare a corpus in every cut, first with cold tables, then with warm ones."""
-    for size in CUTS:
-        text = cut(name, data, size)
-        expected = tokenizer.encode_batch(TextBuffer(text.data, text.offsets))
-        for state in ("cold", "warm"):
-            if state == "cold":
-                gpu.forget_words()
-            batch = gpu.encode_batch(FlatTexts(text.data, text.offsets))
-            tally.fallbacks.update(batch.fallbacks)
-            where = f"{name}, documents of {size} bytes, {state} tables"
-            tally.compare(where, batch.to_host(), expected, text)
+def all_cuts(corpora: dict[str, NDArray[np.uint8]]) -> Text:
+    """Return all corpora in all cuts as one text: few large calls take less time than many."""
+    texts = [cut(name, data, size) for name, data in corpora.items() for size in CUTS]
+    bases = np.cumsum([0, *(text.size for text in texts)])
+    offsets = [text.offsets[:-1] + base for text, base in zip(texts, bases, strict=False)]
+    data = np.concatenate([text.data[: text.size] for text in texts])
+    return Text("all corpora", data, np.concatenate([*offsets, bases[-1:]]))
+
+
+def check_all(tokenizer: Tokenizer, gpu: GpuTokenizer, text: Text, tally: Tally) -> None:
+    """Compare a large text with cold tables, to the device, and with warm ones, to the host."""
+    expected = tokenizer.encode_batch(TextBuffer(text.data, text.offsets))
+    gpu.forget_words()
+    cold = gpu.encode_batch(FlatTexts(text.data, text.offsets))
+    tally.fallbacks.update(cold.fallbacks)
+    tally.compare("cold tables", cold.to_host(), expected, text)
+    warm = gpu.encode_batch(FlatTexts(text.data, text.offsets), output="host")
+    tally.fallbacks.update(warm.fallbacks)
+    tally.compare("warm tables", warm.to_host(), expected, text)
+
+
+def check_lines(tokenizer: Tokenizer, gpu: GpuTokenizer, data: NDArray[np.uint8]) -> int:
+    """Compare blocks of lines through native lanes, some lines damaged; return what differs."""
+    model = tokenizer.ready.model
+    lines = [
+        json.dumps({"text": line.decode()}, ensure_ascii=number % 2 == 0).encode()
+        for number, line in enumerate(bytes(data).splitlines())
+    ]
+    lines[::7] = [line[: len(line) // 2] for line in lines[::7]]
+    block = b"\n".join(lines)
+    rules = BlockRules("text", [], [1])
+    size = 2 * len(block)
+    native = gpu.new_lines(CallOptions("uint32"))
+    slot = JsonlSlot(gpu.backend, size)
+    host, stream = gpu.backend.pinned(size, np.uint8), gpu.backend.new_stream()
+    native.add_lane(host, slot, stream, size, native.add_seat(size, slot.lines))
+    reading = native.reading(JsonlReader(gpu.backend, JsonlRules("text")))
+    wrong = 0
+    for part in (block, block[: len(block) // 3], block[-100:], b"\n"):
+        found = model.encode_lines(native.core, part, rules, reading)
+        pairs = zip(found, model.encode_jsonl(part, rules), strict=False)
+        wrong += any(not np.array_equal(mine, its) for mine, its in pairs)
+    return wrong
+
+
+def check_short(tokenizer: Tokenizer, gpu: GpuTokenizer, data: NDArray[np.uint8]) -> int:
+    """Compare short batches to host and device; return how many differ."""
+    text = bytes(data).decode(errors="ignore")
+    wrong = 0
+    for size in (1, 15, 16, 17, 1000, 20_000):
+        texts = [text[:size], text[size : size + 77]]
+        expected = tokenizer.encode_batch(texts)
+        for output in ("host", "device"):
+            for _ in range(2):
+                wrong += gpu.encode_batch(texts, output=output).to_host() != expected
+    return wrong
 
 
 def check_reference(

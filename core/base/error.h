@@ -21,6 +21,7 @@ enum class ErrorCode : std::uint8_t {
     TooLongForSpans,   // a document whose places do not fit 32 bits
     BadArgument,       // lengths, places or options that contradict each other
     DeadlineExceeded,  // the time that the caller gave is over
+    DeviceFailed,      // a call of a device's driver that returned an error
     Cancelled,         // another thread no longer wants the result
     TextTooLong,       // more text than a session may hold: "size limit", in bytes
 };

@@ -72,6 +72,34 @@ constexpr std::int64_t kMaxFitLength = std::int64_t{1} << 24;
 // One document per row, whatever its length; also those without tokens.
 [[nodiscard]] RowPieces documents_as_rows(Lengths lengths);
 
+// The arrays of RowPieces.
+struct PieceView {
+    std::span<const std::int64_t> documents;
+    Lengths begins;
+    Lengths lengths;
+    std::span<const std::int64_t> row_pieces;
+};
+
+// Documents on a device: where their first token is, and how many they have. If `framed`, BOS and
+// EOS are there too; if not, they are added.
+struct PieceSources {
+    std::span<const std::uint64_t> addresses;
+    Lengths text_lengths;
+    std::span<const bool> framed;
+};
+
+struct PieceLooks {
+    std::int64_t width = 1;   // tokens of a row
+    std::int64_t before = 0;  // tokens in front of each document
+    bool continue_positions = false;
+};
+
+constexpr std::size_t kPieceColumns = 7;
+constexpr std::size_t kAddressColumn = 4;
+// Writes kPieceColumns numbers for each piece: what a device needs to fill rows.
+void piece_table(const PieceView& pieces, const PieceSources& sources, const PieceLooks& looks,
+                 std::uint64_t* out);
+
 // Ids of 2 or 4 bytes, as they lie in memory: nothing here looks into them.
 struct Ids {
     const std::uint8_t* data = nullptr;

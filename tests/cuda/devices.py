@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from tests.cuda.driver_calls import DriverCalls
 from tests.cuda.shim import ShimBackend, build
 
 from tokenmill._cuda.reasons import device_error
@@ -56,6 +57,13 @@ class Mark:
     def __init__(self, stream: Stream) -> None:
         self._stream, self._place = stream, stream.taken
 
+    @staticmethod
+    def of(other: Mark) -> Mark:
+        """Return a mark of the same place, which stays when the other moves on."""
+        made = Mark(other._stream)
+        made._place = other._place
+        return made
+
     def synchronize(self) -> None:
         self._stream.run(self._place)
 
@@ -85,6 +93,7 @@ class HostDevice(ShimBackend):
         self._own = Stream()
         self._current = threading.local()
         self._pinned: list[NDArray[Any]] = []
+        self._calls = DriverCalls(self)
         # A pool gives memory to nobody else before the work of its stream that uses it is done.
         self._pool: list[NDArray[Any]] = []
 
@@ -198,6 +207,15 @@ class HostDevice(ShimBackend):
     @staticmethod
     def new_stream() -> Stream:
         return Stream()
+
+    def new_event(self) -> Mark:
+        return Mark(self._stream)
+
+    def handle(self, thing: object) -> int:
+        return self._calls.handle(thing)
+
+    def driver(self) -> dict[str, int]:
+        return self._calls.addresses()
 
     def current_stream(self) -> Stream:
         return self._stream

@@ -97,7 +97,7 @@ class Stream(Context):
 
     def end_capture(self) -> Any:
         kept, self.recording = self.recording or [], None
-        return SimpleNamespace(launch=lambda: [launch() for launch in kept])
+        return SimpleNamespace(launch=lambda: [launch() for launch in kept], graphExec=78)
 
     def wait_event(self, event: Any) -> None:
         assert event.recorded
@@ -118,8 +118,11 @@ Stream.now.append(Stream())
 
 
 class Event:
-    def __init__(self, disable_timing: bool) -> None:
+    ptr = 79
+
+    def __init__(self, disable_timing: bool, block: bool = False) -> None:
         assert disable_timing
+        self.block = block
         self.recorded = False
         self.recording: list[Any] | None = None
 

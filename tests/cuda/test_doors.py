@@ -216,7 +216,7 @@ def test_requests_that_wait_go_up_together(plain: Bench) -> None:
     gpu.encode_batch(["hello"], output="host")
     before = device.graphs_launched
     with ThreadPoolExecutor(len(texts)) as pool:
-        with gpu._lock:
+        with gpu._turn:
             jobs = [
                 pool.submit(gpu.encode_batch, each, output="host", **how)
                 for each, how in zip(texts, options, strict=True)
@@ -233,7 +233,7 @@ def test_an_error_among_requests_is_for_its_caller_alone(plain: Bench) -> None:
     gpu = plain.gpu()
     texts: list[list[Any]] = [["hello"], ["a", b"\xff"], ["world"], ["\ud800"], ["a <s> b"]]
     with ThreadPoolExecutor(len(texts)) as pool:
-        with gpu._lock:
+        with gpu._turn:
             jobs = [pool.submit(gpu.encode_batch, each, output="host") for each in texts]
             while len(gpu._requests._waiting) < len(texts):
                 time.sleep(0.001)

@@ -31,7 +31,7 @@ def test_launches_of_small_batches_are_captured_once_a_class(plain: Bench) -> No
         gpu.encode_batch(texts)
     assert device.graphs_launched == before + 3
     (slot,) = slots_of(gpu)
-    assert list(slot.graphs) == [(1 << 14, True, False)]
+    assert list(slot.graphs) == [(1 << 14, True, True)]
     gpu.encode_batch([""] * 5000 + ["hello"])  # more documents than those launches are for
     assert device.graphs_launched == before + 3
 

@@ -18,6 +18,7 @@ from tests.mill.tuned import shrink
 from tokenmill import DeviceError, OptionError, SpecialTokenInText, Tokenizer, TokenmillError, pack
 from tokenmill._cli import main
 from tokenmill._mill.device import choose as device_module
+from tokenmill._mill.device import measure
 from tokenmill._mill.device.shared_encoder import SharedEncoder
 from tokenmill._mill.pack import pack_task
 from tokenmill._mill.plan.task import prepare_task
@@ -280,6 +281,9 @@ def test_what_a_device_fails_at_is_an_error_or_with_auto_the_work_of_the_cpu(
 ) -> None:
     small = SmallEncoder(tokenizer, None)  # type: ignore[arg-type]
     monkeypatch.setattr(device_module, "_open_device", lambda *_: small)
+    monkeypatch.setattr(device_module, "_find_device", lambda _: None)
+    monkeypatch.setattr(measure, "WORTH_OPENING", 0)
+    monkeypatch.setattr(measure, "measure_blocks", lambda *_: None)
     options: dict[str, Any] = {**COMMON, "context_length": 64}
     with pytest.raises(DeviceError, match="no room"):
         pack(dirty.paths, output=tmp_path / "a", tokenizer=tokenizer, device="cuda", **options)

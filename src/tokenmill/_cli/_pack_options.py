@@ -162,8 +162,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--device",
         metavar="cpu|cuda|auto",
-        help="tokenize on the CPU, on a GPU (cuda, cuda:1), or on a GPU if one is usable (auto) "
-        "(default: cpu)",
+        help="tokenize on the CPU, on a GPU (cuda, cuda:1), on several (cuda:0,cuda:1 or cuda:all), "
+        "or on the faster of both, by measurement (auto) (default: cpu)",
     )
     add_quiet(group)
     add_json(group)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tokenmill._cuda.driver import driver_calls
 from tokenmill._cuda.reasons import device_error
 from tokenmill._cuda.source import kernel_text
 
@@ -49,13 +50,22 @@ def _import_cupy() -> Any:
     return cupy
 
 
-def _check_device(cupy: Any, device: int) -> None:
+def count_devices() -> int:
+    """Return how many devices there are; DeviceError if CuPy or the driver is missing."""
+    return _count(_import_cupy())
+
+
+def _count(cupy: Any) -> int:
     runtime = cupy.cuda.runtime
     try:
-        count = runtime.getDeviceCount()
+        return int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError as error:
         reason = "no_device" if error.status == _NO_DEVICE else "no_driver"
         raise device_error(reason, str(error)) from error
+
+
+def _check_device(cupy: Any, device: int) -> None:
+    count = _count(cupy)
     if not 0 <= device < count:
         raise device_error("no_device", f"got number {device}, and there are {count}")
     major = _compiler_major(cupy)
@@ -231,6 +241,21 @@ class CupyBackend:
         """Make a stream that does not wait for the default one."""
         with self._device:
             return self._cupy.cuda.Stream(non_blocking=True)
+
+    def new_event(self) -> Any:
+        """Make an event; whoever waits for it sleeps."""
+        with self._device:
+            return self._cupy.cuda.Event(block=True, disable_timing=True)
+
+    @staticmethod
+    def handle(thing: Any) -> int:
+        """Return the driver's handle of a stream, an event or a graph."""
+        return int(thing.graphExec if hasattr(thing, "graphExec") else thing.ptr)
+
+    def driver(self) -> dict[str, int]:
+        """Return the addresses of the driver's functions, and the context of the device."""
+        with self._device:
+            return driver_calls()
 
     def current_stream(self) -> Any:
         """Return the current stream of this thread."""

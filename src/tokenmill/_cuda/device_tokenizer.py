@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,11 +9,13 @@ import numpy as np
 from tokenmill._calls.batch import TokenBatch
 from tokenmill._calls.options import SPECIAL_MODES, bits_of, modes, texts_of, thread_count
 from tokenmill._checks import whole_number
-from tokenmill._core import Model
+from tokenmill._core import DeviceTurn, Model
 from tokenmill._cuda.cupy_backend import connect_cupy
 from tokenmill._cuda.engine import DeviceEngine
 from tokenmill._cuda.fallback import CpuFallback
 from tokenmill._cuda.gpu_batch import GpuTokenBatch
+from tokenmill._cuda.jsonl import TILE
+from tokenmill._cuda.line_device import NativeLines
 from tokenmill._cuda.options import (
     DTYPES,
     CallOptions,
@@ -72,7 +73,7 @@ class DeviceTokenizer:
         self._model = model
         self._backend = (connect or connect_cupy(device))(defines(facts, tile))
         self._special = special_ids(facts)
-        self._lock = threading.Lock()
+        self._turn = DeviceTurn()
         self._last: Mark | None = None
         self._threads = thread_count(None)
         self._calls: dict[tuple[Any, ...], tuple[BatchJob, SpecialIds, int, int]] = {}
@@ -81,7 +82,7 @@ class DeviceTokenizer:
             engine = DeviceEngine(self._backend, facts, words=words, learn=options.learn, tile=tile)
             self._encoder = PartEncoder(engine, options.batch_bytes, options.max_memory)
             self._requests = Requests(
-                self._lock, self._encode_short, self._encoder.short_bytes, MOST_DOCUMENTS
+                self._turn, self._encode_short, self._encoder.short_bytes, MOST_DOCUMENTS
             )
             self._self_test(sample_texts(facts))
 
@@ -96,6 +97,11 @@ class DeviceTokenizer:
     def backend(self) -> DeviceBackend:
         """What runs kernels on the device."""
         return self._backend
+
+    @property
+    def model(self) -> Model:
+        """The same tokenizer on the CPU."""
+        return self._model
 
     @property
     def encoder(self) -> PartEncoder:
@@ -140,11 +146,15 @@ class DeviceTokenizer:
     def _to_device(
         self, parts: Sequence[TextPart], call: EncodeCall, options: CallOptions
     ) -> tuple[Any, Any, Mark]:
-        backend = self._backend
-        with self._lock, backend.using(options.stream):
+        backend, encoder = self._backend, self._encoder
+        chunk = encoder.short_chunk(parts)
+        with self._turn, backend.using(options.stream):
             self._take_turn()
-            ids, offsets = self._encoder.to_device(parts, call)
-            made = self._last = backend.mark()
+            if chunk is None:
+                ids, offsets = encoder.to_device(parts, call)
+            else:
+                ids, offsets = encoder.encode_short_there(chunk, call)
+            made = self._remember(backend.mark())
         if options.stream is not None:
             with backend.using(None):
                 backend.wait(made)
@@ -156,12 +166,12 @@ class DeviceTokenizer:
         chunk = self._encoder.short_chunk(parts)
         if chunk is not None and options.stream is None:
             return self._requests.encode(chunk, call)
-        with self._lock, self._backend.using(options.stream):
+        with self._turn, self._backend.using(options.stream):
             self._take_turn()
             found = self._encoder.to_host(parts, call)
             # A mark, though ids on the host have been waited for: a call without any, or with long
             # texts only, waits for nothing, and results of the call before may not be copied yet.
-            self._last = self._backend.mark()
+            self._remember(self._backend.mark())
         return found
 
     def _encode_short(
@@ -171,7 +181,7 @@ class DeviceTokenizer:
         with self._backend.using(None):
             self._take_turn()
             found = self._encoder.encode_short(chunks, call)
-            self._last = None  # the host has waited
+            self._remember(None)  # the host has waited
         return found
 
     def cpu_encoder(self, options: CallOptions) -> Callable[[TextPart], object]:
@@ -205,10 +215,10 @@ class DeviceTokenizer:
         wanted = dtype_of(dtype, DTYPES[1:])
         call = self._call(CallOptions(wanted, False, special_in_text, errors))
         check_out(out, wanted)
-        with self._lock, self._backend.using(None):
+        with self._turn, self._backend.using(None):
             self._take_turn()
             found = self._encoder.to_host(self.parts(FlatTexts(data, offsets)), call, out)
-            self._last = self._backend.mark()  # as in _to_host
+            self._remember(self._backend.mark())  # as in _to_host
         return found
 
     def encode_flat(
@@ -226,9 +236,10 @@ class DeviceTokenizer:
 
     def forget_words(self) -> None:
         """Forget learnt words; the next batch is as slow as the first one."""
-        with self._lock, self._backend.using(None):
+        with self._turn, self._backend.using(None):
             self._take_turn()
             self._encoder.engine.forget_words()
+            self._remember(self._backend.mark())
 
     def pinned(self, count: int, dtype: Any = np.uint8) -> NDArray[Any]:
         """Return host memory that the device copies to and from directly."""
@@ -253,6 +264,22 @@ class DeviceTokenizer:
         """Let the stream of this call wait for the previous call: they share tables and buffers."""
         if self._last is not None:
             self._backend.wait(self._last)
+
+    def _remember(self, mark: Any) -> Any:
+        """Note the end of this call, also for native ones."""
+        self._last = mark
+        self._turn.last = 0 if mark is None else self._backend.handle(mark)
+        return mark
+
+    def add_to_turn(self, mark: Mark) -> None:
+        """Let later calls wait for work that reads results of a native one."""
+        with self._turn:
+            self._remember(mark)
+
+    def new_lines(self, options: CallOptions) -> NativeLines:
+        """Return what reads and encodes lines by native calls, still without memory."""
+        with self._backend.using(None):
+            return NativeLines(self._encoder.engine, self._turn, self._call(options).job, TILE)
 
     def _self_test(self, texts: Sequence[str]) -> None:
         """Encode texts here and by the CPU engine; DeviceError unless the ids are the same."""

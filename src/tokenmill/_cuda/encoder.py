@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokenmill._cuda.jsonl import JsonlReader
+from tokenmill._cuda.reasons import reason_of
 from tokenmill._cuda.texts import FlatTexts
 
 if TYPE_CHECKING:
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tokenmill._core import Model
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
     from tokenmill._cuda.jsonl import JsonlRules
+    from tokenmill._cuda.line_device import NativeLines
     from tokenmill._cuda.options import CallOptions
-    from tokenmill._cuda.protocols import DeviceBackend, RowBackend
+    from tokenmill._cuda.protocols import DeviceBackend, Mark, RowBackend
     from tokenmill._cuda.texts import TextPart
     from tokenmill._model.ready import Ready
 
@@ -47,6 +50,19 @@ class DeviceEncoder(Protocol):
 
     def jsonl_reader(self, rules: JsonlRules) -> JsonlReader:
         """Return what reads lines of JSON on the device."""
+
+    @property
+    def model(self) -> Model:
+        """The tokenizer on the CPU, for native calls."""
+
+    def new_lines(self, options: CallOptions) -> NativeLines:
+        """Return what reads and encodes lines by native calls, still without memory."""
+
+    def add_to_turn(self, mark: Mark) -> None:
+        """Let later calls wait for work that reads results of a native one."""
+
+    def count_flags(self, flags: NDArray[np.int64]) -> None:
+        """Count documents that the CPU encoded within native calls, by their flags."""
 
     @property
     def reads_jsonl(self) -> DeviceBackend | None:
@@ -85,6 +101,24 @@ class GpuEncoder:
     def jsonl_reader(self, rules: JsonlRules) -> JsonlReader:
         """Return what reads lines of JSON on the device."""
         return JsonlReader(self._tokenizer.backend, rules)
+
+    @property
+    def model(self) -> Model:
+        """The tokenizer on the CPU, for native calls."""
+        return self._tokenizer.model
+
+    def new_lines(self, options: CallOptions) -> NativeLines:
+        """Return what reads and encodes lines by native calls, still without memory."""
+        return self._tokenizer.new_lines(options)
+
+    def add_to_turn(self, mark: Mark) -> None:
+        """Let later calls wait for work that reads results of a native one."""
+        self._tokenizer.add_to_turn(mark)
+
+    def count_flags(self, flags: NDArray[np.int64]) -> None:
+        """Count documents that the CPU encoded within native calls, by their flags."""
+        if flags.size:
+            self.fallbacks.update(reason_of(bits) for bits in flags.tolist())
 
     @property
     def reads_jsonl(self) -> DeviceBackend | None:

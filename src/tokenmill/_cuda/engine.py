@@ -32,13 +32,14 @@ from tokenmill._cuda.steps import (
     steps,
 )
 from tokenmill._cuda.tables import arena_step, bounds_kernel, stage_count
+from tokenmill._errors import DeviceError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-    from tokenmill._cuda.protocols import DeviceBackend
+    from tokenmill._cuda.protocols import DeviceBackend, Graph
     from tokenmill._cuda.slot import BatchJob, OffsetsTarget
     from tokenmill._cuda.texts import TextPart
 
@@ -108,6 +109,12 @@ class DeviceEngine:
         self._has_run = {False: False, True: False}
         self._room = self._capacity(0, 0)
         self._known_options: dict[BatchJob, int] = {}
+        self._held: list[tuple[Slot, BatchJob]] = []
+
+    @property
+    def tile(self) -> int:
+        """The bytes of a tile."""
+        return self._base.tile
 
     def _capacity(self, size: int, documents: int) -> Capacity:
         dedupe = dedupe_entries(size)
@@ -143,8 +150,20 @@ class DeviceEngine:
             return
         # Free the old ones first: there may not be memory for both. If the new ones do not fit,
         # none are left, and the next batch must see that.
+        before = self._room.size
         self._work = {}
         self._room = self._capacity(0, 0)
+        try:
+            self._get_room(size)
+        except DeviceError:
+            if self._held:  # their launches need some: there was memory for that
+                self._get_room(before)
+            raise
+        finally:
+            for slot, job in self._held:
+                self._fill(slot, job, None)
+
+    def _get_room(self, size: int) -> None:
         room = self._capacity(size, 0)
         self._work = {
             name: self.backend.zeros(*shape)
@@ -152,6 +171,20 @@ class DeviceEngine:
             if name not in _PER_SLOT
         }
         self._room = room
+
+    def hold(self, slot: Slot, job: BatchJob) -> None:
+        """Keep the struct of a slot complete for recorded work, whatever happens to buffers."""
+        self._held.append((slot, job))
+        self._fill(slot, job, None)
+
+    def record(self, slot: Slot, job: BatchJob, size: int, documents: int) -> Graph:
+        """Record the launches for batches of up to a size; who launches them fills the struct."""
+        grid = self._grid(size, documents)
+        if not self._has_run[False]:  # on no text
+            self._run(grid, slot, job)
+            self.backend.mark().synchronize()
+            self._has_run[False] = True
+        return self.backend.capture(lambda: self._run(grid, slot, job))
 
     def load(self, slot: Slot, part: TextPart, begin: int, end: int) -> None:
         """Bring documents of a part into a slot; text on the device is used in place if it can."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._cuda.layout import JSONL, JsonCounter, JsonOption, JsonReason, fill
-from tokenmill._cuda.slot import MARGIN_AFTER, MARGIN_BEFORE
+from tokenmill._cuda.slot import MARGIN_AFTER, MARGIN_BEFORE, PAD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ _LINE_BYTES = 32  # there is room for lines of that many bytes each
 _FEWEST_LINES = 1024
 _SUMS = 5  # more entries than tiles: scans read and write four at a time
 _WALK_BLOCKS = 32  # of json_walk and json_settle, for each processor
+_WALK_THREADS = 128
 _COUNTERS = int(JsonCounter.JSON_COUNTER_COUNT)
 
 
@@ -81,7 +82,7 @@ class JsonlSlot:
         shapes = {
             **dict.fromkeys(("stop_bits", "escape_bits", "line_bits"), words),
             **dict.fromkeys(_BY_TILE, tiles + _SUMS),
-            **dict.fromkeys(_BY_LINE, self.lines + 1),
+            **dict.fromkeys(_BY_LINE, self.lines + PAD),
             "counters": _COUNTERS,
         }
         self.arrays = {name: backend.zeros(count, np.uint32) for name, count in shapes.items()}
@@ -116,6 +117,22 @@ def _with_margins(backend: DeviceBackend, size: int) -> Any:
     return memory[MARGIN_BEFORE : MARGIN_BEFORE + size]
 
 
+def run_kernels(backend: DeviceBackend, slot: JsonlSlot, size: int) -> None:
+    """Launch the kernels for a chunk of up to so many bytes."""
+    tiles, words = -(-size // slot.tile), slot.tile // 32
+    lines = min(size, slot.lines)
+    walks = min(_WALK_BLOCKS * backend.processors, -(-lines // _WALK_THREADS))
+    struct = backend.address(slot.struct)
+    for name, blocks, threads in (
+        ("json_marks", tiles, words), ("json_line_bases", 1, 1024),
+        ("json_line_ends", tiles, words), ("json_malformed", tiles, words),
+        ("json_walk", walks, _WALK_THREADS), ("json_lone", tiles, words),
+        ("json_settle", walks, _WALK_THREADS), ("json_sizes", tiles, words),
+        ("json_text_bases", 1, 1024), ("json_copy", tiles, words),
+    ):  # fmt: skip
+        backend.launch(name, blocks, threads, 0, struct)
+
+
 class JsonlReader:
     """Reads chunks of JSONL with one set of rules; any number of slots may be in use."""
 
@@ -129,7 +146,7 @@ class JsonlReader:
         with backend.using(None):
             self._path, self._levels = backend.asarray(path), backend.asarray(begins)
             backend.mark().synchronize()  # chunks are read on other streams
-        self._values = {
+        self.values = {
             "path": backend.address(self._path),
             "path_size": path.size,
             "level_begin": backend.address(self._levels),
@@ -143,19 +160,10 @@ class JsonlReader:
         """Read the first `size` bytes of `slot.raw`: whole lines, a newline at the end."""
         backend, tiles = self.backend, -(-size // slot.tile)
         slot.host_struct[:] = fill(
-            JSONL, {**slot.values(), **self._values, "size": size, "tiles": tiles}
+            JSONL, {**slot.values(), **self.values, "size": size, "tiles": tiles}
         )
         backend.upload(slot.struct, slot.host_struct)
-        struct, walks = backend.address(slot.struct), _WALK_BLOCKS * backend.processors
-        words = slot.tile // 32
-        for name, blocks, threads in (
-            ("json_marks", tiles, words), ("json_line_bases", 1, 1024),
-            ("json_line_ends", tiles, words), ("json_malformed", tiles, words),
-            ("json_walk", walks, 128), ("json_lone", tiles, words), ("json_settle", walks, 128),
-            ("json_sizes", tiles, words), ("json_text_bases", 1, 1024),
-            ("json_copy", tiles, words),
-        ):  # fmt: skip
-            backend.launch(name, blocks, threads, 0, struct)
+        run_kernels(backend, slot, size)
         backend.download(slot.host_counters, slot.arrays["counters"])
         slot.done = backend.mark()
 
@@ -164,6 +172,11 @@ class JsonlReader:
         if slot.done is None:
             raise RuntimeError("the slot was not launched")
         slot.done.synchronize()
+        return self.counts(slot)
+
+    @staticmethod
+    def counts(slot: JsonlSlot) -> JsonlOutcome:
+        """Return the counts of a chunk that somebody has waited for."""
         counts = slot.host_counters
         by_reason = counts[JsonCounter.JSON_REASONS :]
         lines = int(counts[JsonCounter.JSON_LINES])

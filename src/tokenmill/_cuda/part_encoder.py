@@ -79,9 +79,14 @@ class PartEncoder:
         documents = sum(chunk.end - chunk.begin for chunk in chunks)
         return self.short.encode(self._ring().first_lane(size, documents), chunks, call)
 
+    def encode_short_there(self, chunk: Chunk, call: EncodeCall) -> tuple[Any, Any]:
+        """Return ids and offsets of a short chunk on the device."""
+        lane = self._ring().first_lane(chunk.size, chunk.end - chunk.begin)
+        return self.short.encode_there(lane, chunk, call)
+
     @cached_property
     def short(self) -> ShortWay:
-        """The way of small batches from host to host."""
+        """The way of small batches of the host."""
         return ShortWay(self.engine, self.crew, self.pool)
 
     def _ring(self) -> Ring:

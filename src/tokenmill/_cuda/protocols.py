@@ -110,5 +110,14 @@ class DeviceBackend(RowBackend, Protocol):
     def new_stream(self) -> Any:
         """Make a stream."""
 
+    def new_event(self) -> Any:
+        """Make a mark that native calls use; who waits for it leaves the processor to others."""
+
+    def handle(self, thing: Any) -> int:
+        """Return the driver's handle of a stream, a mark or a graph."""
+
+    def driver(self) -> dict[str, int]:
+        """Return the addresses of the driver's functions, and the context of the device."""
+
     def current_stream(self) -> Any:
         """Return the current stream of this thread."""

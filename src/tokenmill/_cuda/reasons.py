@@ -69,6 +69,9 @@ WHOLE = {
     "out_of_memory": ReasonText(
         "the device has too little free memory", "use a smaller batch_bytes, or free some memory"
     ),
+    "device_failed": ReasonText(
+        "the driver of the device reported an error", "use device='cpu', and report it"
+    ),
     "selftest_failed": ReasonText(
         "the device and the CPU engine return different ids for the test text",
         "report it with the name of the device; until then use device='cpu'",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
@@ -43,7 +44,7 @@ class Requests:
     """The requests of one device, encoded while its lock is held."""
 
     def __init__(
-        self, lock: threading.Lock, encode: EncodeTogether, most_bytes: int, most_documents: int
+        self, lock: AbstractContextManager[Any], encode: EncodeTogether, most_bytes: int, most_documents: int
     ) -> None:
         self._device = lock
         self._encode = encode

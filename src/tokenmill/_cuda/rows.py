@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._core import piece_table
 from tokenmill._cuda.documents import DeviceDocuments
 from tokenmill._cuda.layout import ROWS, RowOption, fill
 from tokenmill._errors import OptionError
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 _TILE = 2048  # kRowTile of rows.h
 _THREADS = 256
+_COLUMNS = (
+    "piece_place", "piece_length", "piece_frame", "piece_text", "piece_ids", "piece_position",
+    "piece_segment",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -114,14 +119,14 @@ def make_rows(
         dtype = "int32" if name == "segment_ids" else options.looks.dtype
         if name != "cu_seqlens":
             columns[name] = backend.empty(shape[0] * shape[1], np.dtype(dtype))
-    numbers = _piece_numbers(documents, pieces, frame, options)
+    table = _piece_table(documents, pieces, frame, options)
     settings = {
         "places": shape[0] * shape[1],
         "pad": options.pad_id,
         "ignore": options.looks.ignore_index % 2**64,
         "options": options.flags,
     }
-    _launch(backend, numbers, columns, frame, settings)
+    _launch(backend, table, columns, frame, settings)
     tables = {name: column.reshape(shape) for name, column in columns.items()}
     if "cu_seqlens" in options.looks.columns:
         tables["cu_seqlens"] = backend.asarray(cu_seqlens(pieces, options.width))
@@ -143,52 +148,44 @@ def keep(
         flat = type(pieces)(
             pieces.documents, pieces.begins, pieces.lengths, np.array([0, len(pieces.lengths)])
         )
-        numbers = _piece_numbers(documents, flat, frame, options)
-        _launch(backend, numbers, {"input_ids": array}, frame, {"places": tokens})
+        table = _piece_table(documents, flat, frame, options)
+        _launch(backend, table, {"input_ids": array}, frame, {"places": tokens})
     return DeviceDocuments.of_kept(backend.address(array), pieces), array
 
 
-def _piece_numbers(
+def _piece_table(
     documents: DeviceDocuments, pieces: Pieces, frame: RowFrame, options: DeviceRowOptions
-) -> dict[str, NDArray[Any]]:
-    """Return the columns of the struct Rows, a number for each piece."""
-    starts = np.cumsum(pieces.lengths) - pieces.lengths
-    counts = np.diff(pieces.row_pieces)
-    firsts = np.repeat(pieces.row_pieces[:-1], counts)  # per piece: the first one of its row
-    rows = np.repeat(np.arange(pieces.rows), counts)
-    owners = pieces.documents
-    begins = pieces.begins
-    return {
-        "piece_place": starts - starts[firsts] + rows * options.width,
-        "piece_length": pieces.lengths,
-        "piece_frame": begins + np.where(documents.framed[owners], frame.before, 0),
-        "piece_text": documents.text_lengths[owners],
-        "piece_ids": documents.addresses[owners],
-        "piece_position": begins if options.looks.continue_positions else np.zeros_like(begins),
-        "piece_segment": np.arange(len(firsts)) - firsts + 1,
-    }
+) -> NDArray[np.uint64]:
+    """Return the columns `_COLUMNS` of the struct Rows, one after the other."""
+    return piece_table(
+        pieces.documents,
+        pieces.begins,
+        pieces.lengths,
+        pieces.row_pieces,
+        (documents.addresses, documents.text_lengths, documents.framed),
+        options.width,
+        frame.before,
+        options.looks.continue_positions,
+    )
 
 
 def _launch(
     backend: RowBackend,
-    numbers: Mapping[str, NDArray[Any]],
+    numbers: NDArray[np.uint64],
     columns: Mapping[str, Any],
     frame: RowFrame,
     settings: Mapping[str, int],
 ) -> None:
-    count = len(numbers["piece_place"])
+    count = numbers.size // len(_COLUMNS)
     if not count:
         return
-    columns_of_pieces = np.empty((len(numbers), count), np.uint64)
-    for column, values in zip(columns_of_pieces, numbers.values(), strict=True):
-        column[:] = values
-    table = backend.asarray(columns_of_pieces.reshape(-1))
+    table = backend.asarray(numbers)
     first = backend.address(table)
     struct = fill(
         ROWS,
         {
             "pieces": count,
-            **{name: first + 8 * count * i for i, name in enumerate(numbers)},
+            **{name: first + 8 * count * i for i, name in enumerate(_COLUMNS)},
             "bos": frame.bos_id or 0,
             "bos_count": frame.before,
             "eos": frame.eos_id or 0,

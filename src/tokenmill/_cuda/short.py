@@ -1,7 +1,8 @@
-"""One small batch from host to host: a single graph to launch, and a single wait.
+"""One small batch: a single graph to launch, and a single wait.
 
 Kernels fetch the text from pinned memory and write the ids to pinned memory, so nothing is copied
-or allocated around the graph. Ids that are many stay in that memory: it is the result.
+or allocated around the graph. Ids that are many stay in that memory: it is the result. If the
+result is wanted on the device, only counts and offsets come to the host.
 """
 
 from __future__ import annotations
@@ -51,23 +52,50 @@ class ShortWay:
     def encode(self, lane: Lane, chunks: Sequence[Chunk], call: EncodeCall) -> Result | None:
         """Return ids and offsets on the host of all chunks; None for several that need care."""
         slot, special = lane.slot, call.special
+        size, broken = self._load(lane, chunks)
+        ids = self._room(lane, size, call)
+        shift = _round_up(special.before.size)
+        transfer = slot.transfer
+        transfer[_IDS_TO] = host_address(ids) + shift * ids.itemsize
+        transfer[_ID_BYTES] = ids.itemsize
+        transfer[_ID_ROOM] = ids.size - shift - _round_up(special.after.size)
+        outcome = self._run(lane, call)
+        if outcome.flags is None and not broken.size and outcome.id_count <= transfer[_ID_ROOM]:
+            return self._framed(lane, ids, outcome, call)
+        if len(chunks) > 1:
+            return None
+        spliced, offsets = self._spliced(lane, chunks[0], outcome, broken, call)
+        return self._engine.backend.to_host(spliced), offsets
+
+    def encode_there(self, lane: Lane, chunk: Chunk, call: EncodeCall) -> tuple[Any, Any]:
+        """Return ids and offsets of a chunk on the device.
+
+        The ids are copied once their number is known: until then the graph leaves them in the slot.
+        """
+        backend, slot = self._engine.backend, lane.slot
+        _, broken = self._load(lane, [chunk])
+        slot.transfer[_ID_ROOM] = 0
+        slot.transfer[_IDS_TO], slot.transfer[_ID_BYTES] = host_address(lane.doc_ids), 4
+        outcome = self._run(lane, call)
+        ids, offsets = self._spliced(lane, chunk, outcome, broken, call)
+        placed = backend.asarray(offsets)
+        lane.used = backend.mark(lane.used)
+        return ids, placed
+
+    def _load(self, lane: Lane, chunks: Sequence[Chunk]) -> tuple[int, NDArray[np.int64]]:
+        """Bring texts into the lane; return their bytes, and documents with lone surrogates."""
+        slot = lane.slot
         if lane is not self._lane:
             self._fill(lane)
             self._lane = lane
         size, documents, broken = self._gather(lane, chunks)
         slot.here, slot.loaded = slot.text, (size, documents)
-        ids = self._room(lane, size, call)
-        shift = _round_up(special.before.size)
-        transfer = slot.transfer
-        transfer[_BEGIN_COUNT], transfer[_SIZE] = documents + 1, size
-        transfer[_IDS_TO] = host_address(ids) + shift * ids.itemsize
-        transfer[_ID_BYTES] = ids.itemsize
-        transfer[_ID_ROOM] = ids.size - shift - _round_up(special.after.size)
-        self._engine.launch(slot, call.job, by_kernels=True)
-        outcome = self._engine.outcome(slot)
-        if outcome.flags is None and not broken.size and outcome.id_count <= transfer[_ID_ROOM]:
-            return self._framed(lane, ids, outcome, call)
-        return self._spliced(lane, chunks[0], outcome, broken, call) if len(chunks) == 1 else None
+        slot.transfer[_BEGIN_COUNT], slot.transfer[_SIZE] = documents + 1, size
+        return size, broken
+
+    def _run(self, lane: Lane, call: EncodeCall) -> BatchOutcome:
+        self._engine.launch(lane.slot, call.job, by_kernels=True)
+        return self._engine.outcome(lane.slot)
 
     def _gather(self, lane: Lane, chunks: Sequence[Chunk]) -> tuple[int, int, NDArray[np.int64]]:
         """Bring all chunks into the lane; return bytes, documents, and those with surrogates."""
@@ -134,8 +162,8 @@ class ShortWay:
         outcome: BatchOutcome,
         broken: NDArray[np.int64],
         call: EncodeCall,
-    ) -> Result:
-        """Return ids of which some come from the CPU, or that are more than usual."""
+    ) -> tuple[Any, NDArray[np.int64]]:
+        """Return ids on the device, those of the CPU included, and their offsets."""
         backend, special = self._engine.backend, call.special
         replaced = call.cpu.replace(backend, chunk.part, chunk.begin, outcome, broken)
         batch = EncodedSlot(lane.slot, outcome, replaced)
@@ -144,7 +172,7 @@ class ShortWay:
         if offsets is None:
             offsets = lane.doc_ids[: outcome.documents + 1].astype(np.int64)
             offsets += special.size * np.arange(offsets.size)
-        return backend.to_host(spliced.ids), offsets
+        return spliced.ids, offsets
 
 
 def _round_up(count: int) -> int:

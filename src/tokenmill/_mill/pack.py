@@ -45,8 +45,8 @@ def pack(
     `inputs`: files, globs, folders, "-", URLs, datasets, or sources with weights and caps.
     `tokenizer`: anything `Tokenizer.load` takes, or a Tokenizer; None is the built-in one.
     `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%"), `progress` and `device` never
-    change a byte. `device` is what tokenizes: "cpu", "cuda", "cuda:1", or "auto" for a GPU if one
-    is usable. `force` starts over. The other options decide the bytes; PackOptions lists them.
+    change a byte. `device` is what tokenizes: "cpu", "cuda", "cuda:1", "cuda:0,cuda:1", "cuda:all",
+    or "auto" for the faster of CPU and GPU, by measurement. `force` starts over. The other options decide the bytes; PackOptions lists them.
 
     Raises BadRecordFound if the inputs have records and none of them holds a document.
     """
@@ -92,8 +92,8 @@ def pack_task(
 
     `read_ahead` files are requested from the disk before their turn; this never changes a byte.
     """
-    chosen = choose_device(device, task.tokenizer)
     count = affordable_workers(workers, memory_limit, task.tokenizer)
+    chosen = choose_device(device, task, count)
     meter = Meter(total_bytes=task.plan.total_bytes)
     run = Run(
         task.plan,

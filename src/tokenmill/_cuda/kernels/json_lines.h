@@ -6,11 +6,19 @@
 #include "json_bytes.h"
 #include "tile_sums.h"
 
+// Recorded launches are for the largest chunk of their class: blocks after its tiles have no work.
+TM_DEVICE bool is_beyond(const Jsonl* job) {
+    return TM_BLOCK >= job->tiles;
+}
+
 // json_marks: raw -> stop_bits, escape_bits, line_bits, tile_lines, tile_flags.
 //
 // A block owns a tile and a thread 32 bytes of it. Sums are in shared memory: the first barrier
 // clears them, the second completes them. Block 0 clears the counters, which later kernels use.
 TM_KERNEL(TM_JSON_WORDS) json_marks(const Tables*, const Jsonl* job) {
+    if (is_beyond(job)) {
+        return;
+    }
     TM_SHARED u32 lines;
     TM_SHARED u32 flags;
     const u32 size = u32(job->size);
@@ -66,6 +74,9 @@ TM_DEVICE void number_lines(const Jsonl* job, JsonSums& lines) {
 //
 // A block owns a tile; each newline is one line's end, so every entry is written once.
 TM_KERNEL(TM_JSON_WORDS) json_line_ends(const Tables*, const Jsonl* job) {
+    if (is_beyond(job)) {
+        return;
+    }
     JsonSums lines;
     number_lines(job, lines);
     TM_THREADS(t, TM_JSON_WORDS) {
@@ -113,7 +124,7 @@ TM_DEVICE u32 line_of(const Jsonl* job, u32 place) {
 //
 // Only the blocks of tiles that have such bytes do anything. atomicMin: the order does not matter.
 TM_KERNEL(TM_JSON_WORDS) json_malformed(const Tables*, const Jsonl* job) {
-    if ((job->tile_flags[TM_BLOCK] & kTileMalformed) == 0 || line_count(job) == 0) {
+    if (is_beyond(job) || (job->tile_flags[TM_BLOCK] & kTileMalformed) == 0 || line_count(job) == 0) {
         return;
     }
     TM_THREADS(t, TM_JSON_WORDS) {
@@ -128,7 +139,7 @@ TM_KERNEL(TM_JSON_WORDS) json_malformed(const Tables*, const Jsonl* job) {
 
 // json_lone: escape_bits, fields -> line_lone, the first lone half of a pair in each line's field.
 TM_KERNEL(TM_JSON_WORDS) json_lone(const Tables*, const Jsonl* job) {
-    if ((job->tile_flags[TM_BLOCK] & kTileLone) == 0 || line_count(job) == 0) {
+    if (is_beyond(job) || (job->tile_flags[TM_BLOCK] & kTileLone) == 0 || line_count(job) == 0) {
         return;
     }
     TM_THREADS(t, TM_JSON_WORDS) {

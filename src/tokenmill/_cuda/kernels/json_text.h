@@ -74,6 +74,9 @@ TM_DEVICE u32 text_size(const Jsonl* job, u32 word, const FieldWord& w) {
 // A block owns a tile. Barriers: one in number_lines; sum is cleared before it and complete after
 // the last one.
 TM_KERNEL(TM_JSON_WORDS) json_sizes(const Tables*, const Jsonl* job) {
+    if (is_beyond(job)) {
+        return;
+    }
     TM_SHARED u32 sum;
     JsonSums lines;
     TM_THREADS(t, 1) {
@@ -162,6 +165,9 @@ struct StagedText {
 // A block owns a tile. Barriers: one in number_lines, one before the second sums_before uses the
 // same memory, one in it, and one when the tile is staged. Every byte is written once.
 TM_KERNEL(TM_JSON_WORDS) json_copy(const Tables*, const Jsonl* job) {
+    if (is_beyond(job)) {
+        return;
+    }
     TM_SHARED StagedText staged;
     PerThread<FieldWord, TM_JSON_WORDS> words;
     JsonSums sums;

@@ -1,16 +1,17 @@
-"""Where the mill tokenizes: on the CPU, or on a device that encodes the blocks of all workers."""
+"""Where the mill tokenizes: on the CPU, or on devices that encode the blocks of all workers."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokenmill._cuda.names import device_number
+from tokenmill._cuda.names import device_numbers
 from tokenmill._errors import TokenmillError
 
 if TYPE_CHECKING:
     from tokenmill._cuda.encoder import DeviceEncoder
-    from tokenmill._mill.device.shared_encoder import SharedEncoder
+    from tokenmill._mill.device.block_device import BlockDevice
+    from tokenmill._mill.plan.task import Task
     from tokenmill._tokenizer import Tokenizer
 
 
@@ -19,47 +20,87 @@ class Device:
     """What tokenizes: `encoder` is None on the CPU; `why` is the reason if "auto" chose it."""
 
     name: str
-    encoder: SharedEncoder | None = None
+    encoder: BlockDevice | None = None
     why: str = ""
 
     @property
     def note(self) -> str:
-        """For people: why it is not a GPU, or what the CPU did in its place; "" on the CPU."""
+        """For people: why it was chosen, and what the CPU did in its place; "" on the CPU."""
         if self.encoder is None:
             return self.why
-        fallbacks = self.encoder.fallbacks
-        if not fallbacks:
-            return "encoded all documents"
-        counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(fallbacks.items()))
-        return f"encoded all documents except these, which the CPU encoded: {counts}"
+        fallbacks, left = self.encoder.fallbacks, self.encoder.left_to_reader
+        words = ["encoded all documents"]
+        if fallbacks:
+            counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(fallbacks.items()))
+            words = [f"encoded all documents except these, which the CPU encoded: {counts}"]
+        if left:
+            words.append(f"left {left:,} blocks of lines to the CPU's reader")
+        return "; ".join([*words, self.why] if self.why else words)
 
 
 CPU = Device("cpu")
 
 
-def choose_device(device: str, tokenizer: Tokenizer) -> Device:
-    """Open the device that was asked for. It never changes an id, so it is not part of a plan.
+def choose_device(device: str, task: Task, workers: int = 1) -> Device:
+    """Open what was asked for. It never changes an id, so it is not part of a plan.
 
-    "cpu"; "cuda" or "cuda:1", which raises if that device cannot be used; or "auto", which falls
-    back to the CPU, for the run or for what the device fails at later, and reports why.
+    "cpu"; "cuda", "cuda:1", "cuda:0,cuda:1" or "cuda:all", which raises if such a device cannot be
+    used; or "auto", which measures both on the first block and takes the faster one. With "auto",
+    the CPU also does what the device fails at later. The result has the reason.
     """
     if device == "cpu":
         return CPU
-    asked = device_number(device)
-    number = asked or 0
+    asked = device_numbers(device, _count_devices)
+    if asked is None:
+        return _choose_faster(task, workers)
+    made = [_open_shared(task.tokenizer, number) for number in asked]
+    name = ",".join(f"cuda:{number}" for number in asked)
+    if len(made) == 1:
+        return Device(name, made[0])
+    from tokenmill._mill.device.block_device import SeveralDevices
+
+    return Device(name, SeveralDevices(made))
+
+
+def _choose_faster(task: Task, workers: int) -> Device:
+    from tokenmill._mill.device.measure import measure_blocks, too_small
+
     try:
-        encoder = _open_device(tokenizer, number)
+        _find_device(0)
+        if why := too_small(task):
+            return Device("cpu", why=why)
+        encoder = _open_shared(task.tokenizer, 0, stand_in=task.tokenizer)
     except TokenmillError as error:
-        if asked is not None:
-            raise
         return Device("cpu", why=f"no GPU: {error}")
+    times = measure_blocks(task, encoder, workers)
+    if times is None:
+        return Device("cuda:0", encoder)
+    why = times.comparison("cuda:0")
+    return Device("cuda:0", encoder, why) if times.prefers_device else Device("cpu", why=why)
+
+
+def _open_shared(
+    tokenizer: Tokenizer, number: int, stand_in: Tokenizer | None = None
+) -> BlockDevice:
     from tokenmill._mill.device.shared_encoder import SharedEncoder
 
-    stand_in = tokenizer if asked is None else None
-    return Device(f"cuda:{number}", SharedEncoder(encoder, stand_in=stand_in))
+    return SharedEncoder(_open_device(tokenizer, number), stand_in=stand_in)
 
 
 def _open_device(tokenizer: Tokenizer, number: int) -> DeviceEncoder:
     from tokenmill._cuda.encoder import open_encoder  # not needed on the CPU
 
     return open_encoder(tokenizer.ready, number)
+
+
+def _find_device(number: int) -> None:
+    """Raise if there is no such device; it is not opened."""
+    from tokenmill._cuda.cupy_backend import connect_cupy
+
+    connect_cupy(number)
+
+
+def _count_devices() -> int:
+    from tokenmill._cuda.cupy_backend import count_devices
+
+    return count_devices()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._cuda.jsonl import JsonlOutcome, JsonlReader
+    from tokenmill._cuda.line_device import NativeLines
     from tokenmill._cuda.protocols import DeviceBackend
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._mill.run.encode import BlockEncoder
@@ -43,6 +44,7 @@ class Lane:
         self.host: NDArray[np.uint8] = backend.pinned(size, np.uint8)
         self.slot = JsonlSlot(backend, size)
         self.stream = backend.new_stream()
+        self.number = -1  # for native calls
         backend.mark().synchronize()  # the current stream clears its memory
 
 
@@ -81,6 +83,11 @@ class RawChunk:
         with backend.using(self.lane.stream):
             backend.upload(slot.raw[: self.size], self.lane.host[: self.size])
             reader.launch(slot, self.size)
+
+    def start(self, lines: NativeLines, reader: JsonlReader) -> None:
+        """Do the same by a native call."""
+        self.reader = reader
+        lines.core.start(self.lane.number, self.size, lines.reading(reader))
 
     def outcome(self) -> JsonlOutcome:
         """Wait until the device has read it."""
@@ -155,6 +162,7 @@ class JsonlChunks:
     plan: Plan
     parser: BlockEncoder
     open_reader: Callable[[JsonlRules], JsonlReader]
+    lines: NativeLines
     chunk_bytes: int
     threads: int
     _lanes: list[Lane] = field(default_factory=list)
@@ -208,13 +216,17 @@ class JsonlChunks:
                 self._readers[item.text_field] = self.open_reader(
                     jsonl_rules(self.plan.rules, item.text_field)
                 )
-            item.launch(self._readers[item.text_field])
+            item.start(self.lines, self._readers[item.text_field])
 
     def _new_lane(self) -> Lane:
         size = max(self.chunk_bytes + self.chunk_bytes // 8, _SMALLEST_LANE)
         with self.backend.using(None):
-            self._lanes.append(Lane(self.backend, size))
-        return self._lanes[-1]
+            lane = Lane(self.backend, size)
+            if not self._lanes:  # one chunk is encoded at a time: all share a seat
+                self.lines.add_seat(size, lane.slot.lines)
+            lane.number = self.lines.add_lane(lane.host, lane.slot, lane.stream, 0, 0)
+        self._lanes.append(lane)
+        return lane
 
 
 def jsonl_rules(rules: ReadRules, name: str) -> JsonlRules:

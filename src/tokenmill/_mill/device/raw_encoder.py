@@ -1,8 +1,9 @@
 """Raw blocks of JSONL -> the ids of their documents, for the workers of the mill.
 
-A worker copies its block into pinned memory; the device reads the lines and encodes the texts, and
-the ids come back through pinned memory. Workers wait for the device at different steps, so copies
-in, work and copies out overlap. The host sees places and faults, but no text.
+A block of one file takes one native call, in which a worker needs no lock of the interpreter: it
+copies the block into pinned memory, the device reads the lines and encodes the texts, and the ids
+come back through pinned memory. Blocks of several small files take the same steps one by one. The
+host sees places and faults, but no text.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._calls.options import SPECIAL_MODES
+from tokenmill._core import BlockRules
+from tokenmill._cuda.line_device import DOES_NOT_FIT, LEFT_TO_READER
 from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError, SpecialTokenInText
 from tokenmill._mill.device.jsonl_chunks import Lane, RawChunk, field_of_block, jsonl_rules, size_of
 from tokenmill._pack import frame
 from tokenmill._read.blocks import RAW_BYTES, REASONS, BadRecord, Block
-from tokenmill._read.parse import message_of
+from tokenmill._read.parse import encoded_lines, message_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from tokenmill._core import Model
     from tokenmill._cuda.encoder import DeviceEncoder
     from tokenmill._cuda.jsonl import JsonlOutcome, JsonlReader
     from tokenmill._cuda.protocols import DeviceBackend
@@ -32,7 +37,8 @@ if TYPE_CHECKING:
 
 _SMALLEST_LANE = 1 << 20
 _BYTES_OF_AN_ID = 4
-_AT_ONCE = 3  # workers that use the device: a copy in, work, a copy out
+_AT_ONCE = 3  # blocks of several files: a copy in, work, a copy out
+LANES = 6  # blocks at a time; a worker copies in and joins, which takes longer than the device
 _NO_TEXT = np.empty(0, np.uint8)
 
 
@@ -65,14 +71,45 @@ class RawJob:
     suffix: Sequence[int] = ()
 
 
+class _LineLanes:
+    """Lanes of a device for native calls, which many threads may make."""
+
+    def __init__(self, encoder: DeviceEncoder, backend: DeviceBackend, job: RawJob) -> None:
+        block = job.rules.block_bytes
+        size = max(block + block // 8, _SMALLEST_LANE)
+        self._lines = encoder.new_lines(CallOptions(job.dtype, special_in_text=job.special_in_text))
+        self._rules = BlockRules(
+            "",
+            list(job.prefix),
+            list(job.suffix),
+            special_mode=SPECIAL_MODES[job.special_in_text],
+            bits=16 if job.dtype == "uint16" else 32,
+        )
+        with backend.using(None):
+            for _ in range(LANES):
+                lane = Lane(backend, size)
+                seat = self._lines.add_seat(size, lane.slot.lines)
+                self._lines.add_lane(lane.host, lane.slot, lane.stream, size, seat)
+
+    def encode(self, model: Model, data: Any, reader: JsonlReader) -> Any:
+        """Return what `Model.encode_lines` does."""
+        lines = self._lines
+        return model.encode_lines(lines.core, data, self._rules, lines.reading(reader))
+
+
 @dataclass
 class RawEncoder:
-    """Encodes raw blocks on a device; many threads may call it."""
+    """Encodes raw blocks on a device; many threads may call it.
+
+    `left_to_reader` counts the blocks of JSONL that the device left to the CPU's reader.
+    """
 
     encoder: DeviceEncoder
     backend: DeviceBackend
+    left_to_reader: int = 0
     _free: list[WorkerLane] = field(default_factory=list)
     _readers: dict[Any, JsonlReader] = field(default_factory=dict)
+    _lanes: dict[Any, _LineLanes] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_AT_ONCE))
 
@@ -86,23 +123,59 @@ class RawEncoder:
         if name is None or size_of(raw) <= 1:
             return None
         try:
-            with self._turns:
-                lane = self._take_lane(size_of(raw))
-                try:
-                    chunk = RawChunk(lane, name)
-                    chunk.add(raw)
-                    chunk.launch(self._reader(job.rules, name))
-                    return self._encode(chunk, lane, job)
-                finally:
-                    self._give_back(lane)
+            found = self._encode_one_part(raw, job, name) if len(raw.parts) == 1 else DOES_NOT_FIT
+            if found == DOES_NOT_FIT:
+                found = self._encode_parts(raw, job, name)
         except (DeviceError, SpecialTokenInText):
             return None
+        if found == LEFT_TO_READER:
+            with self._lock:
+                self.left_to_reader += 1
+        return found if isinstance(found, EncodedRaw) else None
 
-    def _encode(self, chunk: RawChunk, lane: WorkerLane, job: RawJob) -> EncodedRaw | None:
+    def _encode_one_part(self, raw: RawBlock, job: RawJob, name: str) -> EncodedRaw | int | None:
+        """Encode a block by one native call."""
+        model = self.encoder.model
+        found = self._line_lanes(job).encode(
+            model, raw.parts[0].data, self._reader(job.rules, name)
+        )
+        if isinstance(found, int):
+            return found
+        ids, lengths, lines, begins, bad, counts, flags = found
+        with self._lock:
+            self.encoder.count_flags(flags)
+        if len(lengths) and not lengths.min():
+            return None  # documents without a token: their bytes become a record
+        block = encoded_lines(raw, job.rules, name, (lines, begins, bad, counts))
+        return EncodedRaw(block, ids, lengths)
+
+    def _line_lanes(self, job: RawJob) -> _LineLanes:
+        key = (job.dtype, job.special_in_text, *job.prefix, "", *job.suffix, job.rules.block_bytes)
+        found = self._lanes.get(key)
+        if found is None:
+            with self._lock:
+                found = self._lanes.get(key)
+                if found is None:
+                    found = self._lanes[key] = _LineLanes(self.encoder, self.backend, job)
+        return found
+
+    def _encode_parts(self, raw: RawBlock, job: RawJob, name: str) -> EncodedRaw | int | None:
+        """Encode a block of several files, or one that is too long for a lane."""
+        with self._turns:
+            lane = self._take_lane(size_of(raw))
+            try:
+                chunk = RawChunk(lane, name)
+                chunk.add(raw)
+                chunk.launch(self._reader(job.rules, name))
+                return self._encode(chunk, lane, job)
+            finally:
+                self._give_back(lane)
+
+    def _encode(self, chunk: RawChunk, lane: WorkerLane, job: RawJob) -> EncodedRaw | int | None:
         options = CallOptions(job.dtype, special_in_text=job.special_in_text)
         found = chunk.outcome()
         if not found.is_sure:
-            return None
+            return LEFT_TO_READER
         with self.backend.using(lane.stream):
             part = chunk.part(found)
             ids, offsets = self.encoder.encode_parts([part], options)
@@ -120,10 +193,11 @@ class RawEncoder:
 
     def _reader(self, rules: ReadRules, name: str) -> JsonlReader:
         wanted = jsonl_rules(rules, name)
-        with self._lock:
-            if wanted not in self._readers:
-                self._readers[wanted] = self.encoder.jsonl_reader(wanted)
-            return self._readers[wanted]
+        found = self._readers.get(wanted)
+        if found is None:
+            with self._lock:
+                found = self._readers.setdefault(wanted, self.encoder.jsonl_reader(wanted))
+        return found
 
     def _take_lane(self, size: int) -> WorkerLane:
         with self._lock:

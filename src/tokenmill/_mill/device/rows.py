@@ -15,6 +15,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokenmill._calls.options import thread_count
 from tokenmill._checks import whole_number
 from tokenmill._cuda.encoder import open_encoder
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from tokenmill._read import Stream
 
 BATCH_BYTES = 64 << 20
+CU_SEQLENS = "cu_seqlens"  # of a batch: not lines of a table
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ class DeviceRowStream:
 
     Counts of the current epoch, in this process: `documents`, `skipped` (by reason), `tokens`,
     `rows`, `padding`, `dropped`, `repeated`, `dropped_rows`, and `fallbacks`, the documents that
-    the CPU engine encoded instead, by reason. Bad records are counted and left out, or raise an
+    the CPU engine encoded instead, by reason. `left_to_reader` counts the chunks of JSONL that the
+    CPU read because the device could not be sure about a line. Bad records are counted and left out, or raise an
     error if their policy in `on_bad` is "fail".
     """
 
@@ -173,7 +177,7 @@ class DeviceRowStream:
     def _reset_counts(self) -> None:
         self.skipped = Counter()
         self.fallbacks = Counter()
-        self.documents = self.tokens = self.rows = 0
+        self.documents = self.tokens = self.rows = self.left_to_reader = 0
         self.padding = self.dropped = self.repeated = self.dropped_rows = 0
 
     def _count(self, packer: DeviceRowPacker) -> None:
@@ -185,13 +189,23 @@ class DeviceRowStream:
     def _batches(
         self, rows: DeviceRows | None, packer: DeviceRowPacker
     ) -> Iterator[dict[str, Any]]:
-        for batch in () if rows is None else rows.batches(self._batch_size):
-            if len(batch) < self._batch_size and self._drop_last:
-                self.dropped_rows += len(batch)
+        if rows is None:
+            return
+        # Each table is exported once: that takes longer than cutting it into batches.
+        tables = {
+            name: self._exported(rows[name]) for name in self._looks.columns if name != CU_SEQLENS
+        }
+        for begin in range(0, len(rows), self._batch_size):
+            end = min(begin + self._batch_size, len(rows))
+            if end - begin < self._batch_size and self._drop_last:
+                self.dropped_rows += end - begin
                 continue
-            self.rows += len(batch)
+            self.rows += end - begin
             self._count(packer)
-            yield {name: self._exported(batch[name]) for name in self._looks.columns}
+            batch = {name: table[begin:end] for name, table in tables.items()}
+            if CU_SEQLENS in self._looks.columns:
+                batch[CU_SEQLENS] = self._exported(rows.some_rows(begin, end)[CU_SEQLENS])
+            yield {name: batch[name] for name in self._looks.columns}
 
     def _exported(self, array: Any) -> Any:
         """Return an array in the form that iterating yields: here, as it is."""
@@ -233,6 +247,7 @@ class DeviceRowStream:
                 texts.task.plan,
                 texts.parser(),
                 encoder.jsonl_reader,
+                encoder.new_lines(self._call),
                 texts.batch_bytes,
                 texts.threads,
             )
@@ -259,12 +274,33 @@ class DeviceRowStream:
         self, encoder: DeviceEncoder, chunk: RawChunk, stream: Stream
     ) -> EncodedBatch:
         """Encode what the device has read; the CPU reads it if that found a reason to."""
-        found = chunk.outcome()
-        reasons = Counter({REASONS[number]: count for number, count in found.reasons.items()})
+        assert self._chunks is not None  # noqa: S101 -- the chunk is one of theirs
+        lines = self._chunks.lines
+        is_sure, documents, _, by_reason, count, has_flags, offsets = lines.core.encode_started(
+            chunk.lane.number
+        )
+        self.left_to_reader += not is_sure
+        reasons = Counter({REASONS[i]: int(n) for i, n in enumerate(by_reason.tolist()) if n})
         reasons.update(record.reason for record in chunk.bad)
         fails = any(self._settings.policy(reason) == "fail" for reason in reasons)
-        if fails or not found.is_sure:
+        if fails or not is_sure:
             return self._encode(encoder, self._parsed(chunk, stream))
+        if has_flags:  # documents that the CPU must encode are put in their places
+            return self._encode_slowly(encoder, chunk, stream, reasons)
+        backend = self._chunks.backend
+        ids = backend.empty(count, np.int32)
+        if count:
+            backend.copy(ids, lines.seats[0].ids[:count].view(np.int32))
+            encoder.add_to_turn(backend.mark())
+        else:
+            offsets = np.zeros(documents + 1, np.int64)
+        return EncodedBatch(ids, offsets, documents, reasons)
+
+    def _encode_slowly(
+        self, encoder: DeviceEncoder, chunk: RawChunk, stream: Stream, reasons: Counter[str]
+    ) -> EncodedBatch:
+        assert chunk.reader is not None  # noqa: S101 -- the device has read it
+        found = chunk.reader.counts(chunk.lane.slot)
         try:
             ids, bounds = encoder.encode_parts([chunk.part(found)], self._call)
         except SpecialTokenInText as error:

@@ -75,6 +75,11 @@ class SharedEncoder:
         """Documents that the CPU engine encoded instead of the device, by reason."""
         return self._encoder.fallbacks + self._stood_in
 
+    @property
+    def left_to_reader(self) -> int:
+        """Blocks of JSONL that the CPU read, because the device was not sure about a line."""
+        return 0 if self._raw is None else self._raw.left_to_reader
+
     def encode_raw(
         self,
         raw: RawBlock,

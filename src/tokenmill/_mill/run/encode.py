@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._calls.batch import TokenBatch
-    from tokenmill._mill.device.shared_encoder import SharedEncoder
+    from tokenmill._mill.device.block_device import BlockDevice
     from tokenmill._mill.meter import Meter
     from tokenmill._mill.plan.settings import Settings
     from tokenmill._mill.run.encode_at_once import AtOnce
@@ -43,7 +43,7 @@ class BlockEncoder:
     files: Sequence[InputFile]
     fields: Sequence[str]
     meter: Meter
-    device: SharedEncoder | None = None  # encodes instead of the tokenizer
+    device: BlockDevice | None = None  # encodes instead of the tokenizer
     workers: int = 1  # of the run, which share a long text
     at_once: AtOnce | None = None  # takes the short way, where there is one
 

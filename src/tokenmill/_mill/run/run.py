@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokenmill._files import FileRecord
-    from tokenmill._mill.device.shared_encoder import SharedEncoder
+    from tokenmill._mill.device.block_device import BlockDevice
     from tokenmill._mill.meter import Meter
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._mill.run.read_ahead import ReadAhead
@@ -61,7 +61,7 @@ class Run:
     meter: Meter
     books: Books = field(default_factory=Books)
     tokenizer_source: str | None = None
-    device: SharedEncoder | None = None  # encodes instead of the tokenizer
+    device: BlockDevice | None = None  # encodes instead of the tokenizer
     ahead: ReadAhead | None = None
 
     def __post_init__(self) -> None:
