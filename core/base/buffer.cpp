@@ -87,21 +87,25 @@ PageBuffer::~PageBuffer() {
     }
 }
 
+void PageBuffer::populate(std::size_t begin, std::size_t size_bytes) const noexcept {
+#ifdef MADV_POPULATE_WRITE
+    const std::size_t first = begin / kPage * kPage;
+    madvise(data_ + first, begin + size_bytes - first, MADV_POPULATE_WRITE);
+#endif
+}
+
 // A large page takes 0.1 to 0.6 ms, as much as 100 to 400 small ones. But where a virtual machine
 // has to get it from its host first, it takes milliseconds: then small pages, which the system has
 // at hand, are better from there on.
 void PageBuffer::touch(std::size_t begin, std::size_t size_bytes) const noexcept {
-#ifdef MADV_POPULATE_WRITE
     using Clock = std::chrono::steady_clock;
     constexpr auto kSlow = std::chrono::microseconds(1500);
-    const std::size_t first = begin / kPage * kPage;
     const Clock::time_point start = Clock::now();
-    madvise(data_ + first, begin + size_bytes - first, MADV_POPULATE_WRITE);
+    populate(begin, size_bytes);
     const auto pages = static_cast<Clock::rep>(1 + size_bytes / kHuge);
     if (Clock::now() - start > kSlow * pages && ++g_slow_pages >= kMostSlowPages) {
         madvise(data_, size_, MADV_NOHUGEPAGE);
     }
-#endif
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes) {

@@ -32,6 +32,8 @@ public:
 
     // Gets the pages of bytes that are about to be written, many at a time; the bytes stay. Only
     // speed depends on it: an older system does nothing, and each page is a fault as ever.
+    void populate(std::size_t begin, std::size_t size_bytes) const noexcept;
+    // The same for a result, which takes small pages from now on if large ones are slow.
     void touch(std::size_t begin, std::size_t size_bytes) const noexcept;
 
     [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }

@@ -271,10 +271,11 @@ class DeviceTokenizer:
         self._turn.last = 0 if mark is None else self._backend.handle(mark)
         return mark
 
-    def add_to_turn(self, mark: Mark) -> None:
-        """Let later calls wait for work that reads results of a native one."""
+    def add_to_turn(self) -> None:
+        """Let later calls wait for work on the current stream, which reads results of this one."""
         with self._turn:
-            self._remember(mark)
+            self._take_turn()  # the mark is to be after all calls so far
+            self._remember(self._backend.mark())
 
     def new_lines(self, options: CallOptions) -> NativeLines:
         """Return what reads and encodes lines by native calls, still without memory."""

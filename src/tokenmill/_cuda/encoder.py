@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokenmill._cuda.jsonl import JsonlRules
     from tokenmill._cuda.line_device import NativeLines
     from tokenmill._cuda.options import CallOptions
-    from tokenmill._cuda.protocols import DeviceBackend, Mark, RowBackend
+    from tokenmill._cuda.protocols import DeviceBackend, RowBackend
     from tokenmill._cuda.texts import TextPart
     from tokenmill._model.ready import Ready
 
@@ -58,8 +58,8 @@ class DeviceEncoder(Protocol):
     def new_lines(self, options: CallOptions) -> NativeLines:
         """Return what reads and encodes lines by native calls, still without memory."""
 
-    def add_to_turn(self, mark: Mark) -> None:
-        """Let later calls wait for work that reads results of a native one."""
+    def add_to_turn(self) -> None:
+        """Let later calls wait for the current stream, which reads results of a native call."""
 
     def count_flags(self, flags: NDArray[np.int64]) -> None:
         """Count documents that the CPU encoded within native calls, by their flags."""
@@ -111,9 +111,9 @@ class GpuEncoder:
         """Return what reads and encodes lines by native calls, still without memory."""
         return self._tokenizer.new_lines(options)
 
-    def add_to_turn(self, mark: Mark) -> None:
-        """Let later calls wait for work that reads results of a native one."""
-        self._tokenizer.add_to_turn(mark)
+    def add_to_turn(self) -> None:
+        """Let later calls wait for the current stream, which reads results of a native call."""
+        self._tokenizer.add_to_turn()
 
     def count_flags(self, flags: NDArray[np.int64]) -> None:
         """Count documents that the CPU encoded within native calls, by their flags."""

@@ -291,7 +291,7 @@ class DeviceRowStream:
         ids = backend.empty(count, np.int32)
         if count:
             backend.copy(ids, lines.seats[0].ids[:count].view(np.int32))
-            encoder.add_to_turn(backend.mark())
+            encoder.add_to_turn()
         else:
             offsets = np.zeros(documents + 1, np.int64)
         return EncodedBatch(ids, offsets, documents, reasons)
