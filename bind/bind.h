@@ -22,7 +22,7 @@ class LineDevice;
 namespace tokenmill::mill {
 struct BlockRules;
 struct JsonlIds;
-}
+}  // namespace tokenmill::mill
 namespace tokenmill::read {
 struct BadLine;
 }

@@ -145,7 +145,10 @@ void register_turn(nb::module_& m) {
                              "handle of an event, or 0.")
         .def(nb::init<>())
         .def("__enter__", &lock)
-        .def("__exit__", [](device::Turn& self, const nb::args&) { self.mutex.unlock(); })
+        .def(
+            "__exit__",
+            [](device::Turn& self, nb::handle, nb::handle, nb::handle) { self.mutex.unlock(); },
+            nb::arg("kind").none(), nb::arg("error").none(), nb::arg("trace").none())
         .def_prop_rw(
             "last",
             [](const device::Turn& self) { return reinterpret_cast<std::uintptr_t>(self.last); },
@@ -175,8 +178,8 @@ nb::object encode_lines(const pipeline::Model& model, LineDevice& device, nb::ha
 void register_line_device(nb::module_& m) {
     register_turn(m);
     nb::class_<LineDevice>(m, "LineDevice",
-                           "Reads and encodes lines on a device; whoever makes one keeps all memory "
-                           "whose addresses it has.")
+                           "Reads and encodes lines on a device; its maker keeps all memory whose "
+                           "addresses it has.")
         .def(
             "__init__",
             [](LineDevice* self, const nb::dict& driver, const nb::dict& layout, device::Turn& turn,
@@ -209,8 +212,10 @@ void register_line_device(nb::module_& m) {
             },
             nb::arg("values"))
         .def(
-            "start", [](LineDevice& self, std::size_t lane, std::size_t size,
-                        std::size_t reading) { self.start(lane, size, reading); },
+            "start",
+            [](LineDevice& self, std::size_t lane, std::size_t size, std::size_t reading) {
+                self.start(lane, size, reading);
+            },
             nb::arg("lane"), nb::arg("size"), nb::arg("reading"),
             nb::call_guard<nb::gil_scoped_release>(), "Start to read what is in a lane.")
         .def("encode_started", &encode_started, nb::arg("lane"),

@@ -147,11 +147,12 @@ void register_checksum(nb::module_& m) {
             const auto [high, low] = self.digest();
             return nb::make_tuple(high, low);
         });
-    m.def("piece_table", &piece_table, nb::arg("documents"), nb::arg("begins"), nb::arg("lengths"),
-          nb::arg("row_pieces"), nb::arg("sources"), nb::arg("width"), nb::arg("before"),
-          nb::arg("continue_positions"),
-          "Return what a device needs to fill rows, seven columns; `sources` are addresses, lengths "
-          "and whether BOS and EOS are there, of each document.");
+    m.def(
+        "piece_table", &piece_table, nb::arg("documents"), nb::arg("begins"), nb::arg("lengths"),
+        nb::arg("row_pieces"), nb::arg("sources"), nb::arg("width"), nb::arg("before"),
+        nb::arg("continue_positions"),
+        "Return what a device needs to fill rows, seven columns; `sources` are addresses, lengths "
+        "and whether BOS and EOS are there, of each document.");
     m.def("copy_pieces", &copy_pieces, nb::arg("files"), nb::arg("source"), nb::arg("begin"),
           nb::arg("length"), nb::arg("id_bytes"), nb::arg("out"), nb::arg("checksum"),
           "Append pieces of files (descriptors) to another one; return the number of the file that "

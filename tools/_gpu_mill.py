@@ -34,7 +34,8 @@ class JsonlFiles:
     def __init__(self, text: Text, total: int) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tokenmill-", dir=MEMORY))
         lines = b"".join(
-            json.dumps({"id": number, "text": document.decode()}, ensure_ascii=False).encode() + b"\n"
+            json.dumps({"id": number, "text": document.decode()}, ensure_ascii=False).encode()
+            + b"\n"
             for number, document in enumerate(text.documents(text.size))
         )
         times = max(1, -(-total // (FILES * len(lines))))

@@ -99,7 +99,7 @@ struct ReadCounts {
 
 struct EncodedCounts {
     std::size_t ids = 0;
-    bool has_flags = false;  // some documents need the CPU
+    bool has_flags = false;   // some documents need the CPU
     bool has_failed = false;  // all of them do
 };
 

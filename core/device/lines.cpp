@@ -142,7 +142,7 @@ ReadCounts LineDevice::finish_reading(const Lane& lane) const {
     return read;
 }
 
-// The host waits within the turn: whoever has the next one finds the tables unused.
+// The host waits within the turn: the caller that has the next one finds the tables unused.
 EncodedCounts LineDevice::encode_texts(const Lane& lane, const ReadCounts& read) {
     const Seat& seat = seats_.at(lane.seat);
     const Recorded& recorded = fitting(seat.works, read.text_bytes);
@@ -265,8 +265,8 @@ std::vector<pipeline::Text> flagged_texts(std::span<const std::uint32_t> flags,
     for (std::size_t i = 0; i < flags.size(); ++i) {
         if (flags[i] != 0) {
             numbers.push_back(i);
-            texts.push_back({text + begins[i], begins[i + 1] - begins[i],
-                             pipeline::Text::Encoding::Utf8});
+            texts.push_back(
+                {text + begins[i], begins[i + 1] - begins[i], pipeline::Text::Encoding::Utf8});
         }
     }
     return texts;

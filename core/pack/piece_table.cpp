@@ -49,7 +49,11 @@ void piece_table(const PieceView& pieces, const PieceSources& sources, const Pie
             const std::int64_t begin = pieces.begins[piece];
             const std::int64_t frame = begin + (sources.framed[document] ? looks.before : 0);
             const std::int64_t values[kPieceColumns] = {
-                place, pieces.lengths[piece], frame, sources.text_lengths[document], 0,
+                place,
+                pieces.lengths[piece],
+                frame,
+                sources.text_lengths[document],
+                0,
                 looks.continue_positions ? begin : 0,
                 static_cast<std::int64_t>(piece - first) + 1};
             for (std::size_t column = 0; column < kPieceColumns; ++column) {

@@ -76,6 +76,42 @@ class BlockRules:
     @replace_lone_surrogate.setter
     def replace_lone_surrogate(self, arg: bool, /) -> None: ...
 
+class DeviceTurn:
+    """
+    A lock that calls with and without the GIL share; `last` is the handle of an event, or 0.
+    """
+
+    def __init__(self) -> None: ...
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object | None, error: object | None, trace: object | None) -> None: ...
+
+    @property
+    def last(self) -> int: ...
+
+    @last.setter
+    def last(self, arg: int, /) -> None: ...
+
+class LineDevice:
+    """
+    Reads and encodes lines on a device; its maker keeps all memory whose addresses it has.
+    """
+
+    def __init__(self, driver: dict, layout: dict, turn: DeviceTurn, work_stream: int) -> None: ...
+
+    def add_seat(self, numbers: dict, works: Sequence[tuple[int, int, int]]) -> int: ...
+
+    def add_lane(self, numbers: dict, reads: Sequence[tuple[int, int, int]]) -> int: ...
+
+    def add_reading(self, values: Sequence[tuple[int, int]]) -> int: ...
+
+    def start(self, lane: int, size: int, reading: int) -> None:
+        """Start to read what is in a lane."""
+
+    def encode_started(self, lane: int) -> tuple[bool, int, int, NDArray[numpy.int64], int, bool, NDArray[numpy.int64]]:
+        """Wait for a lane and encode its texts; the ids stay on the device."""
+
 class PickedTexts:
     """Some texts of a list, for Model.encode_batch."""
 
@@ -132,6 +168,11 @@ class Model:
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None) -> NDArray[numpy.int64]: ...
 
     def encode_jsonl(self, buffer: object, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+    def encode_lines(self, device: LineDevice, buffer: object, rules: BlockRules, reading: int) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]] | int:
+        """
+        Do the same on a device. Return the flags of documents that the CPU encoded besides; or 1 if the CPU must read the lines, 2 if they do not fit.
+        """
 
     def encode_texts(self, texts: TextBuffer, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64]]: ...
 
@@ -274,6 +315,11 @@ class Checksum:
         """All bytes, if they are too few for `digest`; else None."""
 
     def digest(self) -> tuple: ...
+
+def piece_table(documents: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], begins: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], lengths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], row_pieces: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], sources: tuple, width: int, before: int, continue_positions: bool) -> NDArray[numpy.uint64]:
+    """
+    Return what a device needs to fill rows, seven columns; `sources` are addresses, lengths and whether BOS and EOS are there, of each document.
+    """
 
 def copy_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], length: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], id_bytes: int, out: int, checksum: Checksum) -> tuple:
     """

@@ -71,6 +71,6 @@ def test_lack_of_memory_is_a_reason(error: Exception) -> None:
 def test_handles_are_those_of_the_driver(gpu: GpuTokenizer) -> None:
     backend = gpu.backend
     event = backend.new_event()
-    assert event.block  # whoever waits for it sleeps
+    assert event.block  # a thread that waits for it sleeps
     graph = backend.capture(lambda: None)
     assert [backend.handle(thing) for thing in (fake_cupy.Stream(), graph, event)] == [77, 78, 79]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from tokenmill._cuda.options import CallOptions
 
 if TYPE_CHECKING:
     from tests.cuda.conftest import Bench
+    from tests.cuda.devices import HostDevice
 
     from tokenmill._cuda.device_tokenizer import DeviceTokenizer
 
@@ -33,7 +34,7 @@ BLOCKS: dict[str, bytes] = {
     "only bad": b"{bad\n[]\n" + b'{"text": 1}\n',
     "bad between": b'{"text": "a"}\n{bad\n{"text": "b"}\n{"text": ""}\n{"other": 1}\n{"text": "c"}',
     "not UTF-8": b'{"text": "\xff"}\n{"text": "fine"}\n',
-    "escapes": json.dumps({"text": "\u00e9 \U0001f600 \n\t\"\\ " * 9}).encode() + b"\n",
+    "escapes": json.dumps({"text": '\u00e9 \U0001f600 \n\t"\\ ' * 9}).encode() + b"\n",
     "composes": '{"text": "e\u0301 and \u00e9"}\n{"text": "plain"}\n'.encode() * 3,
     "many ids": json.dumps({"text": "\U0001f600\u4e2d" * 200}).encode() + b"\n",
     "an eighth": b'{"text": "' + b"x" * (SIZE // 8 - 13) + b'"}\n',
@@ -47,7 +48,7 @@ class Lines:
     """Native lanes over a test device, small enough that sizes are reached."""
 
     def __init__(self, gpu: DeviceTokenizer, lanes: int = 1, room: int = 0, **options: Any) -> None:
-        self.gpu, self.backend = gpu, gpu.backend
+        self.gpu, self.backend = gpu, cast("HostDevice", gpu.backend)
         special = options.pop("special", "encode")
         dtype = options.pop("dtype", "uint32")
         self.rules = BlockRules(
@@ -116,7 +117,7 @@ def test_work_that_went_wrong_is_done_by_the_cpu(plain: Bench) -> None:
         if name == "document_ids":
             counters[BatchCounter.ARRIVAL] = 1
 
-    lines.backend.run_kernel = broken  # type: ignore[method-assign]
+    lines.backend.run_kernel = broken  # type: ignore[method-assign,assignment]
     *found, flags = lines.encode(BLOCKS["bad between"])
     assert_same(found, lines.expected(BLOCKS["bad between"]))
     assert flags.size == 3
@@ -169,7 +170,7 @@ def test_a_native_call_waits_for_the_turn_before(plain: Bench) -> None:
 @pytest.mark.parametrize("call", ["use_context", "copy", "launch", "record", "synchronize"])
 def test_an_error_of_the_driver_is_reported(call: str, plain: Bench) -> None:
     lines = Lines(plain.gpu())
-    calls = lines.backend._calls  # type: ignore[attr-defined]
+    calls = lines.backend._calls
     calls.failing = call
     with pytest.raises(DeviceError, match="reported an error") as raised:
         lines.encode(BLOCKS["one"])

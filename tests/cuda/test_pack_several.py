@@ -103,13 +103,14 @@ def test_auto_takes_the_faster_one_and_says_why(
     seconds: tuple[float, float],
     plain: Bench,
     opened: list[int],
-    dirty: Corpus,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(measure, "_shortest", lambda *_, left=list(seconds): left.pop(0))
-    result = run(plain, dirty.paths, tmp_path / "auto", "auto")
-    run(plain, dirty.paths, tmp_path / "here", "cpu")
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines_of([f"document {i}" for i in range(300)]))
+    result = run(plain, [path], tmp_path / "auto", "auto")
+    run(plain, [path], tmp_path / "here", "cpu")
     assert digests(tmp_path / "auto") == digests(tmp_path / "here")
     assert opened == [0]
     assert result.device.name == ("cpu" if seconds[0] < seconds[1] else "cuda:0")

@@ -162,7 +162,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--device",
         metavar="cpu|cuda|auto",
-        help="tokenize on the CPU, on a GPU (cuda, cuda:1), on several (cuda:0,cuda:1 or cuda:all), "
+        help="tokenize on the CPU, on a GPU (cuda, cuda:1), on several (cuda:0,cuda:1, cuda:all), "
         "or on the faster of both, by measurement (auto) (default: cpu)",
     )
     add_quiet(group)

@@ -243,7 +243,7 @@ class CupyBackend:
             return self._cupy.cuda.Stream(non_blocking=True)
 
     def new_event(self) -> Any:
-        """Make an event; whoever waits for it sleeps."""
+        """Make an event; a thread that waits for it sleeps."""
         with self._device:
             return self._cupy.cuda.Event(block=True, disable_timing=True)
 

@@ -7,6 +7,7 @@ take. The driver is loaded already when a device is in use, so nothing is linked
 from __future__ import annotations
 
 import ctypes
+from typing import Any
 
 from tokenmill._cuda.reasons import device_error
 
@@ -35,5 +36,5 @@ def driver_calls(library: str = _LIBRARY) -> dict[str, int]:
     return {**found, "context": context.value}
 
 
-def _address(function: ctypes._CFuncPtr) -> int:
+def _address(function: Any) -> int:
     return int(ctypes.cast(function, ctypes.c_void_p).value or 0)

@@ -6,6 +6,7 @@ encode the texts of a lane. All work has fixed addresses, so it is recorded once
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,7 +101,7 @@ class NativeLines:
             if not self._has_run:  # kernels load on their first run, which cannot be recorded
                 self._run_once(slot)
             sizes = _sizes(slot.size)
-            graphs = [backend.capture(lambda size=size: _read(backend, slot, size)) for size in sizes]  # type: ignore[misc]
+            graphs = [backend.capture(partial(_read, backend, slot, size)) for size in sizes]
         self._kept += [host, slot, stream, numbers, event, *graphs]
         reads = [(s, backend.handle(g), 0) for s, g in zip(sizes, graphs, strict=True)]
         own = ("doc_begin", "doc_line", "doc_start", "line_end", "line_reason", "line_fault")

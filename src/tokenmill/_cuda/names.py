@@ -34,8 +34,8 @@ def device_numbers(device: object, count: Callable[[], int]) -> list[int] | None
     """
     if device == "cuda:all":
         return list(range(max(count(), 1)))
-    names = device.split(",") if isinstance(device, str) else [device]
-    if len(names) == 1:
+    names = device.split(",") if isinstance(device, str) else []
+    if len(names) < 2:  # noqa: PLR2004
         number = device_number(device)
         return None if number is None else [number]
     found = [device_number(name.strip()) for name in names]

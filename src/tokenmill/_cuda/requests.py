@@ -44,7 +44,11 @@ class Requests:
     """The requests of one device, encoded while its lock is held."""
 
     def __init__(
-        self, lock: AbstractContextManager[Any], encode: EncodeTogether, most_bytes: int, most_documents: int
+        self,
+        lock: AbstractContextManager[Any],
+        encode: EncodeTogether,
+        most_bytes: int,
+        most_documents: int,
     ) -> None:
         self._device = lock
         self._encode = encode

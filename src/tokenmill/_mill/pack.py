@@ -46,7 +46,8 @@ def pack(
     `tokenizer`: anything `Tokenizer.load` takes, or a Tokenizer; None is the built-in one.
     `workers`, `memory_limit` ("2GB"), `max_bad` (a count or "0.1%"), `progress` and `device` never
     change a byte. `device` is what tokenizes: "cpu", "cuda", "cuda:1", "cuda:0,cuda:1", "cuda:all",
-    or "auto" for the faster of CPU and GPU, by measurement. `force` starts over. The other options decide the bytes; PackOptions lists them.
+    or "auto" for the faster of CPU and GPU, by measurement. `force` starts over. The other options
+    decide the bytes; PackOptions lists them.
 
     Raises BadRecordFound if the inputs have records and none of them holds a document.
     """

@@ -124,7 +124,8 @@ TM_DEVICE u32 line_of(const Jsonl* job, u32 place) {
 //
 // Only the blocks of tiles that have such bytes do anything. atomicMin: the order does not matter.
 TM_KERNEL(TM_JSON_WORDS) json_malformed(const Tables*, const Jsonl* job) {
-    if (is_beyond(job) || (job->tile_flags[TM_BLOCK] & kTileMalformed) == 0 || line_count(job) == 0) {
+    if (is_beyond(job) || (job->tile_flags[TM_BLOCK] & kTileMalformed) == 0 ||
+        line_count(job) == 0) {
         return;
     }
     TM_THREADS(t, TM_JSON_WORDS) {

@@ -79,8 +79,8 @@ class DeviceRowStream:
     Counts of the current epoch, in this process: `documents`, `skipped` (by reason), `tokens`,
     `rows`, `padding`, `dropped`, `repeated`, `dropped_rows`, and `fallbacks`, the documents that
     the CPU engine encoded instead, by reason. `left_to_reader` counts the chunks of JSONL that the
-    CPU read because the device could not be sure about a line. Bad records are counted and left out, or raise an
-    error if their policy in `on_bad` is "fail".
+    CPU read because the device could not be sure about a line. Bad records are counted and left
+    out, or raise an error if their policy in `on_bad` is "fail".
     """
 
     skipped: Counter[str]
