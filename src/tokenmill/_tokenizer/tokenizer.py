@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 from tokenmill._model.known import find_known
-from tokenmill._model.ready import from_payload
+from tokenmill._model.ready import check_tables, from_payload
 from tokenmill._tokenizer.parts import Parts, in_core
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Tokenizer:
 
     def __init__(self, ready: Ready) -> None:
         put = object.__setattr__
+        ready.holders.add(self)
         put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
@@ -68,6 +69,7 @@ class Tokenizer:
         *,
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
+        tables: Literal["usual", "small", "tiny"] = "usual",
     ) -> Tokenizer:
         """Load a tokenizer; without a source, the one that ships in the package.
 
@@ -75,12 +77,16 @@ class Tokenizer:
         file, a `.mill` file, a hub id ("owner/name", "gpt2"), or a tokenizer that `tokenizers`,
         `transformers` or `tiktoken` has loaded. `pattern` (a published encoding's name or a
         regular expression) and `special_tokens` are for `.tiktoken` files, which hold neither.
+        `tables` sizes the tables of words that speed encoding up: about 39, 10 or 1 MB a thread.
+
+        Tokenizers of equal content share one model in a process (see `tokenmill.memory`).
         """
-        ready = find_known(source, pattern, special_tokens)
+        check_tables(tables)
+        ready = find_known(source, pattern, special_tokens, tables)
         if ready is None:
             from tokenmill._model.resolve import Request, resolve  # reads and compiles
 
-            ready = resolve(Request(source, pattern, special_tokens), stacklevel=2)
+            ready = resolve(Request(source, pattern, special_tokens, tables), stacklevel=2)
         import_module("numpy")  # now, so that the first call does not wait for it
         return cls(ready)
 
@@ -335,6 +341,13 @@ class Tokenizer:
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
         return dict(self._model.memory())
 
+    def release(self) -> int:
+        """Give back the tables of workers that do nothing; return how many bytes that were.
+
+        The next calls make new ones. Tokenizers that share the model share its workers.
+        """
+        return int(self._model.release())
+
     def describe(self) -> Description:
         """Describe which split, normalizer and path this tokenizer uses, and why."""
         from tokenmill._model.describe import Description
@@ -348,7 +361,7 @@ class Tokenizer:
         ready = self.ready
         if ready.payload is None:
             return _revive_reference, (ready.spec, tuple(ready.meta["reasons"]))
-        return _revive, (bytes(ready.payload),)
+        return _revive, (bytes(ready.payload), ready.tables)
 
     def __copy__(self) -> Tokenizer:
         return self
@@ -363,8 +376,8 @@ class Tokenizer:
         self.__setattr__(name, None)
 
 
-def _revive(payload: bytes) -> Tokenizer:
-    return Tokenizer(from_payload(payload))
+def _revive(payload: bytes, tables: str = "usual") -> Tokenizer:
+    return Tokenizer(from_payload(payload, tables))
 
 
 def _revive_reference(spec: TokenizerSpec, reasons: tuple[str, ...]) -> Tokenizer:
