@@ -268,7 +268,6 @@ public:
     const pipeline::Model& core() const noexcept { return model_; }
 
 private:
-
     static std::size_t json_size(Bytes meta) noexcept {
         return static_cast<std::size_t>(std::find(meta.begin(), meta.end(), 0) - meta.begin());
     }

@@ -51,8 +51,11 @@ pipeline::Tables tables_of(int shrink, int size) {
     }
     const int by = std::max(shrink, size == 1 ? 2 : size == 2 ? 5 : 0);
     if (by > 0) {
-        bits = {less(bits.words8, by),     less(bits.words16, by), less(bits.words32, by),
-                less(bits.long_words, by), std::max(15U, less(bits.ring, by)),
+        bits = {less(bits.words8, by),
+                less(bits.words16, by),
+                less(bits.words32, by),
+                less(bits.long_words, by),
+                std::max(15U, less(bits.ring, by)),
                 less(bits.store, by)};
     }
     if (shrink > 0) {

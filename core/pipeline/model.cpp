@@ -1,5 +1,6 @@
 // pipeline: a compiled model -> a Model, its workers, and one text at a time.
 #include <algorithm>
+#include <tuple>
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
@@ -258,7 +259,7 @@ std::size_t Model::release() const {
     }
     encode::SharedTables* none = nullptr;
     if (shared_.compare_exchange_strong(none, retired->tables.get())) {
-        static_cast<void>(retired->tables.release());  // put back
+        std::ignore = retired->tables.release();  // put back
         return bytes;
     }
     Retired* const kept = retired.release();

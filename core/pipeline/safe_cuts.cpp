@@ -127,9 +127,8 @@ SafeCuts::SafeCuts(const Model& model)
     }
     for (std::uint32_t code = 0; code < 128; ++code) {
         ascii_[code].rewritten = image_of(rewriter_, code);
-        ascii_[code].respelled = ascii_[code].rewritten == kNone
-                                     ? kNone
-                                     : image_of(respeller_, ascii_[code].rewritten);
+        ascii_[code].respelled =
+            ascii_[code].rewritten == kNone ? kNone : image_of(respeller_, ascii_[code].rewritten);
     }
     bool has_any = false;
     for (std::uint32_t left = 0; left < 128; ++left) {
@@ -209,8 +208,8 @@ std::uint32_t SafeCuts::image_of(const normalize::Program& program, std::uint32_
     std::vector<std::uint8_t> found;
     normalize::run(program, text, found);
     if (front.empty() || !std::equal(front.begin(), front.end(), found.begin(),
-                                     found.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                         front.size(), found.size())))) {
+                                     found.begin() + static_cast<std::ptrdiff_t>(
+                                                         std::min(front.size(), found.size())))) {
         return kNone;
     }
     const auto middle = characters_of(Bytes(found).subspan(front.size()));
@@ -279,13 +278,12 @@ bool SafeCuts::may_end_token(std::uint32_t before, std::uint32_t left) const {
 
 bool SafeCuts::is_safe(const Around& around) const {
     const bool is_ascii = around.left < 128 && around.right < 128;
-    if (is_ascii ? !pairs_[around.left][around.right]
-                 : !is_safe_pair(around.left, around.right)) {
+    if (is_ascii ? !pairs_[around.left][around.right] : !is_safe_pair(around.left, around.right)) {
         return false;
     }
-    if (has_map_ && !(around.before != kNone && is_printable(around.before) &&
-                      is_printable(around.left) && is_printable(around.right) &&
-                      is_printable(around.after))) {
+    if (has_map_ &&
+        !(around.before != kNone && is_printable(around.before) && is_printable(around.left) &&
+          is_printable(around.right) && is_printable(around.after))) {
         return false;
     }
     if (squeezes_ && is_white(around.after)) {

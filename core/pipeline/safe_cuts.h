@@ -98,11 +98,11 @@ private:
         bool keeps_first;  // what it becomes starts with its first character
     };
     std::vector<Literal> literals_;
-    bool has_map_ = false;      // clusters of characters matter: only ASCII is sure
-    bool has_forms_ = false;    // characters combine with marks
-    bool trims_ = false;        // white space at the ends of a text matters
-    bool squeezes_ = false;     // runs of white space matter
-    bool puts_front_ = false;   // a segment gets something in front
+    bool has_map_ = false;     // clusters of characters matter: only ASCII is sure
+    bool has_forms_ = false;   // characters combine with marks
+    bool trims_ = false;       // white space at the ends of a text matters
+    bool squeezes_ = false;    // runs of white space matter
+    bool puts_front_ = false;  // a segment gets something in front
     std::array<Image, 128> ascii_{};
     std::array<std::bitset<128>, 128> pairs_{};  // [left][right], both ASCII
 };

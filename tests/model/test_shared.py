@@ -117,7 +117,7 @@ def test_a_model_goes_with_its_last_tokenizer_unless_it_is_kept(source: Path) ->
     assert models() == before
     tokenmill.keep_models(2)
     for tables in ("usual", "small", "tiny"):
-        Tokenizer.load(source, tables=tables)  # type: ignore[arg-type]
+        Tokenizer.load(source, tables=tables)
     assert models() == before + 2  # the first of the three has gone
     kept = tokenmill.memory()["shared"]
     Tokenizer.load(source, tables="small")
@@ -171,13 +171,13 @@ def test_tables_may_be_given_back_while_others_encode(source: Path) -> None:
     tokenizer = Tokenizer.load(source)
     texts = [TEXT[: 4000 * i] + str(i) for i in range(1, 40)]
     wanted = tokenizer.encode_batch(texts, threads=1).ids.tolist()
-    wrong: list[int] = []
+    equal: list[bool] = []
     done = threading.Event()
 
     def work() -> None:
-        for _ in range(6):
-            if tokenizer.encode_batch(texts, threads=2).ids.tolist() != wanted:
-                wrong.append(1)
+        equal.extend(
+            tokenizer.encode_batch(texts, threads=2).ids.tolist() == wanted for _ in range(6)
+        )
 
     def release() -> None:
         while not done.is_set():
@@ -191,7 +191,7 @@ def test_tables_may_be_given_back_while_others_encode(source: Path) -> None:
         thread.join()
     done.set()
     releaser.join()
-    assert not wrong
+    assert equal == [True] * 18
 
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

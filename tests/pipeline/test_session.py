@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BYTES = ["a\u00e9\u4e2d\U0001f600 b", "\u4e2d\u6587 \U0001f468\u200d\U0001f469 x", "e\u0301 \uac00"]
 BROKEN = [b"\xff a", b"a\xe0\x80b", b"\xed\xa0\x80 x", b"\xf4\x90\x80\x80", b"\xc3", b"\xe4\xb8"]
-# (content, lstrip, rstrip, single_word, normalized)
+# Each with: takes white space on its left, on its right, stands alone, is normalized.
 TOKENS = [
     ("<|im_start|>", False, False, False, False),
     ("<|im_end|>", False, False, False, True),

@@ -123,6 +123,6 @@ def open_session(
     most = None if max_bytes is None else whole_number("max_bytes", max_bytes)
     if isinstance(model, CoreModel):
         return Session(CoreSession(model, *given, most))
-    from tokenmill._tokenizer.whole_text import WholeText  # the reference path is rare
+    from tokenmill._tokenizer.whole_text import WholeSession  # the reference path is rare
 
-    return Session(WholeText(model, given, most))
+    return Session(WholeSession(model, given, most))

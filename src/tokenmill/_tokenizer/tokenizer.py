@@ -218,7 +218,8 @@ class Tokenizer:
         if limit is timeout is None and special_in_text == "encode" and errors == "strict":
             return int(self._model.count(text, add_special_tokens))
         batches = self._parts.batches
-        return batches.count_one(text, limit, add_special_tokens, special_in_text, errors, timeout)
+        shared = batches.for_one(add_special_tokens, special_in_text, errors, timeout=timeout)
+        return batches.count_one(text, limit, shared)
 
     def count_batch(
         self,
