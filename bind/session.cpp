@@ -105,7 +105,7 @@ public:
     const std::string& reason() const { return session_.reason(); }
 
 private:
-    // Whoever waits does not hold the GIL, which the other thread may need to finish.
+    // A thread that waits does not hold the GIL, which the other thread may need to finish.
     std::unique_lock<std::mutex> take() {
         std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock.owns_lock()) {

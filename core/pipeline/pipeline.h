@@ -60,7 +60,8 @@ struct Options {
     SpanUnit spans = SpanUnit::None;
     bool words = false;          // and the numbers of words; needs spans
     const Stop* stop = nullptr;  // borrowed; where it is due, a call throws its Error
-    // The text goes on after a cut at one of these places (safe_cuts.h): it gets nothing in front.
+    // The text continues another one, cut at one of these places (safe_cuts.h): it gets nothing in
+    // front.
     const SafeCuts* continues = nullptr;
 };
 

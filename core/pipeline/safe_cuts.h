@@ -5,7 +5,7 @@
 // Whatever comes later, the ids of the part before a safe cut stay, and those after it are the ids
 // of the second part alone, read with Options::continues. That is so if
 //   * every step of the normalizer rewrites both parts as it rewrites the whole. Steps look at one
-//     character, at marks after it (N is no mark), or at white space. A step at the start of texts,
+//     character, at marks after it (N is not one), or at white space. A step at the start of texts,
 //     such as one that puts a blank there, is left out of the programs that a second part is
 //     rewritten with;
 //   * the split may be cut between the rewritten L and R (SplitView::is_sync);
@@ -56,7 +56,7 @@ public:
     // So many bytes after a cut decide that it is one.
     static constexpr std::size_t kAhead = 8;
 
-    // The programs of the model, for text that goes on.
+    // The programs of the model, for text that continues another.
     [[nodiscard]] const normalize::Program& rewriter() const noexcept { return rewriter_; }
     [[nodiscard]] const normalize::Program& respeller() const noexcept { return respeller_; }
 

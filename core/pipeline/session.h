@@ -35,7 +35,7 @@ class Session {
 public:
     // Borrows the model. `threads` of the options are for parts of a megabyte and more.
     Session(const Model& model, const Options& options, const SessionSizes& sizes);
-    // A copy is a fork: both go on alone.
+    // A copy is a fork: both continue alone.
     Session(const Session& other);
     Session& operator=(const Session&) = delete;
 

@@ -32,17 +32,17 @@ class Loading:
     def __enter__(self) -> None:
         shelf = self._shelf
         with shelf.guard:
-            turn, waiting = shelf.turns.get(self._name) or (RLock(), 0)
-            shelf.turns[self._name] = turn, waiting + 1
-        turn.acquire()
+            self._turn, waiting = shelf.turns.get(self._name) or (RLock(), 0)
+            shelf.turns[self._name] = self._turn, waiting + 1
+        self._turn.acquire()
 
     def __exit__(self, *_: object) -> None:
         shelf = self._shelf
         with shelf.guard:
-            turn, waiting = shelf.turns.pop(self._name)
+            turn, waiting = shelf.turns.pop(self._name, (self._turn, 0))  # none after a fork
             if waiting > 1:
                 shelf.turns[self._name] = turn, waiting - 1
-        turn.release()
+        self._turn.release()
 
 
 class Shelf:

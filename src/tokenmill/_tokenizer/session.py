@@ -63,7 +63,7 @@ class Session:
         return Appended(*self._core.replace_tail(count, text, in_characters, stop_of(timeout)))
 
     def fork(self) -> Session:
-        """Return a session with the same text; both go on alone and share what is fixed."""
+        """Return a session with the same text; both continue alone and share what is fixed."""
         return Session(self._core.fork())
 
     @property
