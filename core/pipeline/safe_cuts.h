@@ -41,8 +41,7 @@ struct TokenEdges {
                                   std::uint32_t right) const noexcept;
 
 private:
-    void add(const split::AddedMatcher& matcher, std::span<const split::AddedToken> tokens,
-             std::uint32_t node, std::uint8_t before, std::uint8_t first);
+    void add_end(int before, std::uint8_t byte, std::uint8_t start, std::uint32_t flags);
 };
 
 class SafeCuts {

@@ -144,6 +144,20 @@ def test_long_texts_without_a_cut_stay_exact(small: Tokenizer, kind: str) -> Non
     assert session.ids.tolist() == small.encode(text + "a b").tolist()
 
 
+def test_an_added_token_may_be_as_long_as_a_file(tmp_path: Path) -> None:
+    definition = small_definition()
+    flags = {"special": True, "normalized": False, "lstrip": False, "rstrip": False}
+    token = "<" + "long" * 200_000 + ">"
+    definition["added_tokens"].append({"id": 300, "content": token, "single_word": False, **flags})
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(definition))
+    tokenizer = Tokenizer.load(path)
+    session = tokenizer.session()
+    for part in ("a b ", token[:7], token[7:-1], "> c"):
+        session.append(part)
+    assert session.ids.tolist() == tokenizer.encode(f"a b {token} c").tolist()
+
+
 @pytest.mark.parametrize("text", BYTES)
 @pytest.mark.parametrize("errors", [0, 1])
 def test_bytes_may_end_inside_a_character(small: Tokenizer, text: str, errors: int) -> None:
