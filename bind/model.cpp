@@ -35,32 +35,11 @@ nb::object offsets_of(pipeline::Encoded& encoded) {
     return array_of(std::move(encoded.offsets), encoded.documents + 1);
 }
 
-// For tests: large tables from the first text on, but so small that words replace each other all
-// the time.
-pipeline::Tables tables_of(int shrink) {
-    pipeline::Tables tables;
-    encode::TableBits& bits = tables.bits;
-    const auto less = [&](unsigned value) {
-        return value > static_cast<unsigned>(shrink) + 1 ? value - static_cast<unsigned>(shrink)
-                                                         : 1;
-    };
-    if (shrink > 0) {
-        bits = {less(bits.words8),
-                less(bits.words16),
-                less(bits.words32),
-                less(bits.long_words),
-                std::max(15U, less(bits.ring)),
-                less(bits.store)};
-        tables.small_until = 0;
-    }
-    return tables;
-}
-
 // The model and the memory that it reads. All methods may be called from several threads at once.
 class BoundModel {
 public:
-    BoundModel(nb::handle buffer, int shrink_tables)
-        : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables)) {}
+    BoundModel(nb::handle buffer, int shrink_tables, int tables)
+        : memory_(buffer), model_(memory_.bytes(), tables_of(shrink_tables, tables)) {}
 
     nb::object encode(nb::handle text, bool add_special_tokens, int special_mode, int errors,
                       const Stop* stop) {
@@ -270,6 +249,11 @@ public:
         return out;
     }
 
+    std::size_t release() const {
+        const nb::gil_scoped_release unlocked;
+        return model_.release();
+    }
+
     nb::dict tables() const { return device_tables(model_); }
 
     // What is known about the tokenizer, as JSON; the file it came from follows after a NUL.
@@ -288,7 +272,6 @@ public:
     const pipeline::Model& core() const noexcept { return model_; }
 
 private:
-
     static std::size_t json_size(Bytes meta) noexcept {
         return static_cast<std::size_t>(std::find(meta.begin(), meta.end(), 0) - meta.begin());
     }
@@ -342,7 +325,8 @@ void register_model(nb::module_& m) {
     const auto errors = nb::arg("errors") = 0;
     const auto stop = nb::arg("stop").none() = nb::none();
     nb::class_<BoundModel>(m, "Model", "A compiled model over a buffer that it keeps alive.")
-        .def(nb::init<nb::handle, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0)
+        .def(nb::init<nb::handle, int, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0,
+             nb::arg("tables") = 0)
         .def("encode", &BoundModel::encode, nb::arg("text").none(), add_special_tokens,
              special_mode, errors, stop)
         .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), threads, bits,
@@ -370,6 +354,7 @@ void register_model(nb::module_& m) {
         .def("token_bytes", &BoundModel::token_bytes, nb::arg("id"))
         .def("token_id", &BoundModel::token_id, nb::arg("token"))
         .def("memory", &BoundModel::memory)
+        .def("release", &BoundModel::release)
         .def("device_tables", &BoundModel::tables)
         .def_prop_ro("meta", &BoundModel::meta)
         .def_prop_ro("packed_source", &BoundModel::packed_source)
@@ -379,6 +364,7 @@ void register_model(nb::module_& m) {
     m.def(
         "target", [] { return std::string(simd::name_of(simd::chosen_target())); },
         "The instruction set that new models use.");
+    m.def("spare_bytes", &spare_bytes, "Bytes of result buffers that all models use again.");
     m.def(
         "environment",
         [](const char* name) {

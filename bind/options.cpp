@@ -1,6 +1,8 @@
 // options: the numbers that Python calls with -> options of the core.
 #include "options.h"
 
+#include <algorithm>
+#include <limits>
 #include <string>
 
 namespace tokenmill::bind {
@@ -33,6 +35,33 @@ unsigned bits_of(int bits) {
         refuse("bits", "16 or 32", bits);
     }
     return static_cast<unsigned>(bits);
+}
+
+pipeline::Tables tables_of(int shrink, int size) {
+    pipeline::Tables tables;
+    encode::TableBits& bits = tables.bits;
+    const auto less = [&](unsigned value, int by) {
+        return static_cast<unsigned>(std::max(1, static_cast<int>(value) - by));
+    };
+    if (size < 0 || size > 2) {
+        refuse("tables", "0 (usual), 1 (small) or 2 (tiny)", size);
+    }
+    if (size == 2) {  // those that a worker starts with, for ever
+        tables.small_until = std::numeric_limits<std::size_t>::max();
+    }
+    const int by = std::max(shrink, size == 1 ? 2 : size == 2 ? 5 : 0);
+    if (by > 0) {
+        bits = {less(bits.words8, by),
+                less(bits.words16, by),
+                less(bits.words32, by),
+                less(bits.long_words, by),
+                std::max(15U, less(bits.ring, by)),
+                less(bits.store, by)};
+    }
+    if (shrink > 0) {
+        tables.small_until = 0;
+    }
+    return tables;
 }
 
 pipeline::Options options_of(bool add_special_tokens, int special_mode, int errors,

@@ -14,5 +14,8 @@ constexpr std::size_t kKeepGil = std::size_t{1} << 13;
                                            const Stop* stop, int threads = 1);
 [[nodiscard]] pipeline::SpecialMode special_mode_of(int number);
 [[nodiscard]] unsigned bits_of(int bits);
+// 0, 1 or 2: usual, small or tiny. `shrink`, for tests: large tables from the first text on, but so
+// small that words replace each other all the time.
+[[nodiscard]] pipeline::Tables tables_of(int shrink, int size);
 
 }  // namespace tokenmill::bind

@@ -77,8 +77,8 @@ public:
 
     nb::bytes text() {
         const auto lock = take();
-        nb::bytes out = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(
-            nullptr, static_cast<Py_ssize_t>(session_.text_size())));
+        nb::bytes out = nb::steal<nb::bytes>(
+            PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(session_.text_size())));
         if (!out.is_valid()) {
             nb::raise_python_error();
         }
@@ -105,7 +105,7 @@ public:
     const std::string& reason() const { return session_.reason(); }
 
 private:
-    // Whoever waits does not hold the GIL, which the other thread may need to finish.
+    // A thread that waits does not hold the GIL, which the other thread may need to finish.
     std::unique_lock<std::mutex> take() {
         std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
         if (!lock.owns_lock()) {
@@ -144,8 +144,8 @@ private:
 void register_session(nb::module_& m) {
     const auto stop = nb::arg("stop").none() = nb::none();
     nb::class_<BoundSession>(m, "Session", "A text that grows, and its ids.")
-        .def(nb::init<nb::object, bool, int, int, std::optional<std::size_t>, bool>(), nb::arg("model"),
-             nb::arg("add_special_tokens") = false, nb::arg("special_mode") = 0,
+        .def(nb::init<nb::object, bool, int, int, std::optional<std::size_t>, bool>(),
+             nb::arg("model"), nb::arg("add_special_tokens") = false, nb::arg("special_mode") = 0,
              nb::arg("errors") = 0, nb::arg("max_bytes").none() = nb::none(),
              nb::arg("small_steps") = false)
         .def("append", &BoundSession::append, nb::arg("text").none(), stop)

@@ -93,7 +93,7 @@ private:
     std::size_t document_ = 0;
     bool may_have_added_ = true;          // an added token may be in the raw text
     bool at_start_ = false;               // nothing of the text has been read yet
-    bool is_continued_ = false;           // what is read next goes on where another text was cut
+    bool is_continued_ = false;           // what is read next continues a text that was cut
     const std::uint8_t* text_ = nullptr;  // the open document
     std::size_t front_ = 0;               // bytes that the last rewrite() put in front
     bool keeps_parts_ = false;      // the normalizer leaves every part of the document as it is

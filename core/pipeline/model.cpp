@@ -1,5 +1,6 @@
 // pipeline: a compiled model -> a Model, its workers, and one text at a time.
 #include <algorithm>
+#include <tuple>
 
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
@@ -127,6 +128,10 @@ Model::~Model() {
     delete token_sizes_.load();
     delete safe_cuts_.load();
     delete shared_.load();  // after the workers, which use them
+    for (const Retired* at = retired_.load(); at != nullptr;) {
+        const std::unique_ptr<const Retired> gone(at);
+        at = gone->next;
+    }
 }
 
 void Model::set_up(Worker& worker, const Options& options) const {
@@ -193,7 +198,7 @@ encode::SharedTables* Model::shared_tables(std::size_t threads) const {
     if (threads == 1 && made_.load(std::memory_order_relaxed) < 2) {
         return nullptr;
     }
-    encode::SharedTables* shared = shared_.load(std::memory_order_acquire);
+    encode::SharedTables* shared = shared_.load();  // in order with made_: see release()
     if (shared == nullptr) {
         auto made = std::make_unique<encode::SharedTables>(vocab_, tables_.bits);
         if (shared_.compare_exchange_strong(shared, made.get())) {
@@ -243,6 +248,37 @@ MemoryUse Model::memory() const noexcept {
         use.tables += shared->size_bytes();
     }
     return use;
+}
+
+// A worker is counted in made_ before it looks for shared tables, and here they are taken away
+// before made_ is read: so either no worker has them, or made_ tells of it.
+std::size_t Model::release() const {
+    std::size_t bytes = 0;
+    for (auto& slot : idle_) {
+        if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
+            bytes += worker->encoder.tables.size_bytes() + worker->buffer_bytes();
+            delete worker;
+            made_.fetch_sub(1);
+        }
+    }
+    auto retired = std::make_unique<Retired>();
+    retired->tables.reset(made_.load() == 0 ? shared_.exchange(nullptr) : nullptr);
+    if (retired->tables == nullptr) {
+        return bytes;
+    }
+    if (made_.load() == 0) {
+        return bytes + retired->tables->size_bytes();
+    }
+    encode::SharedTables* none = nullptr;
+    if (shared_.compare_exchange_strong(none, retired->tables.get())) {
+        std::ignore = retired->tables.release();  // put back
+        return bytes;
+    }
+    Retired* const kept = retired.release();
+    kept->next = retired_.load();
+    while (!retired_.compare_exchange_weak(kept->next, kept)) {
+    }
+    return bytes;
 }
 
 }  // namespace tokenmill::pipeline

@@ -62,7 +62,8 @@ struct Options {
     SpanUnit spans = SpanUnit::None;
     bool words = false;          // and the numbers of words; needs spans
     const Stop* stop = nullptr;  // borrowed; where it is due, a call throws its Error
-    // The text goes on after a cut at one of these places (safe_cuts.h): it gets nothing in front.
+    // The text continues another one, cut at one of these places (safe_cuts.h): it gets nothing in
+    // front.
     const SafeCuts* continues = nullptr;
     // Borrowed, for a single text whose encoding is Trusted: special tokens then count only there.
     const Trust* trust = nullptr;
@@ -168,6 +169,9 @@ public:
     [[nodiscard]] std::size_t most_ids(const Text& text) const noexcept;
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
+    // Deletes the workers that nobody uses now, and the tables that they share if there is no other
+    // one. Returns their bytes.
+    std::size_t release() const;
     [[nodiscard]] simd::Target target() const noexcept { return target_; }
 
 private:
@@ -207,6 +211,12 @@ private:
     const EncodeKernel* kernel_;
     Tables tables_;
     mutable std::atomic<encode::SharedTables*> shared_{nullptr};  // made if needed
+    // Shared tables that a worker may still use, but no new one will.
+    struct Retired {
+        std::unique_ptr<encode::SharedTables> tables;
+        Retired* next = nullptr;
+    };
+    mutable std::atomic<Retired*> retired_{nullptr};
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};

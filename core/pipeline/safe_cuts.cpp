@@ -53,42 +53,43 @@ normalize::Program without_start(const normalize::Program& program) {
 
 }  // namespace
 
+// A child comes after its parent, so one pass knows the first byte of every text. No recursion: a
+// token may be as long as its file.
 TokenEdges::TokenEdges(const split::AddedMatcher& matcher,
                        std::span<const split::AddedToken> tokens) {
-    if (!matcher.empty()) {
-        add(matcher, tokens, 0, 0, 0);
+    const auto nodes = matcher.nodes();
+    const auto edges = matcher.edges();
+    std::vector<std::uint8_t> starts(nodes.size());
+    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+        for (std::uint32_t k = 0; k < nodes[node].child_count; ++k) {
+            const std::uint32_t child = nodes[node].first_child + k;
+            starts[child] = node == 0 ? edges[child] : starts[node];
+            if (node != 0) {
+                inside.set(std::size_t{edges[node]} << 8 | edges[child]);
+            }
+            if (nodes[child].token != 0) {
+                add_end(node == 0 ? -1 : int{edges[node]}, edges[child], starts[child],
+                        tokens[nodes[child].token - 1].flags);
+            }
+        }
     }
 }
 
-// Depth first; the trie is as deep as the longest token.
-void TokenEdges::add(const split::AddedMatcher& matcher, std::span<const split::AddedToken> tokens,
-                     std::uint32_t node, std::uint8_t before, std::uint8_t first) {
-    const split::AddedNode& from = matcher.nodes()[node];
-    for (std::uint32_t k = 0; k < from.child_count; ++k) {
-        const std::uint32_t child = from.first_child + k;
-        const std::uint8_t byte = matcher.edges()[child];
-        const std::size_t pair = std::size_t{before} << 8 | byte;
-        const std::uint8_t start = node == 0 ? byte : first;
-        if (node != 0) {
-            inside.set(pair);
+// A token that ends with these two bytes; `before` is -1 if it has only one.
+void TokenEdges::add_end(int before, std::uint8_t byte, std::uint8_t start, std::uint32_t flags) {
+    last.set(byte);
+    for (int any = 0; any < 256; ++any) {
+        if (before == any || before < 0) {
+            ends.set(static_cast<std::size_t>(any) << 8 | byte);
         }
-        if (const std::uint32_t token = matcher.nodes()[child].token; token != 0) {
-            const std::uint32_t flags = tokens[token - 1].flags;
-            last.set(byte);
-            for (std::size_t any = 0; node == 0 && any < 256; ++any) {
-                ends.set(any << 8 | byte);
-            }
-            ends.set(pair);
-            strips_left |= (flags & split::kStripLeft) != 0;
-            if ((flags & split::kSingleWord) != 0) {
-                single_words.set(start);
-            }
-            if ((flags & split::kStripRight) != 0) {
-                strips_right = true;
-                strips_right_after.set(byte);
-            }
-        }
-        add(matcher, tokens, child, byte, start);
+    }
+    strips_left |= (flags & split::kStripLeft) != 0;
+    if ((flags & split::kSingleWord) != 0) {
+        single_words.set(start);
+    }
+    if ((flags & split::kStripRight) != 0) {
+        strips_right = true;
+        strips_right_after.set(byte);
     }
 }
 
@@ -127,9 +128,8 @@ SafeCuts::SafeCuts(const Model& model)
     }
     for (std::uint32_t code = 0; code < 128; ++code) {
         ascii_[code].rewritten = image_of(rewriter_, code);
-        ascii_[code].respelled = ascii_[code].rewritten == kNone
-                                     ? kNone
-                                     : image_of(respeller_, ascii_[code].rewritten);
+        ascii_[code].respelled =
+            ascii_[code].rewritten == kNone ? kNone : image_of(respeller_, ascii_[code].rewritten);
     }
     bool has_any = false;
     for (std::uint32_t left = 0; left < 128; ++left) {
@@ -209,8 +209,8 @@ std::uint32_t SafeCuts::image_of(const normalize::Program& program, std::uint32_
     std::vector<std::uint8_t> found;
     normalize::run(program, text, found);
     if (front.empty() || !std::equal(front.begin(), front.end(), found.begin(),
-                                     found.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                         front.size(), found.size())))) {
+                                     found.begin() + static_cast<std::ptrdiff_t>(
+                                                         std::min(front.size(), found.size())))) {
         return kNone;
     }
     const auto middle = characters_of(Bytes(found).subspan(front.size()));
@@ -279,13 +279,12 @@ bool SafeCuts::may_end_token(std::uint32_t before, std::uint32_t left) const {
 
 bool SafeCuts::is_safe(const Around& around) const {
     const bool is_ascii = around.left < 128 && around.right < 128;
-    if (is_ascii ? !pairs_[around.left][around.right]
-                 : !is_safe_pair(around.left, around.right)) {
+    if (is_ascii ? !pairs_[around.left][around.right] : !is_safe_pair(around.left, around.right)) {
         return false;
     }
-    if (has_map_ && !(around.before != kNone && is_printable(around.before) &&
-                      is_printable(around.left) && is_printable(around.right) &&
-                      is_printable(around.after))) {
+    if (has_map_ &&
+        !(around.before != kNone && is_printable(around.before) && is_printable(around.left) &&
+          is_printable(around.right) && is_printable(around.after))) {
         return false;
     }
     if (squeezes_ && is_white(around.after)) {

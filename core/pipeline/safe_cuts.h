@@ -5,7 +5,7 @@
 // Whatever comes later, the ids of the part before a safe cut stay, and those after it are the ids
 // of the second part alone, read with Options::continues. That is so if
 //   * every step of the normalizer rewrites both parts as it rewrites the whole. Steps look at one
-//     character, at marks after it (N is no mark), or at white space. A step at the start of texts,
+//     character, at marks after it (N is not one), or at white space. A step at the start of texts,
 //     such as one that puts a blank there, is left out of the programs that a second part is
 //     rewritten with;
 //   * the split may be cut between the rewritten L and R (SplitView::is_sync);
@@ -41,8 +41,7 @@ struct TokenEdges {
                                   std::uint32_t right) const noexcept;
 
 private:
-    void add(const split::AddedMatcher& matcher, std::span<const split::AddedToken> tokens,
-             std::uint32_t node, std::uint8_t before, std::uint8_t first);
+    void add_end(int before, std::uint8_t byte, std::uint8_t start, std::uint32_t flags);
 };
 
 class SafeCuts {
@@ -56,7 +55,7 @@ public:
     // So many bytes after a cut decide that it is one.
     static constexpr std::size_t kAhead = 8;
 
-    // The programs of the model, for text that goes on.
+    // The programs of the model, for text that continues another.
     [[nodiscard]] const normalize::Program& rewriter() const noexcept { return rewriter_; }
     [[nodiscard]] const normalize::Program& respeller() const noexcept { return respeller_; }
 
@@ -98,11 +97,11 @@ private:
         bool keeps_first;  // what it becomes starts with its first character
     };
     std::vector<Literal> literals_;
-    bool has_map_ = false;      // clusters of characters matter: only ASCII is sure
-    bool has_forms_ = false;    // characters combine with marks
-    bool trims_ = false;        // white space at the ends of a text matters
-    bool squeezes_ = false;     // runs of white space matter
-    bool puts_front_ = false;   // a segment gets something in front
+    bool has_map_ = false;     // clusters of characters matter: only ASCII is sure
+    bool has_forms_ = false;   // characters combine with marks
+    bool trims_ = false;       // white space at the ends of a text matters
+    bool squeezes_ = false;    // runs of white space matter
+    bool puts_front_ = false;  // a segment gets something in front
     std::array<Image, 128> ascii_{};
     std::array<std::bitset<128>, 128> pairs_{};  // [left][right], both ASCII
 };

@@ -4,14 +4,14 @@
 //   cuts   |         |         |     |     |          |<--- tail: encoded again --->|
 //
 // The text is cut at safe cuts (safe_cuts.h). What lies before the last cut is encoded once. Blocks
-// never change, so that forks share them; the open part is copied. Without safe cuts the tail is the
-// whole text. After an error everything is as before the call.
+// never change, so that forks share them; the open part is copied. Without safe cuts the tail is
+// the whole text. After an error everything is as before the call.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
+#include "pipeline/incoming.h"
 #include "pipeline/safe_cuts.h"
 
 namespace tokenmill::pipeline {
@@ -35,7 +35,7 @@ class Session {
 public:
     // Borrows the model. `threads` of the options are for parts of a megabyte and more.
     Session(const Model& model, const Options& options, const SessionSizes& sizes);
-    // A copy is a fork: both go on alone.
+    // A copy is a fork: both continue alone.
     Session(const Session& other);
     Session& operator=(const Session&) = delete;
 
@@ -48,9 +48,9 @@ public:
 
     // Bytes of the text; those of a character whose rest has not come yet are the last of them.
     [[nodiscard]] std::size_t text_size() const noexcept {
-        return state_.sealed_text + state_.text.size() + state_.pending_size;
+        return state_.sealed_text + state_.text.size() + state_.last.pending_size;
     }
-    [[nodiscard]] std::size_t pending_size() const noexcept { return state_.pending_size; }
+    [[nodiscard]] std::size_t pending_size() const noexcept { return state_.last.pending_size; }
     // Bytes that the next call encodes again.
     [[nodiscard]] std::size_t tail_size() const noexcept {
         return state_.text.size() - state_.cuts.back().text;
@@ -65,37 +65,28 @@ public:
     [[nodiscard]] const std::string& reason() const noexcept { return cuts_->reason(); }
 
 private:
-    struct Cut {
+    struct SafeCut {
         std::size_t text;  // places in the open part
         std::size_t ids;
     };
-    struct Block {
+    struct SealedText {
         std::vector<std::uint8_t> text;
         std::vector<TokenId> ids;
-        std::vector<Cut> cuts;
+        std::vector<SafeCut> cuts;
     };
-    struct State {
-        std::vector<std::shared_ptr<const Block>> blocks;
+    struct SessionState {
+        std::vector<std::shared_ptr<const SealedText>> blocks;
         std::size_t sealed_text = 0;  // in all blocks
         std::size_t sealed_ids = 0;
         std::vector<std::uint8_t> text;  // of the open part, whole characters
         std::vector<TokenId> ids;
-        std::vector<Cut> cuts{{0, 0}};
-        std::array<std::uint8_t, 3> pending{};  // the first bytes of a character
-        std::size_t pending_size = 0;
+        std::vector<SafeCut> cuts{{0, 0}};
+        Incoming last;  // its pending bytes
     };
 
-    // Whole characters in UTF-8, and what is left of the last one.
-    struct Incoming {
-        Bytes text;
-        std::array<std::uint8_t, 3> pending{};
-        std::size_t pending_size = 0;
-    };
-
-    [[nodiscard]] Incoming read(const Text& text);
-    [[nodiscard]] Incoming read_bytes(Bytes bytes, std::size_t held);
     void grow(const Incoming& incoming, const Stop* stop);
     void grow_piece(Bytes piece, const Incoming* last, const Stop* stop);
+    [[nodiscard]] std::size_t find_cut(std::size_t before, std::size_t end, const Stop* stop);
     void encode(Bytes text, bool continues, const Stop* stop, std::vector<TokenId>& out) const;
     void seal();
     void reopen();
@@ -105,7 +96,7 @@ private:
         return state_.sealed_ids + state_.cuts.back().ids;
     }
     // The ids from `from` on, as the text alone has them.
-    static void collect(const State& state, std::size_t from, std::vector<TokenId>& out);
+    static void collect(const SessionState& state, std::size_t from, std::vector<TokenId>& out);
     // What has changed since `old_` was collected, from `from` on.
     [[nodiscard]] Growth compare(std::size_t from);
     [[nodiscard]] std::span<const TokenId> front() const noexcept;
@@ -115,10 +106,10 @@ private:
     const SafeCuts* cuts_;
     Options options_;
     SessionSizes sizes_;
-    State state_;
+    SessionState state_;
 
     // Used by one call, kept for the next.
-    std::vector<std::uint8_t> incoming_;
+    IncomingReader reader_;
     std::vector<TokenId> tail_;
     std::vector<TokenId> rest_;
     std::vector<TokenId> old_;

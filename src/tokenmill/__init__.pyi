@@ -59,6 +59,10 @@ from tokenmill._mill.verify.verify import (
 )
 from tokenmill._mill.write import write_shards as write_shards
 from tokenmill._model.describe import Description as Description
+from tokenmill._model.memory import (
+    keep_models as keep_models,
+    memory as memory,
+)
 from tokenmill._pack import Packer as Packer
 from tokenmill._pack.rows import Pieces as Pieces
 from tokenmill._service import Service as Service

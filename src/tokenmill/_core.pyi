@@ -155,7 +155,7 @@ class CopyCrew:
 class Model:
     """A compiled model over a buffer that it keeps alive."""
 
-    def __init__(self, buffer: object, shrink_tables: int = 0) -> None: ...
+    def __init__(self, buffer: object, shrink_tables: int = 0, tables: int = 0) -> None: ...
 
     def encode(self, text: object | None, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None) -> NDArray[numpy.uint32]: ...
 
@@ -194,6 +194,8 @@ class Model:
 
     def memory(self) -> dict: ...
 
+    def release(self) -> int: ...
+
     def device_tables(self) -> dict: ...
 
     @property
@@ -213,6 +215,9 @@ class Model:
 
 def target() -> str:
     """The instruction set that new models use."""
+
+def spare_bytes() -> int:
+    """Bytes of result buffers that all models use again."""
 
 def environment(name: str) -> str | None:
     """

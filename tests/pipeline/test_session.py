@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BYTES = ["a\u00e9\u4e2d\U0001f600 b", "\u4e2d\u6587 \U0001f468\u200d\U0001f469 x", "e\u0301 \uac00"]
 BROKEN = [b"\xff a", b"a\xe0\x80b", b"\xed\xa0\x80 x", b"\xf4\x90\x80\x80", b"\xc3", b"\xe4\xb8"]
-# (content, lstrip, rstrip, single_word, normalized)
+# Each with: takes white space on its left, on its right, stands alone, is normalized.
 TOKENS = [
     ("<|im_start|>", False, False, False, False),
     ("<|im_end|>", False, False, False, True),
@@ -142,6 +142,20 @@ def test_long_texts_without_a_cut_stay_exact(small: Tokenizer, kind: str) -> Non
     session.append("a")
     session.append(" b")
     assert session.ids.tolist() == small.encode(text + "a b").tolist()
+
+
+def test_an_added_token_may_be_as_long_as_a_file(tmp_path: Path) -> None:
+    definition = small_definition()
+    flags = {"special": True, "normalized": False, "lstrip": False, "rstrip": False}
+    token = "<" + "long" * 200_000 + ">"
+    definition["added_tokens"].append({"id": 300, "content": token, "single_word": False, **flags})
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(definition))
+    tokenizer = Tokenizer.load(path)
+    session = tokenizer.session()
+    for part in ("a b ", token[:7], token[7:-1], "> c"):
+        session.append(part)
+    assert session.ids.tolist() == tokenizer.encode(f"a b {token} c").tolist()
 
 
 @pytest.mark.parametrize("text", BYTES)

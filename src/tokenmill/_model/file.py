@@ -31,12 +31,16 @@ _REBUILD = "compile it again from the tokenizer it was made of"
 class ModelFile:
     """An open file: the compiled model, or the packed spec of the compressed form.
 
-    `payload` is a view of the mapped file and keeps the mapping alive.
+    `payload` is a view of the mapped file and keeps the mapping alive; `checksum` is that of the
+    file, verified.
     """
 
-    def __init__(self, path: str | Path, payload: memoryview, *, is_compressed: bool) -> None:
+    def __init__(
+        self, path: str | Path, payload: memoryview, checksum: int, *, is_compressed: bool
+    ) -> None:
         self.path = path
         self.payload = payload
+        self.checksum = checksum
         self.is_compressed = is_compressed
 
     def spec(self) -> TokenizerSpec:
@@ -88,7 +92,12 @@ def open_model(path: str | Path) -> ModelFile:
         raise _corrupt(path, "written on a machine of the other byte order", _REBUILD)
     if version != FORMAT_VERSION or flags & ~_COMPRESSED or any(reserved):
         raise _corrupt(path, f"unknown version {version} or flags {flags:#x}", _REBUILD)
-    return ModelFile(path, view[begin:], is_compressed=bool(flags & _COMPRESSED))
+    return ModelFile(path, view[begin:], checksum, is_compressed=bool(flags & _COMPRESSED))
+
+
+def checksum_of(payload: bytes | memoryview) -> int:
+    """Return the checksum of the file that a compiled model would be written to."""
+    return _checksum([_header(len(payload), 0).ljust(PAGE, b"\0"), payload])
 
 
 def write_atomically(name: str | Path, parts: Sequence[bytes]) -> None:

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def find_known(
-    source: object, pattern: str | None, special_tokens: Mapping[str, int] | None
+    source: object,
+    pattern: str | None,
+    special_tokens: Mapping[str, int] | None,
+    tables: str = "usual",
 ) -> Ready | None:
     """Return the model of a path if it is a compiled one, or if the cache knows its files.
 
@@ -34,7 +37,9 @@ def find_known(
         if pattern is not None or special_tokens is not None:
             return None
         model = open_model(path)
-        return None if model.is_compressed else from_payload(model.payload)
+        if model.is_compressed:
+            return None
+        return from_payload(model.payload, tables, model.checksum)
     state = state_of(path, arguments_of(path, pattern, special_tokens))
     key = None if state is None else cache.recall(state.name)
-    return None if key is None else cached(key)
+    return None if key is None else cached(key, tables)

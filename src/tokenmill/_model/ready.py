@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+import xxhash
 
 from tokenmill import _core
-from tokenmill._errors import CorruptModel, UnsupportedTokenizer
+from tokenmill._errors import CorruptModel, OptionError, UnsupportedTokenizer
 from tokenmill._model import cache
-from tokenmill._model.file import Meta, unpack_source
+from tokenmill._model.file import Meta, checksum_of, unpack_source
+from tokenmill._model.shared import SHELF, loading, name_of
 
 if TYPE_CHECKING:
     from tokenmill._post import Templates, Wanted
     from tokenmill._reference.model import ReferenceModel
     from tokenmill._spec import TokenizerSpec
+
+
+TABLES = {"usual": 0, "small": 1, "tiny": 2}  # the core's numbers
 
 
 class Ready:
@@ -25,12 +32,20 @@ class Ready:
         payload: bytes | memoryview | None = None,
         meta: dict[str, Any] | None = None,
         spec: TokenizerSpec | None = None,
+        tables: str = "usual",
     ) -> None:
         self.model = model
         self.payload = payload
+        self.tables = tables
+        self.holders: WeakSet[object] = WeakSet()  # tokenizers that share it
         self.spec = spec
         if meta is not None:
             self.meta = meta
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of the compiled model: equal for equal bytes, and for no others."""
+        return _digest(self.payload or b"")
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -94,18 +109,55 @@ class Ready:
         return None if self.spec is None else self.spec.source
 
 
-def from_payload(payload: bytes | memoryview) -> Ready:
-    """Use a compiled model in place."""
-    return Ready(_core.Model(payload), payload)
+def _digest(payload: bytes | memoryview) -> bytes:
+    return bytes(xxhash.xxh3_128(payload).digest())
 
 
-def cached(key: str) -> Ready | None:
-    """Return the model of a key, if the cache has it and it is whole."""
+def check_tables(tables: str) -> str:
+    """Return the name of a size of tables; OptionError for any other."""
+    if tables not in TABLES:
+        problem = f"expected one of {', '.join(map(repr, TABLES))}, got {tables!r}"
+        raise OptionError(problem, where="tables")
+    return tables
+
+
+def from_payload(
+    payload: bytes | memoryview, tables: str = "usual", checksum: int | None = None
+) -> Ready:
+    """Use a compiled model in place, or one of equal bytes that is in use already.
+
+    `checksum`: that of the file, if it was read from one.
+    """
+    number = checksum_of(payload) if checksum is None else checksum
+    name = name_of(f"{len(payload)} bytes, {number:x}", tables)
+    with loading(name):
+        known = SHELF.find(name)
+        if known is not None and known.digest == _digest(payload):
+            return known
+        ready = Ready(_core.Model(payload, tables=TABLES[tables]), payload, tables=tables)
+        SHELF.put(name, ready)
+        return ready
+
+
+def cached(key: str, tables: str = "usual") -> Ready | None:
+    """Return the model of a key, if it is in use, or if the cache has it and it is whole."""
+    name = name_of(key, tables)
+    ready = SHELF.find(name)
+    if ready is not None:
+        return ready
+    with loading(name):
+        ready = SHELF.find(name) or _from_cache(key, tables)
+        if ready is not None:
+            SHELF.put(name, ready)
+        return ready
+
+
+def _from_cache(key: str, tables: str) -> Ready | None:
     model = cache.fetch(key)
     if model is None:
         return None
     try:
-        return from_payload(model.payload)
+        return from_payload(model.payload, tables, model.checksum)
     except CorruptModel as error:
         cache.log().warning("a file of the cache is broken and is built again: %s", error)
         cache.drop(key)

@@ -16,6 +16,7 @@ from tokenmill._model import cache
 from tokenmill._model.file import is_model_file, open_model, write_compressed, write_model
 from tokenmill._model.ready import Ready, cached, from_payload
 from tokenmill._model.seen import arguments_of, state_of
+from tokenmill._model.shared import loading, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +33,7 @@ class Request:
     source: object
     pattern: str | None
     special_tokens: Mapping[str, int] | None
+    tables: str = "usual"
 
     def spec(self, written: bytes | None = None) -> TokenizerSpec:
         """Read and describe the source; `written` is what a loaded one writes, if that is known."""
@@ -47,13 +49,16 @@ def resolve(request: Request, stacklevel: int) -> Ready:
     path = _as_path(request.source)
     if path is not None and is_model_file(path):
         _refuse_options(request, f"the compiled model {path}")
-        return _resolve_model_file(path)
+        return _resolve_model_file(path, request.tables)
     if path is not None:
         return _resolve_files(request, path, stacklevel + 1)
     written = _written(request.source)
     key = _object_key(request.source, written)
-    ready = None if key is None else cached(key)
-    return ready or _build(request.spec(written), key, stacklevel + 1)
+    if key is None:
+        return _build(request.spec(written), key, request.tables, stacklevel + 1)
+    with loading(name_of(key, request.tables)):
+        ready = cached(key, request.tables)
+        return ready or _build(request.spec(written), key, request.tables, stacklevel + 1)
 
 
 def _resolve_files(request: Request, path: Path, stacklevel: int) -> Ready:
@@ -63,14 +68,17 @@ def _resolve_files(request: Request, path: Path, stacklevel: int) -> Ready:
     arguments = arguments_of(str(path), request.pattern, request.special_tokens, repository)
     state = state_of(str(path), arguments)
     known = None if state is None else cache.recall(state.name)
-    ready = None if known is None else cached(known)
+    ready = None if known is None else cached(known, request.tables)
     if ready is not None:
         return ready
     key = _file_key(path, arguments)
-    ready = None if key is None else cached(key)
-    if key is not None and state is not None and state.is_settled:
-        cache.note(state.name, key)
-    return ready or _build(request.spec(), key, stacklevel + 1)
+    if key is None:
+        return _build(request.spec(), key, request.tables, stacklevel + 1)
+    with loading(name_of(key, request.tables)):
+        ready = cached(key, request.tables)
+        if state is not None and state.is_settled:
+            cache.note(state.name, key)
+        return ready or _build(request.spec(), key, request.tables, stacklevel + 1)
 
 
 def compile_file(
@@ -114,7 +122,9 @@ def _resolve_builtin(request: Request) -> Ready:
     _refuse_options(request, "the tokenizer of the package")
     packed = BUILTIN.read_bytes()
     key = cache.key_of([packed], {"form": "builtin"})
-    return cached(key) or _build(_builtin_spec(packed), key, stacklevel=1)
+    with loading(name_of(key, request.tables)):
+        ready = cached(key, request.tables)
+        return ready or _build(_builtin_spec(packed), key, request.tables, stacklevel=1)
 
 
 def _builtin_spec(packed: bytes) -> TokenizerSpec:
@@ -126,15 +136,16 @@ def _builtin_spec(packed: bytes) -> TokenizerSpec:
     return read_tokenizer_json(json.loads(text), text, "builtin")
 
 
-def _resolve_model_file(path: Path) -> Ready:
+def _resolve_model_file(path: Path, tables: str) -> Ready:
     model = open_model(path)
     if not model.is_compressed:
-        return from_payload(model.payload)
+        return from_payload(model.payload, tables, model.checksum)
     key = cache.key_of([model.payload], {"form": "compressed"})
-    return cached(key) or _build(model.spec(), key, stacklevel=1)
+    with loading(name_of(key, tables)):
+        return cached(key, tables) or _build(model.spec(), key, tables, stacklevel=1)
 
 
-def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
+def _build(spec: TokenizerSpec, key: str | None, tables: str, stacklevel: int) -> Ready:
     from tokenmill._compile import compile_spec
     from tokenmill._reference.model import warn
 
@@ -147,7 +158,7 @@ def _build(spec: TokenizerSpec, key: str | None, stacklevel: int) -> Ready:
         return ready
     cache.store(key, payload)
     # The file, where there is one now, is shared with other processes; the bytes are not.
-    return cached(key) or from_payload(payload)
+    return cached(key, tables) or from_payload(payload, tables)
 
 
 def _as_path(source: object) -> Path | None:

@@ -186,6 +186,10 @@ class ReferenceModel:
         """Return what the id decodes to on its own."""
         return self.decode(np.array([token_id], dtype=np.uint32))
 
+    def release(self) -> int:
+        """Give back what the library holds: nothing that is known."""
+        return 0
+
     def memory(self) -> dict[str, int]:
         """Return nothing: the library does not report what it uses."""
         return {}

@@ -90,9 +90,11 @@ class Batches:
         threads: int | None,
         timeout: float | None = None,
     ) -> dict[str, Any]:
-        """Return the options that all calls of the core share."""
+        """Return the options that all calls of the core on many texts share."""
         count = thread_count(threads)
         return core_options(add_special_tokens, special_in_text, errors, count, timeout)
+
+    for_one = staticmethod(core_options)
 
     def encode_into(
         self, texts: Any, out: NDArray[Any], shared: dict[str, Any]
@@ -102,19 +104,9 @@ class Batches:
         offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **shared)
         return offsets
 
-    def count_one(
-        self,
-        text: Any,
-        limit: int | None,
-        add_special_tokens: bool,
-        special_in_text: str,
-        errors: str,
-        timeout: float | None,
-    ) -> int:
+    def count_one(self, text: Any, limit: int | None, shared: dict[str, Any]) -> int:
         """Return the number of ids of one text, `limit + 1` for more than `limit`."""
-        special, policy = modes(special_in_text, errors)
-        given = add_special_tokens, special, policy, limit_of(limit), stop_of(timeout)
-        return int(self._model.count(text, *given))
+        return int(self._model.count(text, limit=limit_of(limit), **shared))
 
     def count(self, texts: Any, limit: int | None, shared: dict[str, Any]) -> NDArray[np.int64]:
         """Return the number of ids of each text, `limit + 1` for more than `limit`."""

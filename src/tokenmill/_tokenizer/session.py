@@ -63,7 +63,7 @@ class Session:
         return Appended(*self._core.replace_tail(count, text, in_characters, stop_of(timeout)))
 
     def fork(self) -> Session:
-        """Return a session with the same text; both go on alone and share what is fixed."""
+        """Return a session with the same text; both continue alone and share what is fixed."""
         return Session(self._core.fork())
 
     @property
@@ -123,6 +123,6 @@ def open_session(
     most = None if max_bytes is None else whole_number("max_bytes", max_bytes)
     if isinstance(model, CoreModel):
         return Session(CoreSession(model, *given, most))
-    from tokenmill._tokenizer.whole_text import WholeText  # the reference path is rare
+    from tokenmill._tokenizer.whole_text import WholeSession  # the reference path is rare
 
-    return Session(WholeText(model, given, most))
+    return Session(WholeSession(model, given, most))

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 from tokenmill._model.known import find_known
-from tokenmill._model.ready import from_payload
+from tokenmill._model.ready import check_tables, from_payload
 from tokenmill._tokenizer.parts import Parts, in_core, origin_of
 from tokenmill._tokenizer.prompts import PromptCalls
 
@@ -58,6 +58,7 @@ class Tokenizer(PromptCalls):
 
     def __init__(self, ready: Ready, origin: object = None) -> None:
         put = object.__setattr__
+        ready.holders.add(self)
         put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
@@ -70,6 +71,7 @@ class Tokenizer(PromptCalls):
         *,
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
+        tables: Literal["usual", "small", "tiny"] = "usual",
     ) -> Tokenizer:
         """Load a tokenizer; without a source, the one that ships in the package.
 
@@ -77,12 +79,16 @@ class Tokenizer(PromptCalls):
         file, a `.mill` file, a hub id ("owner/name", "gpt2"), or a tokenizer that `tokenizers`,
         `transformers` or `tiktoken` has loaded. `pattern` (a published encoding's name or a
         regular expression) and `special_tokens` are for `.tiktoken` files, which hold neither.
+        `tables` sizes the tables of words that speed encoding up: about 39, 10 or 1 MB a thread.
+
+        Tokenizers of equal content share one model in a process (see `tokenmill.memory`).
         """
-        ready = find_known(source, pattern, special_tokens)
+        check_tables(tables)
+        ready = find_known(source, pattern, special_tokens, tables)
         if ready is None:
             from tokenmill._model.resolve import Request, resolve  # reads and compiles
 
-            ready = resolve(Request(source, pattern, special_tokens), stacklevel=2)
+            ready = resolve(Request(source, pattern, special_tokens, tables), stacklevel=2)
         import_module("numpy")  # now, so that the first call does not wait for it
         return cls(ready, origin_of(source))
 
@@ -214,7 +220,8 @@ class Tokenizer(PromptCalls):
         if limit is timeout is None and special_in_text == "encode" and errors == "strict":
             return int(self._model.count(text, add_special_tokens))
         batches = self._parts.batches
-        return batches.count_one(text, limit, add_special_tokens, special_in_text, errors, timeout)
+        shared = batches.for_one(add_special_tokens, special_in_text, errors, timeout=timeout)
+        return batches.count_one(text, limit, shared)
 
     def count_batch(
         self,
@@ -337,6 +344,13 @@ class Tokenizer(PromptCalls):
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
         return dict(self._model.memory())
 
+    def release(self) -> int:
+        """Give back the tables of workers that do nothing; return how many bytes that were.
+
+        The next calls make new ones. Tokenizers that share the model share its workers.
+        """
+        return int(self._model.release())
+
     def describe(self) -> Description:
         """Describe which split, normalizer and path this tokenizer uses, and why."""
         from tokenmill._model.describe import Description
@@ -351,7 +365,7 @@ class Tokenizer(PromptCalls):
         if ready.payload is None:
             given = ready.spec, tuple(ready.meta["reasons"]), self._parts.chat_source()
             return _revive_reference, given
-        return _revive, (bytes(ready.payload), self._parts.chat_source())
+        return _revive, (bytes(ready.payload), self._parts.chat_source(), ready.tables)
 
     def __copy__(self) -> Tokenizer:
         return self
@@ -366,8 +380,8 @@ class Tokenizer(PromptCalls):
         self.__setattr__(name, None)
 
 
-def _revive(payload: bytes, origin: object = None) -> Tokenizer:
-    return Tokenizer(from_payload(payload), origin)
+def _revive(payload: bytes, origin: object = None, tables: str = "usual") -> Tokenizer:
+    return Tokenizer(from_payload(payload, tables), origin)
 
 
 def _revive_reference(

@@ -18,7 +18,7 @@ _REPLACE = 1
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
-class WholeText:
+class WholeSession:
     """A look-alike of `_core.Session` over a model of a reference library."""
 
     reason = "the tokenizer runs through its reference library"
@@ -53,14 +53,15 @@ class WholeText:
         start, used = utf_8_decode(left, "strict", False)
         return self._change(start, left[used:], text, stop)
 
-    def fork(self) -> WholeText:
+    def fork(self) -> WholeSession:
         """Return a copy; nothing of it is changed in place."""
         return copy(self)
 
     @property
     def ids(self) -> NDArray[np.uint32]:
         """All ids."""
-        return self._ids.copy()
+        ids: NDArray[np.uint32] = self._ids.copy()
+        return ids
 
     @property
     def text_bytes(self) -> bytes:
