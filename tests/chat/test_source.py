@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 CHAT = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "ok"}]
 TOOL: list[dict[str, Any]] = [{"type": "function", "function": {"name": "f"}}]
-TOKENS: dict[str, Any] = {"bos_token": "<s>", "eos_token": {"__type": "AddedToken", "content": "</s>"}}
+TOKENS: dict[str, Any] = {
+    "bos_token": "<s>",
+    "eos_token": {"__type": "AddedToken", "content": "</s>"},
+}
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ stay light.
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from tokenmill._core import encode_method
+from tokenmill._model.known import full_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,9 +37,8 @@ def origin_of(source: object) -> object:
 
     An object that was loaded may change, so its template is taken now.
     """
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        return os.path.abspath(path) if os.path.exists(path) else path
+    if (path := full_path(source)) is not None:
+        return path
     if not hasattr(source, "chat_template"):
         return None
     from tokenmill._chat.source import read_chat_source
