@@ -157,9 +157,8 @@ def test_variables_of_a_call_are_not_trusted() -> None:
     template = "{{ bos_token }}{{ eos_token }}{{ date }}"
     chat = [{"role": "user", "content": "x"}]
     special = own_tokenizer().special_tokens
-    ids = (
-        own_tokenizer().chat(chat, template=template, date="</s>", **{"eos_token": "</s>"}).tolist()
-    )
+    given: Any = {"date": "</s>", "eos_token": "</s>"}
+    ids = own_tokenizer().chat(chat, template=template, **given).tolist()
     assert controls(ids) == [special["<s>"]]
 
 
