@@ -57,7 +57,7 @@ void carry_ranges(std::span<const ByteRange> ranges, const Rewritten& to,
         } else if (open == at) {
             out.back().end = i + 1;
         } else {
-            // What the tokenizer put in front belongs to the range that it stands before.
+            // What the tokenizer put in front belongs to the range that follows it.
             out.push_back({i == to.front ? 0 : i, i + 1});
             open = at;
         }

@@ -1,4 +1,4 @@
-"""Conversations whose texts look like control tokens: they stay text, whoever wrote them where."""
+"""Conversations whose texts look like control tokens: they stay text, wherever they are."""
 
 from __future__ import annotations
 

@@ -83,12 +83,15 @@ class Parts:
         return Conversations(self._ready, self._origin, self.trusted)
 
     def chat_source(self) -> object:
-        """Return the chat templates, to be pickled; None if there cannot be any."""
-        if self._origin is None:
-            return None
-        from tokenmill._chat.source import read_chat_source  # does not need jinja2
+        """Return what a pickled tokenizer finds its chat templates with.
 
-        return read_chat_source(self._origin)
+        Those of a folder go with it; a hub id stays one, because a pickle must not download.
+        """
+        if self._origin is None or "chat" in self.__dict__:
+            return self._origin if self._origin is None else self.chat.source
+        from tokenmill._chat.source import local_chat_source  # does not need jinja2
+
+        return local_chat_source(self._origin)
 
     @cached_property
     def decoding(self) -> Decoding:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tokenmill._model.ready import Ready
 
+_MOST_KEPT = 64  # lists of control tokens
 _BIG = 1 << 20  # bytes of text that are worth several threads, as in the core
 
 
@@ -64,6 +65,8 @@ class TrustedParts:
         found = self._control.get(names)
         if found is None:
             ids = self._ids_of(names)
+            if len(self._control) >= _MOST_KEPT:
+                self._control.clear()
             found = self._control[names] = _core.ControlTokens(self._ready.model, ids)
         return found
 
@@ -95,7 +98,7 @@ class TrustedParts:
 
 
 def _separate(parts: Iterable[tuple[Any, bool]]) -> tuple[list[Any], list[bool]]:
-    """Split the pairs; a flag that is no bool is refused, because "no" would count as true."""
+    """Split the pairs; a flag that is not a bool is refused, because "no" would count as true."""
     texts, trusted = [], []
     for number, part in enumerate(parts):
         if not isinstance(part, tuple | list) or len(part) != 2 or not isinstance(part[1], bool):  # noqa: PLR2004
