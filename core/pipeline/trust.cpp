@@ -44,6 +44,12 @@ void clip_ranges(std::span<const ByteRange> ranges, ByteRange piece, std::vector
 void carry_ranges(std::span<const ByteRange> ranges, const Rewritten& to,
                   std::vector<ByteRange>& out) {
     out.clear();
+    if (to.origins.empty()) {
+        for (const ByteRange& range : ranges) {
+            out.push_back({range.begin == 0 ? 0 : range.begin + to.front, range.end + to.front});
+        }
+        return;
+    }
     constexpr std::size_t kNone = ~std::size_t{0};
     std::size_t at = 0;        // the first range that may hold the next byte
     std::size_t open = kNone;  // the range that the last byte belongs to

@@ -40,6 +40,11 @@ class Conversations:
         """Templates, and special tokens by the names that templates use."""
         return ChatSource() if self._origin is None else read_chat_source(self._origin)
 
+    @property
+    def known_source(self) -> ChatSource | None:
+        """The same if it was read already."""
+        return self.__dict__.get("source")
+
     @staticmethod
     def options(
         tools: Any, documents: Any, add_generation_prompt: bool | None, continues: bool | str

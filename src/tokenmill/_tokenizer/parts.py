@@ -87,11 +87,12 @@ class Parts:
 
         Those of a folder go with it; a hub id stays one, because a pickle must not download.
         """
-        if self._origin is None or "chat" in self.__dict__:
-            return self._origin if self._origin is None else self.chat.source
+        if self._origin is None:
+            return None
         from tokenmill._chat.source import local_chat_source  # does not need jinja2
 
-        return local_chat_source(self._origin)
+        known = self.chat.known_source if "chat" in self.__dict__ else None
+        return known or local_chat_source(self._origin)
 
     @cached_property
     def decoding(self) -> Decoding:
