@@ -44,6 +44,12 @@ void clip_ranges(std::span<const ByteRange> ranges, ByteRange piece, std::vector
 void carry_ranges(std::span<const ByteRange> ranges, const Rewritten& to,
                   std::vector<ByteRange>& out) {
     out.clear();
+    if (to.origins.empty()) {
+        for (const ByteRange& range : ranges) {
+            out.push_back({range.begin == 0 ? 0 : range.begin + to.front, range.end + to.front});
+        }
+        return;
+    }
     constexpr std::size_t kNone = ~std::size_t{0};
     std::size_t at = 0;        // the first range that may hold the next byte
     std::size_t open = kNone;  // the range that the last byte belongs to
@@ -57,7 +63,7 @@ void carry_ranges(std::span<const ByteRange> ranges, const Rewritten& to,
         } else if (open == at) {
             out.back().end = i + 1;
         } else {
-            // What the tokenizer put in front belongs to the range that it stands before.
+            // What the tokenizer put in front belongs to the range that follows it.
             out.push_back({i == to.front ? 0 : i, i + 1});
             open = at;
         }

@@ -201,7 +201,8 @@ void AddedView::scan(const AddedMatcher& matcher, Bytes text, ByteRange range,
 }
 
 // What a token strips on its left was text before it, never a part of the token before (`done`).
-void AddedView::take(Cut& cut, std::size_t begin, std::size_t stop, std::uint32_t token) const {
+void AddedView::take(Segmenting& cut, std::size_t begin, std::size_t stop,
+                     std::uint32_t token) const {
     const std::uint32_t flags = tokens[token - 1].flags;
     if ((flags & kStripLeft) != 0) {
         begin = strip_left(cut.text, begin, cut.done);
@@ -222,7 +223,7 @@ void AddedView::take(Cut& cut, std::size_t begin, std::size_t stop, std::uint32_
     cut.done = stop;
 }
 
-void AddedView::finish(Cut& cut) {
+void AddedView::finish(Segmenting& cut) {
     if (cut.done < cut.text.size()) {
         cut.out.push_back({cut.done, cut.text.size(), 0});
     }
@@ -230,7 +231,7 @@ void AddedView::finish(Cut& cut) {
 
 void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
                                   FindCandidate find_candidate, std::vector<Segment>& out) const {
-    Cut cut{text, out};
+    Segmenting cut{text, out};
     scan(matcher, text, {0, text.size()}, find_candidate,
          [&](std::size_t begin, std::size_t end, std::uint32_t token) {
              if ((tokens[token - 1].flags & skip_flags) == 0) {
@@ -255,7 +256,7 @@ void AddedView::find_control_tokens(const AddedMatcher& matcher, Bytes text, con
 void AddedView::find_around(const AddedMatcher& matcher, Bytes text, std::span<const Segment> known,
                             const Trusted& trusted, FindCandidate find_candidate,
                             std::vector<Segment>& out) const {
-    Cut cut{text, out};
+    Segmenting cut{text, out};
     const auto scan_others = [&](ByteRange range) {
         scan(matcher, text, range, find_candidate,
              [&](std::size_t begin, std::size_t end, std::uint32_t token) {

@@ -119,7 +119,7 @@ public:
 
 private:
     // The segments of a text, up to `done`.
-    struct Cut {
+    struct Segmenting {
         Bytes text;
         std::vector<Segment>& out;
         std::size_t done = 0;
@@ -130,9 +130,9 @@ private:
     void scan(const AddedMatcher& matcher, Bytes text, ByteRange range,
               FindCandidate find_candidate, const Visit& visit) const;
     // Adds a token and the text before it.
-    void take(Cut& cut, std::size_t begin, std::size_t stop, std::uint32_t token) const;
+    void take(Segmenting& cut, std::size_t begin, std::size_t stop, std::uint32_t token) const;
     // Adds the text after the last token.
-    static void finish(Cut& cut);
+    static void finish(Segmenting& cut);
     [[nodiscard]] bool is_alone(Bytes text, std::size_t begin, std::size_t end) const noexcept;
     [[nodiscard]] std::size_t strip_left(Bytes text, std::size_t begin,
                                          std::size_t limit) const noexcept;

@@ -18,8 +18,8 @@ SPECIAL = (
 )  # fmt: skip
 OTHER = ("<think>", "</think>", "<tool_call>", "</tool_call>", "  ", "\n")
 WORDS = (
-    "Hi", " there", "  ", "\n", "\u4e2d\u6587", "caf\u00e9", "<b>", "|", "<|", "|>", "x", "[x]", " \t", "?",
-    "think", "1,2", "{}",
+    "Hi", " there", "  ", "\n", "\u4e2d\u6587", "caf\u00e9", "<b>", "|", "<|", "|>", "x", "[x]",
+    " \t", "?", "think", "1,2", "{}",
 )  # fmt: skip
 TOOLS = [
     {
@@ -52,8 +52,9 @@ def control_ids() -> set[int]:
     return set(own_tokenizer().special_tokens.values())
 
 
-def random_chat(rng: random.Random, words: tuple[str, ...] = WORDS) -> list[dict[str, Any]]:
+def random_chat(seed: int, words: tuple[str, ...] = WORDS) -> list[dict[str, Any]]:
     """A conversation whose texts are made of words; the last message is the assistant's or not."""
+    rng = random.Random(seed)  # noqa: S311
 
     def text() -> str:
         return "".join(rng.choice(words) for _ in range(rng.randint(1, 6))) + "."

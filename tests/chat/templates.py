@@ -1,5 +1,6 @@
 """Chat templates in the styles of well-known models, written for these tests."""
 
+# ruff: noqa: E501 -- a line break in a template is text
 from __future__ import annotations
 
 # Constants and contents added up in one expression.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pickle
-import random
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.chat.models import TOOLS, WORDS, library_tokenizer, own_tokenizer, random_chat
@@ -14,17 +12,16 @@ from tests.chat.templates import PLUS, TEMPLATES
 
 from tokenmill import ChatError, Tokenizer
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CHAT = [{"role": "user", "content": "Hi  there\n"}, {"role": "assistant", "content": "\n ok "}]
 
 
 def assert_equal(chat: Any, template: str, **options: Any) -> None:
     library = library_tokenizer()
-    text = library.apply_chat_template(
-        chat, chat_template=template, tokenize=False, **options
-    )
-    ids = library.apply_chat_template(
-        chat, chat_template=template, return_dict=False, **options
-    )
+    text = library.apply_chat_template(chat, chat_template=template, tokenize=False, **options)
+    ids = library.apply_chat_template(chat, chat_template=template, return_dict=False, **options)
     for trusted in ("template", "all"):
         got = own_tokenizer().chat(chat, template=template, trusted=trusted, **options)
         assert got.tolist() == ids, (chat, options)
@@ -35,7 +32,7 @@ def assert_equal(chat: Any, template: str, **options: Any) -> None:
 @pytest.mark.parametrize("add_generation_prompt", [False, True])
 def test_chats_have_the_ids_of_transformers(name: str, add_generation_prompt: bool) -> None:
     for seed in range(40):
-        chat = random_chat(random.Random(seed))
+        chat = random_chat(seed)
         assert_equal(chat, TEMPLATES[name], add_generation_prompt=add_generation_prompt)
 
 
@@ -43,7 +40,7 @@ def test_chats_have_the_ids_of_transformers(name: str, add_generation_prompt: bo
 def test_a_final_message_is_continued_as_in_transformers(name: str) -> None:
     words = tuple(word for word in WORDS if word != "[x]")  # which a template replaces
     for seed in range(40):
-        chat = random_chat(random.Random(seed), words)
+        chat = random_chat(seed, words)
         assert_equal(
             chat, TEMPLATES[name], add_generation_prompt=False, continue_final_message=True
         )
@@ -85,7 +82,9 @@ def test_rich_objects_are_seen_as_in_transformers() -> None:
 
 
 def test_variables_and_dates_are_seen_as_in_transformers() -> None:
-    template = "{{ strftime_now('%Y') }}{{ greeting | upper }}{{ n + 1 }}{{ '%s|%d' | format(name, 3) }}"
+    template = (
+        "{{ strftime_now('%Y') }}{{ greeting | upper }}{{ n + 1 }}{{ '%s|%d' | format(name, 3) }}"
+    )
     assert_equal(CHAT, template, greeting="hi", n=3, name="x", add_generation_prompt=True)
 
 

@@ -13,7 +13,7 @@ from tokenmill._chat.marked import MarkedText, join_marked, parts_of, trusted_te
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Trusted characters are upper case, others are lower case: then the text shows what trust should be.
+# Trusted characters are upper case, others lower case: the text shows what trust should be.
 LETTERS = "abAB xX  \n\r,"
 
 
@@ -65,7 +65,7 @@ OPERATIONS: dict[str, Callable[[Any, Any, int], Any]] = {
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations_give_what_they_give_for_str_and_keep_the_trust(name: str) -> None:
     run = OPERATIONS[name]
-    rng = random.Random(1)
+    rng = random.Random(1)  # noqa: S311
     for _ in range(500):
         first, second = ("".join(rng.choices(LETTERS, k=rng.randint(0, 9))) for _ in range(2))
         n = rng.randint(0, 6)

@@ -1,4 +1,4 @@
-"""Where chat templates come from: what lies beside a tokenizer, read when it is first needed."""
+"""Where chat templates come from: what lies next to a tokenizer, read when it is first needed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.chat.models import library_tokenizer
 from tests.chat.templates import LITERAL, PLUS, TRIMMED
 
 from tokenmill import ChatError, Tokenizer
+from tokenmill._chat import source
 from tokenmill._tokenizer import compile_file
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 CHAT = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "ok"}]
 TOOL: list[dict[str, Any]] = [{"type": "function", "function": {"name": "f"}}]
-TOKENS: dict[str, Any] = {"bos_token": "<s>", "eos_token": {"__type": "AddedToken", "content": "</s>"}}
+TOKENS: dict[str, Any] = {
+    "bos_token": "<s>",
+    "eos_token": {"__type": "AddedToken", "content": "</s>"},
+}
 
 
 @pytest.fixture
@@ -41,8 +45,8 @@ def assert_as_in_transformers(folder: Path, **options: Any) -> None:
         CHAT, return_dict=False, add_generation_prompt=True, **options
     )
     own = {"template" if name == "chat_template" else name: v for name, v in options.items()}
-    for source in (folder, folder / "tokenizer.json", str(folder)):
-        assert Tokenizer.load(source).chat(CHAT, **own).tolist() == expected
+    for path in (folder, folder / "tokenizer.json", str(folder)):
+        assert Tokenizer.load(path).chat(CHAT, **own).tolist() == expected
 
 
 def test_tokens_of_a_model_are_known_by_name(folder: Path) -> None:
@@ -120,6 +124,23 @@ def test_templates_are_pickled(folder: Path) -> None:
     (folder / "tokenizer_config.json").unlink()
     again = pickle.loads(data)  # noqa: S301
     assert again.chat(CHAT).tolist() == again.chat(CHAT, template=PLUS).tolist()
+
+
+def test_what_cannot_be_read_does_not_stop_a_pickle(folder: Path) -> None:
+    tokenizer = Tokenizer.load(folder)
+    (folder / "tokenizer_config.json").write_text("{")
+    again = pickle.loads(pickle.dumps(tokenizer))  # noqa: S301
+    assert again.encode("Hi").tolist() == tokenizer.encode("Hi").tolist()
+    with pytest.raises(ChatError, match="tokenizer_config"):
+        again.chat(CHAT)
+
+
+def test_a_hub_id_is_pickled_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a pickle must not download")
+
+    monkeypatch.setattr(source, "fetch_beside", refuse)
+    assert source.local_chat_source("owner/name") == "owner/name"
 
 
 def test_a_compiled_model_finds_the_template_beside_it(folder: Path) -> None:

@@ -90,7 +90,9 @@ class TrustedEncoder:
     def _search(
         self, text: str, begin: int, end: int, tokens: dict[str, AddedToken]
     ) -> list[Candidate]:
-        found = [(begin + i, begin + j, token) for i, j, token in candidates(text[begin:end], tokens)]
+        found = [
+            (begin + i, begin + j, token) for i, j, token in candidates(text[begin:end], tokens)
+        ]
         return [c for c in found if not (c[2].single_word and touches_word(text, c[0], c[1]))]
 
     def _is_control(self, token: AddedToken) -> bool:

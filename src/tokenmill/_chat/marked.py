@@ -91,12 +91,12 @@ class MarkedText(str):
             return super().replace(old, new, count)  # between all characters: trusted nowhere
         return join_marked(_between(self.split(old, count), new))
 
-    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:  # type: ignore[override]
+    def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         """Cut at each `sep`, or at white space."""
         pieces = super().split(sep, maxsplit)
         return self._found(pieces) if sep is None else self._apart(pieces, len(sep))
 
-    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:  # type: ignore[override]
+    def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[str]:
         """Cut at each `sep`, or at white space, from the right."""
         pieces = super().rsplit(sep, maxsplit)
         return pieces if sep is None else self._apart(pieces, len(sep))  # or trusted nowhere
@@ -114,6 +114,10 @@ class MarkedText(str):
         """Cut at the last `sep`."""
         first, found, rest = super().rpartition(sep)
         return self._three(len(first), len(found), len(rest))
+
+    def trusted_ranges(self) -> tuple[Range, ...]:
+        """Return the trusted ranges. A template may call it, too: it learns nothing new."""
+        return self._trusted
 
     def _three(self, first: int, found: int, rest: int) -> tuple[str, str, str]:
         middle = first + found
@@ -158,7 +162,7 @@ def join_marked(parts: Iterable[str]) -> MarkedText:
     ranges: list[Range] = []
     at = 0
     for piece in pieces:
-        for begin, end in piece._trusted if isinstance(piece, MarkedText) else ():
+        for begin, end in piece.trusted_ranges() if isinstance(piece, MarkedText) else ():
             if ranges and ranges[-1][1] == at + begin:
                 ranges[-1] = ranges[-1][0], at + end
             else:
@@ -170,9 +174,10 @@ def join_marked(parts: Iterable[str]) -> MarkedText:
 def parts_of(text: str) -> list[tuple[str, bool]]:
     """Cut a text where trust begins and ends, for `Tokenizer.encode_parts`."""
     plain = str.__str__(text)
+    ranges = text.trusted_ranges() if isinstance(text, MarkedText) else ()
     parts: list[tuple[str, bool]] = []
     at = 0
-    for begin, end in text._trusted if isinstance(text, MarkedText) else ():
+    for begin, end in ranges:
         parts += [(plain[at:begin], False), (plain[begin:end], True)]
         at = end
     parts.append((plain[at:], False))

@@ -30,18 +30,26 @@ def plain_data(value: Any) -> Any:
     Methods of richer objects would be open to the template, whose sandbox does not know them. Those
     become a text that names their type: templates only look whether images and the like are there.
     """
-    if value is None or type(value) in (int, float, bool):
-        return value
-    if isinstance(value, str):
-        return MarkedText(str.__str__(value))
-    for kind in (int, float):
-        if isinstance(value, kind):
-            return getattr(kind, f"__{kind.__name__}__")(value)
+    if value is None or isinstance(value, str | int | float):
+        return _plain_scalar(value)
     if isinstance(value, Mapping):
         return {plain_data(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         items = [plain_data(item) for item in value]
         return tuple(items) if isinstance(value, tuple) else items
+    return _plain_object(value)
+
+
+def _plain_scalar(value: Any) -> Any:
+    if value is None or type(value) in (int, float, bool):
+        return value
+    if isinstance(value, str):
+        return MarkedText(str.__str__(value))
+    kind = int if isinstance(value, int) else float
+    return getattr(kind, f"__{kind.__name__}__")(value)
+
+
+def _plain_object(value: Any) -> Any:
     if isinstance(value, np.generic):
         return plain_data(value.item())
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -51,7 +51,7 @@ def render_chat(
         given = options.continue_final_message
         name = given if isinstance(given, str) else "content"
         final = mark_end(chat, name, template.source)
-    seen = {name: trusted_text(text) for name, text in tokens.items()}
+    seen: dict[str, Any] = {name: trusted_text(text) for name, text in tokens.items()}
     seen |= plain_data(variables)
     seen |= {
         "messages": chat,

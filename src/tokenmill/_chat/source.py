@@ -49,7 +49,7 @@ class ChatSource:
 
 
 def read_chat_source(origin: object) -> ChatSource:
-    """Read what lies beside a tokenizer: a path, a hub id, or an object that was loaded."""
+    """Read what lies next to a tokenizer: a path, a hub id, or an object that was loaded."""
     if isinstance(origin, ChatSource):
         return origin
     if isinstance(origin, str):
@@ -61,6 +61,16 @@ def read_chat_source(origin: object) -> ChatSource:
     templates = getattr(origin, "chat_template", None)
     tokens = getattr(origin, "special_tokens_map", None)
     return ChatSource(_by_name(templates), _tokens_of(tokens if isinstance(tokens, dict) else {}))
+
+
+def local_chat_source(origin: object) -> object:
+    """Read templates that are at hand; return the origin where that is not possible."""
+    if isinstance(origin, str) and not Path(origin).exists():
+        return origin
+    try:
+        return read_chat_source(origin)
+    except ChatError:
+        return origin  # the call that needs a template reports it
 
 
 def _read_folder(folder: Path) -> ChatSource:
@@ -86,7 +96,7 @@ def _by_name(templates: Any) -> dict[str, str]:
 def _tokens_of(config: Mapping[str, Any]) -> dict[str, str]:
     """Return the named special tokens; each is a text or a dict with its `content`.
 
-    Models have tokens of their own beside bos_token and the like, e.g. image_token.
+    Models have tokens of their own in addition to bos_token and the like, e.g. image_token.
     """
     more = config.get("extra_special_tokens")
     found = {}

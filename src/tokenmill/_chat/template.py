@@ -38,17 +38,17 @@ _SAFE_SINCE = (3, 1, 6)  # older releases let a template out of the sandbox
 class _MarkingGenerator(CodeGenerator):
     """Writes code in which text of the template is trusted."""
 
-    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:
+    def visit_Const(self, node: nodes.Const, frame: Frame) -> None:  # noqa: N802
         value = node.as_const(frame.eval_ctx)
         if isinstance(value, str):
             self.write(f"environment.trusted({value!r})")
         else:
             super().visit_Const(node, frame)
 
-    def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:  # noqa: ARG002
+    def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:  # noqa: N802
         self.write(f"environment.trusted({node.data!r})")
 
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
         self.write("environment.concat(map(str, (")
         for part in node.nodes:
             self.visit(part, frame)
@@ -76,7 +76,7 @@ class _Generation(ext.Extension):
 
 class _ChatEnvironment(ImmutableSandboxedEnvironment):
     code_generator_class = _MarkingGenerator
-    concat = staticmethod(join_marked)  # type: ignore[assignment]
+    concat = staticmethod(join_marked)
     trusted = staticmethod(lru_cache(maxsize=4096)(trusted_text))
 
     def __init__(self) -> None:
@@ -145,7 +145,7 @@ def _tojson(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """Write JSON as it is: jinja2's own filter escapes characters of HTML. A plain str: untrusted."""
+    """Write JSON as it is, trusted nowhere: jinja2's own filter escapes characters of HTML."""
     return json.dumps(
         value,
         ensure_ascii=ensure_ascii,

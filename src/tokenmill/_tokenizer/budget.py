@@ -14,11 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokenmill._calls.batch import EncodedBatch
 from tokenmill._calls.options import core_options, row_dtype, texts_of, thread_count
 from tokenmill._checks import one_of, whole_number, whole_number_or_none
 from tokenmill._errors import EncodeError, OptionError
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._calls.batch import EncodedBatch
     from tokenmill._model.ready import Ready
     from tokenmill._post import ResultOptions, Wanted
     from tokenmill._post.request import RowOptions
@@ -225,10 +225,10 @@ class _Plan:
             )
 
 
-def _wanted(options: ResultOptions) -> Wanted:
+def _wanted(options: dict[str, Any]) -> Wanted:
     if options.get("padding", "longest") != "longest":
         raise OptionError("padding: batches by budget have 'longest' only")
-    wanted = wanted_of({**options, "padding": "longest"})
+    wanted = wanted_of(cast("ResultOptions", options | {"padding": "longest"}))
     if wanted is None:  # cannot be: padding was asked for
         raise OptionError("padding: expected 'longest'")
     return wanted

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tokenmill._tokenizer.trusted import TrustedParts
 
 TRUSTED = ("template", "all")
+_MOST_KEPT = 64  # templates, as many as stay compiled
 
 
 class Conversations:
@@ -39,11 +40,16 @@ class Conversations:
         """Templates, and special tokens by the names that templates use."""
         return ChatSource() if self._origin is None else read_chat_source(self._origin)
 
+    @property
+    def known_source(self) -> ChatSource | None:
+        """The same if it was read already."""
+        return self.__dict__.get("source")
+
     @staticmethod
     def options(
         tools: Any, documents: Any, add_generation_prompt: bool | None, continues: bool | str
     ) -> ChatOptions:
-        """Return the options of a call; an answer is opened unless the last message goes on."""
+        """Return the options of a call: an answer is opened unless a message is continued."""
         opens = not continues if add_generation_prompt is None else add_generation_prompt
         return ChatOptions(tools, documents, opens, continues)
 
@@ -79,6 +85,8 @@ class Conversations:
         """
         found = self._control.get(template.source)
         if found is None:
+            if len(self._control) >= _MOST_KEPT:
+                self._control.clear()  # callers may pass any number of templates
             meta = self._ready.meta
             found = self._control[template.source] = tuple(
                 content

@@ -6,11 +6,11 @@ stay light.
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from tokenmill._core import encode_method
+from tokenmill._model.known import full_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,9 +37,8 @@ def origin_of(source: object) -> object:
 
     An object that was loaded may change, so its template is taken now.
     """
-    if isinstance(source, (str, os.PathLike)):
-        path = os.fspath(source)
-        return os.path.abspath(path) if os.path.exists(path) else path
+    if (path := full_path(source)) is not None:
+        return path
     if not hasattr(source, "chat_template"):
         return None
     from tokenmill._chat.source import read_chat_source
@@ -84,12 +83,16 @@ class Parts:
         return Conversations(self._ready, self._origin, self.trusted)
 
     def chat_source(self) -> object:
-        """Return the chat templates, to be pickled; None if there cannot be any."""
+        """Return what a pickled tokenizer finds its chat templates with.
+
+        Those of a folder go with it; a hub id stays one, because a pickle must not download.
+        """
         if self._origin is None:
             return None
-        from tokenmill._chat.source import read_chat_source  # does not need jinja2
+        from tokenmill._chat.source import local_chat_source  # does not need jinja2
 
-        return read_chat_source(self._origin)
+        known = self.chat.known_source if "chat" in self.__dict__ else None
+        return known or local_chat_source(self._origin)
 
     @cached_property
     def decoding(self) -> Decoding:

@@ -63,7 +63,7 @@ class PromptCalls:
 
         `messages`, `tools`, `documents` and `variables` are what the template sees.
         `template` is one of the tokenizer's templates by name, the text of another one, or a
-        `Path`; None takes the usual one, which `Tokenizer.load` has found beside the tokenizer.
+        `Path`; None takes the usual one, which `Tokenizer.load` has found next to the tokenizer.
         `add_generation_prompt` opens the answer, unless `continue_final_message` leaves the final
         message open instead (its "content", or the field that is named).
         `trusted`: "template" makes control tokens only of what the template writes itself, never

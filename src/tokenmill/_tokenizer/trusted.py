@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tokenmill._model.ready import Ready
 
+_MOST_KEPT = 64  # lists of control tokens
 _BIG = 1 << 20  # bytes of text that are worth several threads, as in the core
 
 
@@ -43,8 +44,10 @@ class TrustedParts:
         names = tuple(control)
         model = self._ready.model
         if not isinstance(model, _core.Model):
-            ids = {*self._special_ids(), *self._ids_of(names)}
-            return _encode_by_reference(model, texts, trusted, ids, add_special_tokens, policy)
+            known = {*self._special_ids(), *self._ids_of(names)}
+            joined, flags = _joined(texts, trusted, policy)
+            row = model.encode_spans([joined], 1, 32, add_special_tokens, 0, policy, True)
+            return _checked(row, known, joined, flags)
         threads = thread_count(None) if sum(map(len, texts)) >= _BIG else 1
         given = add_special_tokens, policy, threads, stop
         ids, leaked = _core.encode_parts(model, texts, trusted, self._control_of(names), *given)
@@ -62,6 +65,8 @@ class TrustedParts:
         found = self._control.get(names)
         if found is None:
             ids = self._ids_of(names)
+            if len(self._control) >= _MOST_KEPT:
+                self._control.clear()
             found = self._control[names] = _core.ControlTokens(self._ready.model, ids)
         return found
 
@@ -93,7 +98,7 @@ class TrustedParts:
 
 
 def _separate(parts: Iterable[tuple[Any, bool]]) -> tuple[list[Any], list[bool]]:
-    """Split the pairs; a flag that is no bool is refused, because "no" would count as true."""
+    """Split the pairs; a flag that is not a bool is refused, because "no" would count as true."""
     texts, trusted = [], []
     for number, part in enumerate(parts):
         if not isinstance(part, tuple | list) or len(part) != 2 or not isinstance(part[1], bool):  # noqa: PLR2004
@@ -105,29 +110,32 @@ def _separate(parts: Iterable[tuple[Any, bool]]) -> tuple[list[Any], list[bool]]
     return texts, trusted
 
 
-def _encode_by_reference(
-    model: Any,  # a ReferenceModel
-    texts: list[Any],
-    trusted: list[bool],
-    control: set[int],
-    add_special_tokens: bool,
-    policy: int,
-) -> NDArray[np.uint32]:
-    """Encode with the library, which knows no trust: refuse what it would get wrong."""
+def _joined(texts: list[Any], trusted: list[bool], policy: int) -> tuple[str, list[bool]]:
+    """Return the whole text, and a flag for each of its characters."""
     how = "replace" if policy else "strict"
     plain = [text if isinstance(text, str) else bytes(text).decode("utf-8", how) for text in texts]
-    joined = "".join(plain)
     flags = [flag for text, flag in zip(plain, trusted, strict=True) for _ in text]
-    ids, _, spans = model.encode_spans([joined], 1, 32, add_special_tokens, 0, policy, True)
+    return "".join(plain), flags
+
+
+def _checked(
+    row: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    control: set[int],
+    text: str,
+    flags: list[bool],
+) -> NDArray[np.uint32]:
+    """Return what the reference library encoded, unless a control token is not trusted.
+
+    The library knows no trust, so that such a text cannot be encoded at all.
+    """
+    ids, _, spans = row
     for token, (begin, end) in zip(ids.tolist(), spans.reshape(-1, 2).tolist(), strict=True):
-        while begin < end and joined[begin].isspace():
-            begin += 1  # noqa: PLW2901 -- a token may strip the blanks around it
-        while begin < end and joined[end - 1].isspace():
-            end -= 1  # noqa: PLW2901
-        if token in control and not all(flags[begin:end]):
+        found = text[begin:end].strip()  # a token may take the blanks around it
+        start = begin + text[begin:end].find(found)
+        if token in control and not all(flags[start : start + len(found)]):
             raise UnsupportedTokenizer(
-                f"expected no control token outside trusted text, got {joined[begin:end]!r}",
+                f"expected no control token outside trusted text, got {found!r}",
                 where="encode_parts",
                 hint="the native engine can encode it as text, the reference library cannot",
             )
-    return ids  # type: ignore[no-any-return]
+    return ids
