@@ -137,7 +137,7 @@ def write(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     ).stdout.strip()
     today = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
     name = arguments.tokenizer.parent.name
-    facts = {
+    facts: dict[str, Any] = {
         "date": today,
         "commit": commit,
         "machine": cpu_name(),
@@ -146,7 +146,8 @@ def write(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
         "tokenizer": name,
         "rows": rows,
     }
-    path = arguments.results / f"cache-{today}-{name}.json"
+    words = facts["machine"].replace("(R)", "").lower().split()[:2]
+    path = arguments.results / f"cache-{today}-{'-'.join(words)}-{name}.json"
     path.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
 
 

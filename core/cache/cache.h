@@ -17,7 +17,7 @@ namespace tokenmill::cache {
 struct CacheSettings {
     std::size_t budget_bytes = 0;  // texts, ids and all that is kept about them
     std::size_t min_bytes = 0;     // of a segment that is looked up, at least 1
-    std::size_t cut_bytes = 0;     // longer segments are cut where that is safe; 0: never
+    std::size_t cut_bytes = 0;     // a longer last segment is cut where safe; 0: never
     std::size_t other_bytes = 0;   // of a segment that another tier is asked for
     std::uint32_t verify = 0;      // one hit in so many is encoded again; 0: none
     std::uint64_t seed[2] = {};    // of the hash; secret

@@ -57,8 +57,8 @@ std::uint32_t Call::flags_of(const split::Segment& segment) const noexcept {
 
 void Call::look_up() {
     const Seconds begin = now();
-    if (cache_.settings().cut_bytes != 0) {
-        encoder_.cut(cache_.settings().cut_bytes);
+    if (cache_.settings().cut_bytes != 0) {  // a text grows at its end only
+        encoder_.cut_last(cache_.settings().cut_bytes);
     }
     const auto segments = encoder_.segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {

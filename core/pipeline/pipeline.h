@@ -208,9 +208,9 @@ public:
     SegmentEncoder(const SegmentEncoder&) = delete;
     SegmentEncoder& operator=(const SegmentEncoder&) = delete;
 
-    // Cuts texts into parts of about `size` bytes where the model has_safe_cuts(). The parts do not
-    // depend on what comes after them.
-    void cut(std::size_t size);
+    // Cuts the last segment, if it is a text, into parts of about `size` bytes where the model
+    // has_safe_cuts(). The parts do not depend on what comes after them.
+    void cut_last(std::size_t size);
     [[nodiscard]] std::span<const split::Segment> segments() const noexcept;
     [[nodiscard]] Bytes text_of(const split::Segment& segment) const noexcept;
     // Is it the rest of a text that was cut?

@@ -33,7 +33,7 @@ MEMORY_BYTES = 64 << 20
 DISK_BYTES = 512 << 20
 MIN_BYTES = 1024
 DISK_MIN_BYTES = 8 << 10
-CUT_BYTES = 16 << 10
+CUT_BYTES = 8 << 10
 VERIFY = 1000
 
 _alive: weakref.WeakSet[SegmentCache] = weakref.WeakSet()
@@ -46,9 +46,9 @@ class SegmentCache:
     tokenizers, and any number of threads; a process that is forked has a copy of its own.
 
     `memory_bytes` is the budget for texts, ids and all that is kept about them. Segments shorter
-    than `min_bytes` are encoded as ever. Segments of more than twice `cut_bytes` are cut where the
-    engine knows that it is safe, so that a text which grows is found again; 0 cuts none. One hit in
-    `verify` is encoded again and compared; 0 checks none. With `adaptive`, the cache switches
+    than `min_bytes` are encoded as ever. The last segment, if longer than twice `cut_bytes`, is cut
+    where the engine knows that it is safe, so that a text which grows is found again; 0 cuts none.
+    One hit in `verify` is encoded again and compared; 0 checks none. With `adaptive`, the cache switches
     itself off for tokenizers that it costs more time than it saves, and tries again later.
 
     `disk` is a folder for a second tier, which processes share and which outlives them, of at most
