@@ -38,7 +38,7 @@ struct Counts {
     std::uint64_t other_hits = 0;
     std::uint64_t other_hit_tokens = 0;
     std::uint64_t other_damaged = 0;
-    std::uint64_t plain = 0;  // calls that did not look up because it does not pay
+    std::uint64_t plain = 0;       // calls that did not look up because it does not pay
     std::uint64_t long_texts = 0;  // calls that threads share instead
 };
 

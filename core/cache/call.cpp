@@ -15,8 +15,7 @@ constexpr std::size_t kLongestSegment = pipeline::kBigDocument;
 
 }  // namespace
 
-bool Call::is_worth(SegmentCache& cache, const pipeline::Model& model,
-                    const pipeline::Text& text) {
+bool Call::is_worth(SegmentCache& cache, const pipeline::Model& model, const pipeline::Text& text) {
     if (text.size < cache.settings().min_bytes) {
         return false;
     }
@@ -191,8 +190,8 @@ void Call::put_known(const Piece& piece) {
 void Call::encode_and_store(const Piece& piece) {
     const auto ids = encode(piece);
     const Seconds begin = now();
-    auto entry = std::make_shared<const Entry>(piece.key, ids, bits_for(model_.max_id()),
-                                               generation_);
+    auto entry =
+        std::make_shared<const Entry>(piece.key, ids, bits_for(model_.max_id()), generation_);
     cache_.shard_of(piece.hash).insert(piece.hash, entry);
     if (piece.key.text.size() >= cache_.settings().other_bytes) {
         stored_.push_back({piece.hash, std::move(entry)});

@@ -78,8 +78,8 @@ ReadRecord read_record(Bytes record, const SegmentKey& key, TokenId max_id,
     std::memcpy(&header, record.data(), sizeof(header));
     const Bytes body = record.subspan(sizeof(header));
     const Bytes text = body.first(header.text_size);
-    if (header.flags != key.flags || header.model != key.model ||
-        text.size() != key.text.size() || !std::equal(text.begin(), text.end(), key.text.begin())) {
+    if (header.flags != key.flags || header.model != key.model || text.size() != key.text.size() ||
+        !std::equal(text.begin(), text.end(), key.text.begin())) {
         return {nullptr, RecordFault::Other};
     }
     auto entry = std::make_shared<const Entry>(key, body.subspan(text.size()), header.id_count,

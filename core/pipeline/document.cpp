@@ -95,8 +95,7 @@ void DocumentReader<Sink>::find_segments(Bytes text) {
 }
 
 template <typename Sink>
-void DocumentReader<Sink>::read_segment(Bytes text, const split::Segment& segment,
-                                        bool continues) {
+void DocumentReader<Sink>::read_segment(Bytes text, const split::Segment& segment, bool continues) {
     const Bytes part = text.subspan(segment.begin, segment.end - segment.begin);
     continues_ = continues;
     at_start_ = segment.begin == 0;

@@ -194,9 +194,9 @@ private:
     mutable std::atomic<bool> has_fingerprint_{false};
 };
 
-// One document, cut at its added tokens, for a caller who knows the ids of some of the texts between
-// them. Those depend on the model, the bytes and the special mode alone; and on being at the start
-// of the document, where the model puts a blank in front of the first text only.
+// One document, cut at its added tokens, for a caller who knows the ids of some of the texts
+// between them. Those depend on the model, the bytes and the special mode alone; and on being at
+// the start of the document, where the model puts a blank in front of the first text only.
 //
 //   document   Hi <|end|> cafe            segments: text, token, text
 //   caller     add  add   put             in this order; ids() has them all

@@ -37,7 +37,7 @@ def new_core(verify: int = 0) -> _core.SegmentCache:
 
 def encode(core: _core.SegmentCache, tokenizer: Tokenizer, text: str, shelf: Shelf) -> list[int]:
     model = tokenizer.ready.model
-    ids: np.ndarray = core.encode(model, text, False, 0, 0, None, shelf)  # type: ignore[arg-type, assignment, type-arg]
+    ids: np.ndarray = core.encode_cached(model, text, False, 0, 0, None, shelf)  # type: ignore[arg-type, assignment, type-arg]
     return [int(i) for i in ids]
 
 

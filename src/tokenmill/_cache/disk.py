@@ -133,9 +133,7 @@ class DiskTier:
         with self._opening:
             if self._file is None and self.is_open:
                 try:
-                    file = open_file(
-                        self._folder, self._size, is_checked=self._is_checked
-                    )
+                    file = open_file(self._folder, self._size, is_checked=self._is_checked)
                 except DiskFault as fault:
                     self._switch_off(str(fault))
                     return None

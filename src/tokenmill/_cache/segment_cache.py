@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill import _core
 from tokenmill._cache.stats import stats_of
+from tokenmill._cache.support import Support, supported
 from tokenmill._calls.options import modes
 from tokenmill._checks import whole_number
 
@@ -102,9 +103,14 @@ class SegmentCache:
                 self._names[id(model)] = self._core.fingerprint(model), tokenizer.name
             disk = self._disk
             tier = disk if disk is not None and disk.is_open else None
-            ids = self._core.encode(model, text, *given, tier)
+            ids = self._core.encode_cached(model, text, *given, tier)
         found: NDArray[np.uint32] = model.encode(text, *given) if ids is None else ids
         return found
+
+    @staticmethod
+    def supported(tokenizer: Tokenizer) -> Support:
+        """Tell whether segments of a tokenizer are cached; if not, `reason` says why."""
+        return supported(tokenizer)
 
     def warm(
         self, tokenizer: Tokenizer, texts: Iterable[str | bytes], *, background: bool = True
