@@ -105,11 +105,16 @@ def sweep(tokenizer: tokenmill.Tokenizer, traces: Traces) -> list[dict[str, Any]
             best = dict.fromkeys(values, float("inf"))
             for _ in range(ROUNDS):
                 for value in values:
-                    cache = SegmentCache(adaptive=False, **{option: value})
+                    cache = cache_of({"adaptive": False, option: value})
                     took = seconds(lambda text, c=cache: c.encode(tokenizer, text), trace)
                     best[value] = min(best[value], took)
             rows += [{"trace": name, option: k, "seconds": round(v, 4)} for k, v in best.items()]
     return rows
+
+
+def cache_of(options: dict[str, Any]) -> SegmentCache:
+    """Make a cache of some options."""
+    return SegmentCache(**options)
 
 
 def compare(tokenizer: tokenmill.Tokenizer, trace: list[str], cache: SegmentCache) -> None:

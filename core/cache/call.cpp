@@ -142,7 +142,7 @@ void Call::other_took(Seconds seconds) {
 }
 
 // One hit in `verify`, and the first ones of a model whose speed is not known yet: what they save
-// could not be told.
+// would not be known.
 bool Call::is_checked() noexcept {
     const std::uint32_t every = cache_.settings().verify;
     if (!book_.rate.is_known()) {

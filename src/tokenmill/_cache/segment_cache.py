@@ -49,11 +49,12 @@ class SegmentCache:
     `memory_bytes` is the budget for texts, ids and all that is kept about them. Segments shorter
     than `min_bytes` are encoded as ever. The last segment, if longer than twice `cut_bytes`, is cut
     where the engine knows that it is safe, so that a text which grows is found again; 0 cuts none.
-    One hit in `verify` is encoded again and compared; 0 checks none. With `adaptive`, the cache switches
-    itself off for tokenizers that it costs more time than it saves, and tries again later.
+    One hit in `verify` is encoded again and compared; 0 checks none. With `adaptive`, the cache
+    switches itself off for tokenizers that it costs more time than it saves, and tries again later.
 
     `disk` is a folder for a second tier, which processes share and which outlives them, of at most
-    `disk_bytes`, for segments of `disk_min_bytes` or more; it needs the package lmdb (`pip install tokenmill[disk]`).
+    `disk_bytes`, for segments of `disk_min_bytes` or more; it needs the package lmdb
+    (`pip install tokenmill[disk]`).
     """
 
     def __init__(
@@ -142,7 +143,7 @@ class SegmentCache:
         return stats_of(self._core, self._disk, dict(self._names.values()))
 
     def close(self) -> None:
-        """Write what is left to the disk and close it; the memory tier goes on."""
+        """Write what is left to the disk and close it; the memory tier stays."""
         if self._disk is not None:
             self._disk.close()
 
