@@ -137,7 +137,7 @@ public:
 
 private:
     // A segment that is long enough.
-    struct Piece {
+    struct LongSegment {
         std::size_t segment;  // its number
         Hash128 hash;
         SegmentKey key;
@@ -148,10 +148,10 @@ private:
     void look_up();
     [[nodiscard]] std::uint32_t flags_of(const split::Segment& segment) const noexcept;
     [[nodiscard]] bool is_checked() noexcept;
-    [[nodiscard]] std::span<const TokenId> encode(const Piece& piece);
-    void put_known(const Piece& piece);
-    void check(const Piece& piece);
-    void encode_and_store(const Piece& piece);
+    [[nodiscard]] std::span<const TokenId> encode(const LongSegment& piece);
+    void put_known(const LongSegment& piece);
+    void check(const LongSegment& piece);
+    void encode_and_store(const LongSegment& piece);
     [[nodiscard]] Seconds believable(Seconds spent) const noexcept;
 
     SegmentCache& cache_;
@@ -160,7 +160,7 @@ private:
     ModelBook& book_;
     const std::uint64_t generation_;
     pipeline::SegmentEncoder encoder_;
-    std::vector<Piece> pieces_;
+    std::vector<LongSegment> pieces_;
     std::vector<std::size_t> missing_;  // numbers of pieces
     std::vector<std::size_t> asked_;    // those of them that another tier is asked for
     std::vector<Stored> stored_;
@@ -173,7 +173,7 @@ private:
 };
 
 // An entry as bytes for another tier, and whether such bytes are as they were written.
-[[nodiscard]] std::vector<std::uint8_t> record_of(const Entry& entry);
+[[nodiscard]] std::vector<std::uint8_t> record_of(const SegmentEntry& entry);
 [[nodiscard]] bool is_whole_record(Bytes record);
 
 }  // namespace tokenmill::cache

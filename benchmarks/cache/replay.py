@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the segment cache saves: seconds of encoding with and without it, on three traces.
 
-    python benchmarks/cache/run.py --tokenizer qwen2.5/tokenizer.json --marks '<|im_start|>' \
+    python benchmarks/cache/replay.py --tokenizer qwen2.5/tokenizer.json --marks '<|im_start|>' \
         '<|im_end|>' --prose en_web.txt.xz --schemas json.txt.xz
 
 Every answer of the cache is compared before its time counts. Plain and cached runs take turns.
