@@ -15,8 +15,8 @@ namespace tokenmill::bind {
 
 namespace {
 
-using cache::Call;
 using cache::CacheSettings;
+using cache::Call;
 
 nb::bytes bytes_of(const Hash128& hash) {
     std::uint8_t raw[sizeof(hash)];
@@ -89,8 +89,8 @@ public:
 
     // None where the caller encodes plainly: looking up does not pay, or threads share the text.
     // `disk` has fetch(keys) and store(records), or is None.
-    nb::object encode(nb::handle model, nb::handle text, bool add_special_tokens, int special_mode,
-                      int errors, const Stop* stop, nb::handle disk) {
+    nb::object encode_cached(nb::handle model, nb::handle text, bool add_special_tokens,
+                             int special_mode, int errors, const Stop* stop, nb::handle disk) {
         const pipeline::Model& core = model_of(model);
         const OneText held(text);
         const auto options = options_of(add_special_tokens, special_mode, errors, stop);
@@ -254,7 +254,7 @@ void register_cache(nb::module_& m) {
                       const nb::bytes&, bool>(),
              nb::arg("budget_bytes"), nb::arg("min_bytes"), nb::arg("cut_bytes"),
              nb::arg("other_bytes"), nb::arg("verify"), nb::arg("seed"), nb::arg("switches_off"))
-        .def("encode", &BoundCache::encode, nb::arg("model"), nb::arg("text").none(),
+        .def("encode_cached", &BoundCache::encode_cached, nb::arg("model"), nb::arg("text").none(),
              nb::arg("add_special_tokens") = false, nb::arg("special_mode") = 0,
              nb::arg("errors") = 0, nb::arg("stop").none() = nb::none(),
              nb::arg("disk").none() = nb::none())

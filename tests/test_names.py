@@ -19,8 +19,8 @@ MAX_POSITIONAL = 8
 MAX_FUNCTION_LINES = 60
 # A room is in one stack; `compat` repeats the names of the libraries that it stands in for.
 ENGINE = {
-    "_calls", "_compile", "_cuda", "_decode", "_load", "_model", "_post", "_reference", "_spec",
-    "_chat", "_tokenizer", "_unicode", "cuda",
+    "_cache", "_calls", "_compile", "_cuda", "_decode", "_load", "_model", "_post", "_reference",
+    "_spec", "_chat", "_tokenizer", "_unicode", "cuda",
 }  # fmt: skip
 MILL = {
     "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_service",

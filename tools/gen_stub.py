@@ -12,6 +12,7 @@ from nanobind.stubgen import StubGen
 # Results are made by numpy's C interface, so the module itself only knows that they are objects.
 RESULTS = {
     "encode": "NDArray[numpy.uint32]",
+    "encode_cached": "NDArray[numpy.uint32] | None",
     "encode_batch": "tuple[NDArray, NDArray[numpy.int64]]",
     "encode_parts": "tuple[NDArray[numpy.uint32], int]",
     "encode_into": "NDArray[numpy.int64]",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import lzma
 import random
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 SYSTEM_PROMPTS = 20
 CONVERSATIONS = 240

@@ -13,6 +13,7 @@ import random
 from collections import Counter, OrderedDict, deque
 from typing import Protocol
 
+ONCE, NEW, END, OPEN = 0.2, 0.2, 0.15, 40  # shares of requests; conversations at a time
 Request = list[tuple[int, int]]  # (segment, bytes)
 
 
@@ -128,17 +129,17 @@ def trace(seed: int, requests: int = 12_000) -> list[Request]:
     systems = [(next(names), choose.randrange(15_000, 150_000)) for _ in range(200)]
     popularity = [1 / (rank + 1) for rank in range(len(systems))]
     talks: list[Request] = []
-    made = []
+    made: list[Request] = []
     while len(made) < requests:
-        if choose.random() < 0.2:
+        if choose.random() < ONCE:
             made.append([(next(names), choose.randrange(2000, 60_000))])
             continue
-        if len(talks) < 40 or choose.random() < 0.2:
+        if len(talks) < OPEN or choose.random() < NEW:
             talks.append([choose.choices(systems, popularity)[0]])
         talk = choose.choice(talks)
         talk += [(next(names), choose.randrange(1500, 12_000)) for _ in range(2)]
         made.append(list(talk))
-        if choose.random() < 0.15:
+        if choose.random() < END:
             talks.remove(talk)
     return made
 

@@ -1,5 +1,5 @@
-// base/hash128: a text of any length -> 128 bits, under a key. Who does not know the key cannot make
-// texts that collide, which is all that is claimed: full texts are compared as well.
+// base/hash128: a text of any length -> 128 bits, under a key. Who does not know the key cannot
+// make texts that collide, which is all that is claimed: full texts are compared as well.
 #pragma once
 
 #include "base/bytes.h"

@@ -120,7 +120,7 @@ void SegmentCache::after_fork() {
     }
 }
 
-std::vector<std::uint8_t> record_of(const Entry& entry) {
+std::vector<std::uint8_t> record_of(const SegmentEntry& entry) {
     return write_record(entry);
 }
 

@@ -17,7 +17,7 @@ namespace tokenmill::cache {
 struct CacheSettings {
     std::size_t budget_bytes = 0;  // texts, ids and all that is kept about them
     std::size_t min_bytes = 0;     // of a segment that is looked up, at least 1
-    std::size_t cut_bytes = 0;     // longer segments are cut where that is safe; 0: never
+    std::size_t cut_bytes = 0;     // a longer last segment is cut where safe; 0: never
     std::size_t other_bytes = 0;   // of a segment that another tier is asked for
     std::uint32_t verify = 0;      // one hit in so many is encoded again; 0: none
     std::uint64_t seed[2] = {};    // of the hash; secret
@@ -38,7 +38,7 @@ struct Counts {
     std::uint64_t other_hits = 0;
     std::uint64_t other_hit_tokens = 0;
     std::uint64_t other_damaged = 0;
-    std::uint64_t plain = 0;  // calls that did not look up because it does not pay
+    std::uint64_t plain = 0;       // calls that did not look up because it does not pay
     std::uint64_t long_texts = 0;  // calls that threads share instead
 };
 
@@ -137,7 +137,7 @@ public:
 
 private:
     // A segment that is long enough.
-    struct Piece {
+    struct LongSegment {
         std::size_t segment;  // its number
         Hash128 hash;
         SegmentKey key;
@@ -148,10 +148,10 @@ private:
     void look_up();
     [[nodiscard]] std::uint32_t flags_of(const split::Segment& segment) const noexcept;
     [[nodiscard]] bool is_checked() noexcept;
-    [[nodiscard]] std::span<const TokenId> encode(const Piece& piece);
-    void put_known(const Piece& piece);
-    void check(const Piece& piece);
-    void encode_and_store(const Piece& piece);
+    [[nodiscard]] std::span<const TokenId> encode(const LongSegment& piece);
+    void put_known(const LongSegment& piece);
+    void check(const LongSegment& piece);
+    void encode_and_store(const LongSegment& piece);
     [[nodiscard]] Seconds believable(Seconds spent) const noexcept;
 
     SegmentCache& cache_;
@@ -160,7 +160,7 @@ private:
     ModelBook& book_;
     const std::uint64_t generation_;
     pipeline::SegmentEncoder encoder_;
-    std::vector<Piece> pieces_;
+    std::vector<LongSegment> pieces_;
     std::vector<std::size_t> missing_;  // numbers of pieces
     std::vector<std::size_t> asked_;    // those of them that another tier is asked for
     std::vector<Stored> stored_;
@@ -173,7 +173,7 @@ private:
 };
 
 // An entry as bytes for another tier, and whether such bytes are as they were written.
-[[nodiscard]] std::vector<std::uint8_t> record_of(const Entry& entry);
+[[nodiscard]] std::vector<std::uint8_t> record_of(const SegmentEntry& entry);
 [[nodiscard]] bool is_whole_record(Bytes record);
 
 }  // namespace tokenmill::cache

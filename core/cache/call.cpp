@@ -15,8 +15,7 @@ constexpr std::size_t kLongestSegment = pipeline::kBigDocument;
 
 }  // namespace
 
-bool Call::is_worth(SegmentCache& cache, const pipeline::Model& model,
-                    const pipeline::Text& text) {
+bool Call::is_worth(SegmentCache& cache, const pipeline::Model& model, const pipeline::Text& text) {
     if (text.size < cache.settings().min_bytes) {
         return false;
     }
@@ -57,8 +56,8 @@ std::uint32_t Call::flags_of(const split::Segment& segment) const noexcept {
 
 void Call::look_up() {
     const Seconds begin = now();
-    if (cache_.settings().cut_bytes != 0) {
-        encoder_.cut(cache_.settings().cut_bytes);
+    if (cache_.settings().cut_bytes != 0) {  // a text grows at its end only
+        encoder_.cut_last(cache_.settings().cut_bytes);
     }
     const auto segments = encoder_.segments();
     for (std::size_t i = 0; i < segments.size(); ++i) {
@@ -72,7 +71,7 @@ void Call::look_up() {
             continue;
         }
         const SegmentKey key{book_.model, flags_of(segment), encoder_.text_of(segment)};
-        Piece piece{i, cache_.hash_of(key), key, nullptr};
+        LongSegment piece{i, cache_.hash_of(key), key, nullptr};
         EntryRef entry = cache_.shard_of(piece.hash).find(piece.hash);
         if (entry != nullptr && entry->generation() == generation_) {
             if (entry->is_of(key)) {
@@ -124,7 +123,7 @@ std::vector<Call::Missing> Call::missing() {
 }
 
 bool Call::give(std::size_t i, Bytes record) {
-    Piece& piece = pieces_[asked_[i]];
+    LongSegment& piece = pieces_[asked_[i]];
     ReadRecord read = read_record(record, piece.key, model_.max_id(), generation_);
     if (read.entry == nullptr) {
         counts_.other_damaged += read.fault == RecordFault::Damaged ? 1 : 0;
@@ -143,7 +142,7 @@ void Call::other_took(Seconds seconds) {
 }
 
 // One hit in `verify`, and the first ones of a model whose speed is not known yet: what they save
-// could not be told.
+// would not be known.
 bool Call::is_checked() noexcept {
     const std::uint32_t every = cache_.settings().verify;
     if (!book_.rate.is_known()) {
@@ -153,7 +152,7 @@ bool Call::is_checked() noexcept {
            book_.hits_until_check.fetch_add(1, std::memory_order_relaxed) % every == every - 1;
 }
 
-std::span<const TokenId> Call::encode(const Piece& piece) {
+std::span<const TokenId> Call::encode(const LongSegment& piece) {
     const std::size_t before = encoder_.ids().size();
     const Seconds begin = now();
     encoder_.add(encoder_.segments()[piece.segment]);
@@ -163,7 +162,7 @@ std::span<const TokenId> Call::encode(const Piece& piece) {
 }
 
 // The engine's ids are the ones that are used, whatever the entry says.
-void Call::check(const Piece& piece) {
+void Call::check(const LongSegment& piece) {
     const auto ids = encode(piece);
     std::vector<TokenId> known(piece.entry->id_count() + 8);
     piece.entry->unpack(known.data());
@@ -175,7 +174,7 @@ void Call::check(const Piece& piece) {
     }
 }
 
-void Call::put_known(const Piece& piece) {
+void Call::put_known(const LongSegment& piece) {
     if (is_checked()) {
         check(piece);
         return;
@@ -188,11 +187,11 @@ void Call::put_known(const Piece& piece) {
     (piece.is_other ? other_avoided_ : avoided_) += size * book_.rate.per_byte();
 }
 
-void Call::encode_and_store(const Piece& piece) {
+void Call::encode_and_store(const LongSegment& piece) {
     const auto ids = encode(piece);
     const Seconds begin = now();
-    auto entry = std::make_shared<const Entry>(piece.key, ids, bits_for(model_.max_id()),
-                                               generation_);
+    auto entry = std::make_shared<const SegmentEntry>(piece.key, ids, bits_for(model_.max_id()),
+                                                      generation_);
     cache_.shard_of(piece.hash).insert(piece.hash, entry);
     if (piece.key.text.size() >= cache_.settings().other_bytes) {
         stored_.push_back({piece.hash, std::move(entry)});
@@ -203,7 +202,8 @@ void Call::encode_and_store(const Piece& piece) {
 
 std::vector<Call::Missing> Call::segments() const {
     std::vector<Missing> found;
-    for (const Piece& piece : pieces_) {
+    found.reserve(pieces_.size());
+    for (const LongSegment& piece : pieces_) {
         found.push_back({piece.hash, piece.key});
     }
     return found;
@@ -225,7 +225,7 @@ void Call::store(const Hash128& wanted) {
 // really slower than twice encoding, unless the text is so short that nobody should: still a loss.
 Seconds Call::believable(Seconds spent) const noexcept {
     std::size_t bytes = 0;
-    for (const Piece& piece : pieces_) {
+    for (const LongSegment& piece : pieces_) {
         bytes += piece.key.text.size();
     }
     const Seconds most = 2 * static_cast<double>(bytes) * book_.rate.per_byte();
@@ -241,7 +241,7 @@ std::span<const TokenId> Call::finish() {
             continue;
         }
         check_stop(options_.stop);
-        const Piece& piece = pieces_[next++];
+        const LongSegment& piece = pieces_[next++];
         if (piece.entry != nullptr) {
             put_known(piece);
         } else {

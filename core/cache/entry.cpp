@@ -8,8 +8,8 @@
 
 namespace tokenmill::cache {
 
-Entry::Entry(const SegmentKey& key, std::span<const TokenId> ids, unsigned bits,
-             std::uint64_t generation)
+SegmentEntry::SegmentEntry(const SegmentKey& key, std::span<const TokenId> ids, unsigned bits,
+                           std::uint64_t generation)
     : model_(key.model),
       generation_(generation),
       text_size_(key.text.size()),
@@ -21,8 +21,8 @@ Entry::Entry(const SegmentKey& key, std::span<const TokenId> ids, unsigned bits,
     pack_ids(ids, bits, memory_.get() + text_size_);
 }
 
-Entry::Entry(const SegmentKey& key, Bytes packed, std::size_t id_count, unsigned bits,
-             std::uint64_t generation)
+SegmentEntry::SegmentEntry(const SegmentKey& key, Bytes packed, std::size_t id_count, unsigned bits,
+                           std::uint64_t generation)
     : model_(key.model),
       generation_(generation),
       text_size_(key.text.size()),
@@ -34,24 +34,24 @@ Entry::Entry(const SegmentKey& key, Bytes packed, std::size_t id_count, unsigned
     std::copy(packed.begin(), packed.end(), memory_.get() + text_size_);
 }
 
-std::size_t Entry::memory_bytes() const noexcept {
+std::size_t SegmentEntry::memory_bytes() const noexcept {
     return text_size_ + packed_bytes(id_count_, bits_) + kPackedSlack;
 }
 
-std::size_t Entry::cost_bytes() const noexcept {
+std::size_t SegmentEntry::cost_bytes() const noexcept {
     return memory_bytes() + kOverhead;
 }
 
-Bytes Entry::packed() const noexcept {
+Bytes SegmentEntry::packed() const noexcept {
     return {memory_.get() + text_size_, packed_bytes(id_count_, bits_)};
 }
 
-bool Entry::is_of(const SegmentKey& key) const noexcept {
+bool SegmentEntry::is_of(const SegmentKey& key) const noexcept {
     return flags_ == key.flags && model_ == key.model && text_size_ == key.text.size() &&
            std::memcmp(memory_.get(), key.text.data(), text_size_) == 0;
 }
 
-void Entry::unpack(TokenId* out) const noexcept {
+void SegmentEntry::unpack(TokenId* out) const noexcept {
     unpack_ids(memory_.get() + text_size_, id_count_, bits_, out);
 }
 

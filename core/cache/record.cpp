@@ -44,7 +44,7 @@ bool has_sizes(const Header& header, std::size_t body) noexcept {
 
 }  // namespace
 
-std::vector<std::uint8_t> write_record(const Entry& entry) {
+std::vector<std::uint8_t> write_record(const SegmentEntry& entry) {
     const SegmentKey key = entry.key();
     const Bytes packed = entry.packed();
     std::vector<std::uint8_t> out(sizeof(Header) + key.text.size() + packed.size());
@@ -70,7 +70,7 @@ bool check_record(Bytes record) noexcept {
 
 ReadRecord read_record(Bytes record, const SegmentKey& key, TokenId max_id,
                        std::uint64_t generation) {
-    const ReadRecord damaged{nullptr, RecordFault::Damaged};
+    ReadRecord damaged{nullptr, RecordFault::Damaged};
     if (!check_record(record)) {
         return damaged;
     }
@@ -78,12 +78,12 @@ ReadRecord read_record(Bytes record, const SegmentKey& key, TokenId max_id,
     std::memcpy(&header, record.data(), sizeof(header));
     const Bytes body = record.subspan(sizeof(header));
     const Bytes text = body.first(header.text_size);
-    if (header.flags != key.flags || header.model != key.model ||
-        text.size() != key.text.size() || !std::equal(text.begin(), text.end(), key.text.begin())) {
+    if (header.flags != key.flags || header.model != key.model || text.size() != key.text.size() ||
+        !std::equal(text.begin(), text.end(), key.text.begin())) {
         return {nullptr, RecordFault::Other};
     }
-    auto entry = std::make_shared<const Entry>(key, body.subspan(text.size()), header.id_count,
-                                               header.bits, generation);
+    auto entry = std::make_shared<const SegmentEntry>(key, body.subspan(text.size()),
+                                                      header.id_count, header.bits, generation);
     std::vector<TokenId> ids(header.id_count + 8);
     entry->unpack(ids.data());
     if (std::any_of(ids.begin(), ids.end() - 8, [&](TokenId id) { return id > max_id; })) {

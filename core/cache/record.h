@@ -12,7 +12,7 @@
 
 namespace tokenmill::cache {
 
-[[nodiscard]] std::vector<std::uint8_t> write_record(const Entry& entry);
+[[nodiscard]] std::vector<std::uint8_t> write_record(const SegmentEntry& entry);
 
 // Is it as it was written?
 [[nodiscard]] bool check_record(Bytes record) noexcept;

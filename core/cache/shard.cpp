@@ -177,7 +177,8 @@ ShardUse Shard::use() {
 
 void Shard::after_fork() {
     if (lock_.load(std::memory_order_acquire)) {
-        static_cast<void>(books_.release());  // it cannot be freed, either
+        Books* const given_up = books_.release();  // it cannot be freed, either
+        static_cast<void>(given_up);
         books_ = std::make_unique<Books>();
         lock_.store(false, std::memory_order_release);
     }

@@ -59,7 +59,7 @@ public:
     void set_budget(std::size_t bytes);
     [[nodiscard]] ShardUse use();
     // In a forked child: if the lock is held, then by a thread that is not here. What the shard
-    // held may be half changed, so it is left behind.
+    // held may be half changed, so it is given up.
     void after_fork();
 
 private:

@@ -44,7 +44,9 @@ public:
 
     // May this call look up? Counts the calls of a pause.
     [[nodiscard]] bool asks() noexcept;
-    [[nodiscard]] bool is_on() const noexcept { return pause_.load(std::memory_order_relaxed) == 0; }
+    [[nodiscard]] bool is_on() const noexcept {
+        return pause_.load(std::memory_order_relaxed) == 0;
+    }
     // What look-ups brought, less what they took.
     void add(std::uint32_t lookups, Seconds net) noexcept;
     [[nodiscard]] Seconds saved() const noexcept;

@@ -226,9 +226,9 @@ private:
     mutable std::atomic<bool> has_fingerprint_{false};
 };
 
-// One document, cut at its added tokens, for a caller who knows the ids of some of the texts between
-// them. Those depend on the model, the bytes and the special mode alone; and on being at the start
-// of the document, where the model puts a blank in front of the first text only.
+// One document, cut at its added tokens, for a caller who knows the ids of some of the texts
+// between them. Those depend on the model, the bytes and the special mode alone; and on being at
+// the start of the document, where the model puts a blank in front of the first text only.
 //
 //   document   Hi <|end|> cafe            segments: text, token, text
 //   caller     add  add   put             in this order; ids() has them all
@@ -240,9 +240,9 @@ public:
     SegmentEncoder(const SegmentEncoder&) = delete;
     SegmentEncoder& operator=(const SegmentEncoder&) = delete;
 
-    // Cuts texts into parts of about `size` bytes where the model has_safe_cuts(). The parts do not
-    // depend on what comes after them.
-    void cut(std::size_t size);
+    // Cuts the last segment, if it is a text, into parts of about `size` bytes where the model
+    // has_safe_cuts(). The parts do not depend on what comes after them.
+    void cut_last(std::size_t size);
     [[nodiscard]] std::span<const split::Segment> segments() const noexcept;
     [[nodiscard]] Bytes text_of(const split::Segment& segment) const noexcept;
     // Is it the rest of a text that was cut?

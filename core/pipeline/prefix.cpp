@@ -103,8 +103,8 @@ bool Model::is_border(std::uint8_t left, std::uint8_t right) const {
     return size + 2 == text.size() && split_.is_sync(text[0], decode_char(text.data() + 1, size));
 }
 
-// The rest after a cut starts with a blank, at a border of the split. Added tokens that are searched
-// for in normalized text could lie across it.
+// The rest after a cut starts with a blank, at a border of the split. Added tokens that are
+// searched for in normalized text could lie across it.
 bool Model::has_safe_cuts() const noexcept {
     return split_.rule.family != split::Family::None && added_.normal.empty() &&
            is_local_inside(rewriter_) && is_local_inside(respeller_);

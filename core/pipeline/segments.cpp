@@ -37,25 +37,22 @@ SegmentEncoder::~SegmentEncoder() = default;
 
 // Cuts depend on the bytes before them only, so that a text that grew is cut in the same places. A
 // place must be well inside the text: whether one at its end is safe depends on what follows.
-void SegmentEncoder::cut(std::size_t size) {
-    if (!state_->model.has_safe_cuts()) {
+void SegmentEncoder::cut_last(std::size_t size) {
+    std::vector<split::Segment>& all = state_->worker.reader.segments;
+    if (all.empty() || all.back().token != 0 || !state_->model.has_safe_cuts()) {
         return;
     }
-    std::vector<split::Segment> parts;
-    for (split::Segment rest : segments()) {
-        while (rest.token == 0 && rest.end - rest.begin > 2 * size) {
-            const Text text{state_->text.data() + rest.begin, rest.end - rest.begin,
-                            Text::Encoding::Trusted};
-            const std::size_t at = state_->model.prefix_end(text, size);
-            if (at + 1 >= text.size) {
-                break;
-            }
-            parts.push_back({rest.begin, rest.begin + at, 0});
-            rest.begin += at;
+    while (all.back().end - all.back().begin > 2 * size) {
+        const split::Segment rest = all.back();
+        const Text text{state_->text.data() + rest.begin, rest.end - rest.begin,
+                        Text::Encoding::Trusted};
+        const std::size_t at = rest.begin + state_->model.prefix_end(text, size);
+        if (at + 1 >= rest.end) {
+            return;
         }
-        parts.push_back(rest);
+        all.back().end = at;
+        all.push_back({at, rest.end, 0});
     }
-    state_->worker.reader.segments = std::move(parts);
 }
 
 std::span<const split::Segment> SegmentEncoder::segments() const noexcept {

@@ -1,4 +1,5 @@
 # The public names of tokenmill, each once: type checkers read this file, and so does __init__.py.
+from tokenmill._cache import SegmentCache as SegmentCache
 from tokenmill._calls.batch import TokenBatch as TokenBatch
 from tokenmill._calls.encoded import (
     EncodedBatch as EncodedBatch,

@@ -59,7 +59,9 @@ def test_any_texts_in_any_order(name: str) -> None:
     assert cache.stats()["differences"] == 0
 
 
-@pytest.mark.parametrize("name", ["small", "builtin", "marked/bytes", "first/bytes", "white/unigram"])
+@pytest.mark.parametrize(
+    "name", ["small", "builtin", "marked/bytes", "first/bytes", "white/unigram"]
+)
 def test_texts_that_grow(name: str) -> None:
     tokenizer = tokenizer_named(name)
     cache = new_cache(cut=64)

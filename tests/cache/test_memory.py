@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -121,7 +122,7 @@ def test_it_stays_on_where_texts_come_back(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize(
     "options", [{"memory_bytes": -1}, {"min_bytes": 0}, {"verify": -1}, {"cut_bytes": 1.5}]
 )
-def test_options_that_make_no_sense_are_refused(options: dict[str, int]) -> None:
+def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         SegmentCache(**options)
 

@@ -66,7 +66,7 @@ def test_it_can_be_stopped(tokenizer: Tokenizer) -> None:
 def test_an_error_of_the_texts_is_raised_by_wait(tokenizer: Tokenizer, tmp_path: Path) -> None:
     file = tmp_path / "texts.jsonl"
     file.write_text('{"text": 1}\n')
-    with pytest.raises(BadRecordFound, match="texts.jsonl:1"):
+    with pytest.raises(BadRecordFound, match=r"texts\.jsonl:1"):
         SegmentCache().warm(tokenizer, read_warm_file(file)).wait(20)
 
 

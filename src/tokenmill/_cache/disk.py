@@ -1,6 +1,6 @@
 """`DiskTier`: records of segments that processes share and that outlive them.
 
-It never stands in the way: whatever is wrong with the disk is counted and said, and texts are then
+It is never an obstacle: whatever is wrong with the disk is counted and said, and texts are then
 encoded as without it. The core checks every record that comes from here.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._cache.disk_file import SEED_BYTES, DiskFault, import_lmdb, open_file, share_lock
+from tokenmill._cache.disk_file import SEED_BYTES, DiskError, import_lmdb, open_file, share_lock
 from tokenmill._cache.disk_writer import DiskWriter
 from tokenmill._model.cache import log
 
@@ -110,7 +110,7 @@ class DiskTier:
             self._writer.writing.acquire()
 
     def after_fork_in_parent(self) -> None:
-        """Go on."""
+        """Let the threads continue."""
         if self._writer is not None:
             self._writer.writing.release()
         self._opening.release()
@@ -133,16 +133,14 @@ class DiskTier:
         with self._opening:
             if self._file is None and self.is_open:
                 try:
-                    file = open_file(
-                        self._folder, self._size, is_checked=self._is_checked
-                    )
-                except DiskFault as fault:
+                    file = open_file(self._folder, self._size, is_checked=self._is_checked)
+                except DiskError as fault:
                     self._switch_off(str(fault))
                     return None
                 share_lock(file.lock)
                 if file.thrown_away:
                     self._counts["thrown_away"] += 1
-                    log().warning("%s: the cache was damaged and is begun anew", self._folder)
+                    log().warning("%s: the cache was damaged and was removed", self._folder)
                 self._writer = DiskWriter(file, self._size, self._asked, self._error)
                 self._file = file
         return self._file

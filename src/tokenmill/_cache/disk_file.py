@@ -1,20 +1,20 @@
 """The file of the disk tier: opened, verified before anybody reads it, or thrown away.
 
-LMDB maps its file and believes it, so a damaged page could end the process. Whoever is alone with
-the file therefore verifies it first (`lmdb.verify` reads it without LMDB); whoever is not alone
-relies on the one who was. A lock on a file next to it tells.
+LMDB maps its file and believes it, so a damaged page could end the process. A process that is alone
+with the file therefore verifies it first (`lmdb.verify` reads it without LMDB); a process that is
+not alone relies on the one that was. A lock on a file next to it shows which it is.
 """
 
 from __future__ import annotations
 
 import secrets
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenmill._errors import MissingDependency
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import ModuleType
     from typing import IO
 
@@ -24,11 +24,11 @@ _FORMAT = b"tokenmill segments 1"
 _MOST_READERS = 2048
 
 
-class DiskFault(Exception):
+class DiskError(Exception):
     """Why the disk tier is not used; the text says it."""
 
 
-class _Damaged(DiskFault):
+class _DamagedError(DiskError):
     """A file of ours that says wrong things about itself."""
 
 
@@ -66,16 +66,16 @@ def open_file(folder: Path, size: int, *, is_checked: bool = False) -> DiskFile:
         thrown_away = _throw_away_if_damaged(path) if is_alone else 0
         try:
             return _open(lmdb, path, size, lock, thrown_away)
-        except _Damaged:
+        except _DamagedError:
             if not is_alone:
                 raise
             _throw_away(path)
             return _open(lmdb, path, size, lock, thrown_away + 1)
-    except (OSError, lmdb.Error, DiskFault) as error:
+    except (OSError, lmdb.Error, DiskError) as error:
         if lock is not None:
             lock.close()
-        problem = str(error) if isinstance(error, DiskFault) else f"cannot be opened: {error}"
-        raise DiskFault(f"{path}: {problem}") from error
+        problem = str(error) if isinstance(error, DiskError) else f"cannot be opened: {error}"
+        raise DiskError(f"{path}: {problem}") from error
 
 
 def _open(
@@ -96,14 +96,14 @@ def _open(
     try:
         with env.begin(write=True) as change:
             if change.stat()["entries"] and change.get(b"meta") is None:
-                raise DiskFault("a database of something else, which is left alone")
+                raise DiskError("a database of something else, which is left alone")
             meta = env.open_db(b"meta", txn=change)
             if change.get(b"format", db=meta) is None:
                 change.put(b"format", _FORMAT, db=meta)
                 change.put(b"seed", secrets.token_bytes(SEED_BYTES), db=meta)
             seed = change.get(b"seed", db=meta)
             if change.get(b"format", db=meta) != _FORMAT or len(seed or b"") != SEED_BYTES:
-                raise _Damaged("not of the format that its name says")
+                raise _DamagedError("not of the format that its name says")
             records = env.open_db(b"records", txn=change)
             order = env.open_db(b"order", txn=change)
         return DiskFile(env, meta, records, order, seed, lock, thrown_away)
@@ -142,7 +142,7 @@ def _throw_away_if_damaged(path: Path) -> int:
     verify: Any = import_module("lmdb.verify")
     try:
         problems = verify.verify(str(path), subdir=False)
-    except Exception as error:  # noqa: BLE001 -- whatever it stumbles over, the file is not sound
+    except Exception as error:  # whatever it stumbles over, the file is not sound
         problems = [str(error)]
     if not problems:
         return 0

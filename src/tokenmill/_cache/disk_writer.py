@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PAGE = 4096
 _QUEUE_BYTES = 64 << 20
 _BATCH_BYTES = 4 << 20
-_FULL = 0.7  # of the cap: pages of old versions and odd sizes need the rest
+_FULL = 0.7  # of the cap: earlier versions of pages, and odd sizes, need the rest
 _MOST_FAILURES = 3
 _NUMBER = 8
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill import _core
 from tokenmill._cache.stats import stats_of
+from tokenmill._cache.support import Support, supported
 from tokenmill._calls.options import modes
 from tokenmill._checks import whole_number
 
@@ -33,7 +34,7 @@ MEMORY_BYTES = 64 << 20
 DISK_BYTES = 512 << 20
 MIN_BYTES = 1024
 DISK_MIN_BYTES = 8 << 10
-CUT_BYTES = 16 << 10
+CUT_BYTES = 8 << 10
 VERIFY = 1000
 
 _alive: weakref.WeakSet[SegmentCache] = weakref.WeakSet()
@@ -46,13 +47,14 @@ class SegmentCache:
     tokenizers, and any number of threads; a process that is forked has a copy of its own.
 
     `memory_bytes` is the budget for texts, ids and all that is kept about them. Segments shorter
-    than `min_bytes` are encoded as ever. Segments of more than twice `cut_bytes` are cut where the
-    engine knows that it is safe, so that a text which grows is found again; 0 cuts none. One hit in
-    `verify` is encoded again and compared; 0 checks none. With `adaptive`, the cache switches
-    itself off for tokenizers that it costs more time than it saves, and tries again later.
+    than `min_bytes` are encoded as ever. The last segment, if longer than twice `cut_bytes`, is cut
+    where the engine knows that it is safe, so that a text which grows is found again; 0 cuts none.
+    One hit in `verify` is encoded again and compared; 0 checks none. With `adaptive`, the cache
+    switches itself off for tokenizers that it costs more time than it saves, and tries again later.
 
     `disk` is a folder for a second tier, which processes share and which outlives them, of at most
-    `disk_bytes`, for segments of `disk_min_bytes` or more; it needs the package lmdb (`pip install tokenmill[disk]`).
+    `disk_bytes`, for segments of `disk_min_bytes` or more; it needs the package lmdb
+    (`pip install tokenmill[disk]`).
     """
 
     def __init__(
@@ -102,9 +104,14 @@ class SegmentCache:
                 self._names[id(model)] = self._core.fingerprint(model), tokenizer.name
             disk = self._disk
             tier = disk if disk is not None and disk.is_open else None
-            ids = self._core.encode(model, text, *given, tier)
+            ids = self._core.encode_cached(model, text, *given, tier)
         found: NDArray[np.uint32] = model.encode(text, *given) if ids is None else ids
         return found
+
+    @staticmethod
+    def supported(tokenizer: Tokenizer) -> Support:
+        """Tell whether segments of a tokenizer are cached; if not, `reason` says why."""
+        return supported(tokenizer)
 
     def warm(
         self, tokenizer: Tokenizer, texts: Iterable[str | bytes], *, background: bool = True
@@ -136,7 +143,7 @@ class SegmentCache:
         return stats_of(self._core, self._disk, dict(self._names.values()))
 
     def close(self) -> None:
-        """Write what is left to the disk and close it; the memory tier goes on."""
+        """Write what is left to the disk and close it; the memory tier stays."""
         if self._disk is not None:
             self._disk.close()
 

@@ -14,7 +14,9 @@ _SUMS = ("lookups", "hits", "hit_bytes", "hit_tokens", "stored", "saved_seconds"
 _OTHER = "other_"  # the core's word for the tier outside
 
 
-def stats_of(core: SegmentCache, disk: DiskTier | None, names: Mapping[bytes, str]) -> dict[str, Any]:
+def stats_of(
+    core: SegmentCache, disk: DiskTier | None, names: Mapping[bytes, str]
+) -> dict[str, Any]:
     """Return what each tier holds, did and saved, and the same for each model."""
     models = [_model_stats(book, names) for book in core.models()]
     memory = core.use() | {key: sum(model["memory"][key] for model in models) for key in _SUMS}

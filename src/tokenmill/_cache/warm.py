@@ -135,6 +135,6 @@ class Warming:
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         try:
             self.run()
-        except BaseException as error:  # noqa: BLE001 -- raised again by wait()
+        except BaseException as error:  # raised again by wait()
             self._error = error
             self.report.ended = f"failed: {error}"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the segment cache saves: seconds of encoding with and without it, on three traces.
 
-    python benchmarks/cache/run.py --tokenizer qwen2.5/tokenizer.json --marks '<|im_start|>' \
+    python benchmarks/cache/replay.py --tokenizer qwen2.5/tokenizer.json --marks '<|im_start|>' \
         '<|im_end|>' --prose en_web.txt.xz --schemas json.txt.xz
 
 Every answer of the cache is compared before its time counts. Plain and cached runs take turns.
@@ -105,11 +105,16 @@ def sweep(tokenizer: tokenmill.Tokenizer, traces: Traces) -> list[dict[str, Any]
             best = dict.fromkeys(values, float("inf"))
             for _ in range(ROUNDS):
                 for value in values:
-                    cache = SegmentCache(adaptive=False, **{option: value})
+                    cache = cache_of({"adaptive": False, option: value})
                     took = seconds(lambda text, c=cache: c.encode(tokenizer, text), trace)
                     best[value] = min(best[value], took)
             rows += [{"trace": name, option: k, "seconds": round(v, 4)} for k, v in best.items()]
     return rows
+
+
+def cache_of(options: dict[str, Any]) -> SegmentCache:
+    """Make a cache of some options."""
+    return SegmentCache(**options)
 
 
 def compare(tokenizer: tokenmill.Tokenizer, trace: list[str], cache: SegmentCache) -> None:
@@ -137,7 +142,7 @@ def write(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     ).stdout.strip()
     today = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
     name = arguments.tokenizer.parent.name
-    facts = {
+    facts: dict[str, Any] = {
         "date": today,
         "commit": commit,
         "machine": cpu_name(),
@@ -146,7 +151,8 @@ def write(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
         "tokenizer": name,
         "rows": rows,
     }
-    path = arguments.results / f"cache-{today}-{name}.json"
+    words = facts["machine"].replace("(R)", "").lower().split()[:2]
+    path = arguments.results / f"cache-{today}-{'-'.join(words)}-{name}.json"
     path.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
 
 
