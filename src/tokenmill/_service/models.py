@@ -153,7 +153,8 @@ class Models:
             raise UnknownModel(
                 f"no model has the name {name!r}", model=str(name), hint=f"known: {known}"
             )
-        if state.state != "ready":
+        if state.native is None:
+            self.counters.rejected(state.tallies["encode"].place, "not_ready")
             raise _not_ready(state) from state.error
         return state
 

@@ -164,8 +164,7 @@ class Service:
         errors: Errors = "strict",
     ) -> NDArray[np.uint32]:
         """Return the ids of one text; the options are those of `Tokenizer.encode`."""
-        state = self._models.find(model)
-        door = self._door or self._open_door()
+        door, state = self._door or self._open_door(), self._models.find(model)
         size = size_of_text(text)
         options = (add_special_tokens, *_modes(special_in_text, errors))
         if self._cache is not None:
@@ -190,8 +189,7 @@ class Service:
         errors: Errors = "strict",
     ) -> TokenBatch:
         """Return the ids of many texts; the options are those of `Tokenizer.encode_batch`."""
-        state = self._models.find(model)
-        door = self._door or self._open_door()
+        door, state = self._door or self._open_door(), self._models.find(model)
         texts, limit = texts_of(texts), self._limits.max_text_bytes
         options = (add_special_tokens, *_modes(special_in_text, errors))
         call: Any = partial(encode_texts, state.native, texts, options, door.threads)
@@ -213,8 +211,7 @@ class Service:
         errors: Errors = "strict",
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` means more."""
-        state = self._models.find(model)
-        door = self._door or self._open_door()
+        door, state = self._door or self._open_door(), self._models.find(model)
         options = (add_special_tokens, *_modes(special_in_text, errors), limit_of(limit))
         call: Any = partial(state.native.count, text, *options)
         if may_exceed(text, self._limits.max_text_bytes):
@@ -232,7 +229,7 @@ class Service:
         errors: str = "replace",
     ) -> str:
         """Return the text of ids; the options are those of `Tokenizer.decode`."""
-        state = self._models.find(model)
+        door, state = self._door or self._open_door(), self._models.find(model)
         call = partial(
             state.loaded.decode,
             ids,
@@ -240,7 +237,6 @@ class Service:
             clean_up=clean_up,
             errors=errors,
         )
-        door = self._door or self._open_door()
         size = size_of_ids(ids)
         return await door.run(partial(without_stop, call), size, timeout, state.tallies["decode"])
 
@@ -253,12 +249,11 @@ class Service:
         **options: Any,  # those of Tokenizer.chat
     ) -> NDArray[np.uint32]:
         """Return the ids of a conversation; the options are those of `Tokenizer.chat`."""
-        state = self._models.find(model)
+        door, state = self._door or self._open_door(), self._models.find(model)
         chat = getattr(state.tokenizer, "chat", None)
         if chat is None:
             raise UnsupportedTokenizer("this version of Tokenizer has no chat", where="chat")
         call = partial(without_stop, partial(chat, messages, **options))
-        door = self._door or self._open_door()
         return await door.run(call, size_of_messages(messages), timeout, state.tallies["chat"])
 
     async def run(self, job: Callable[[Stop], T], *, size: int, timeout: float | None = None) -> T:
