@@ -98,7 +98,7 @@ PROFILES: dict[str, LimitOptions] = {
         "tables": "usual",
         "cache_bytes": 64 * MIB,
         "memory_limit": None,
-        "nice": 5,
+        "nice": 1,
         "grace": 10.0,
     },
     "realtime": {
@@ -128,7 +128,7 @@ PROFILES: dict[str, LimitOptions] = {
         "tables": "tiny",
         "cache_bytes": 0,
         "memory_limit": 128 * MIB,
-        "nice": 5,
+        "nice": 1,
         "grace": 5.0,
     },
 }

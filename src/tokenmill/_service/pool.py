@@ -251,9 +251,11 @@ class Pool:
 def _be_nice(nice: int) -> None:
     """Let other threads go first; those that this one starts inherit it. Only Linux can.
 
-    A thread that loses its CPU while it holds the GIL holds up the event loop for as long. Behind
-    1 MB texts on two cores the 99th percentile of the loop's lag fell from 1.6-2.0 to 0.7-1.1 ms,
-    with the same throughput (AMD EPYC, 2026-11-18).
+    A thread that loses its CPU while it holds the GIL holds up the event loop for as long. Beside
+    1 MB texts on two cores the 99th percentile of the loop's lag was 1.3 to 4.1 ms with nice 0,
+    1.0 to 1.9 with 1, 0.5 to 1.5 with 5, at the same speed. Beside two busy processes of others
+    the threads lost a tenth of their speed with 1, and three quarters with 5 (AMD EPYC,
+    2026-11-18).
     """
     if nice and sys.platform == "linux":
         with suppress(OSError):
