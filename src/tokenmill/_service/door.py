@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-INLINE_SECONDS = 5e-5  # of one request: about what a thread and back costs (log 2026-11-18)
+INLINE_SECONDS = 7.5e-5  # of one request: what a thread and back costs (log 2026-11-18)
 TURN_SECONDS = 1e-3  # of all inline requests in one round of the event loop
 _WEIGHT = 1 / 16
 _LEAST_RETRY = 1e-3
