@@ -65,15 +65,19 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def source(kind: str, folder: Path) -> Path:
+    """A file of a tokenizer of this kind."""
+    if kind != "sentence":
+        return write_json(folder, definition(kind))
+    path = folder / "spiece.model"
+    pieces = [Piece(SPACE, -2.0), *(Piece(c, -3.0) for c in LETTERS), Piece("aa", -5.0)]
+    path.write_bytes(model_file([UNK, *pieces], remove_extra=True, dummy=True))
+    return path
+
+
 @pytest.fixture
 def engine(kind: str, tmp_path: Path) -> Engine:
-    if kind == "sentence":
-        path = tmp_path / "spiece.model"
-        pieces = [Piece(SPACE, -2.0), *(Piece(c, -3.0) for c in LETTERS), Piece("aa", -5.0)]
-        path.write_bytes(model_file([UNK, *pieces], remove_extra=True, dummy=True))
-    else:
-        path = write_json(tmp_path, definition(kind))
-    payload = compile_payload(load_source(path), native=kind != "dfa")
+    payload = compile_payload(load_source(source(kind, tmp_path)), native=kind != "dfa")
     return make_model(payload, Way(_core.targets()[-1]))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-ACTIONS = ("shed", "refuse", "shrink_cache", "release_tables", "fail_readiness")
+ACTIONS = ("shed", "shrink_cache", "release_tables", "fail_readiness")
 NAMES = (
     "alive",  # 1 while the process serves
     "ready",

@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# shed: nearly no queue, so that what is taken is answered soon. refuse: take nothing.
-Action = Literal["shed", "refuse", "shrink_cache", "release_tables", "fail_readiness"]
+# shed: nearly no queue, so that what is taken is answered soon. Above the memory limit itself,
+# MemoryGuard refuses everything at once.
+Action = Literal["shed", "shrink_cache", "release_tables", "fail_readiness"]
 State = Literal["ok", "degraded", "failing"]
 
 _KEPT_EVENTS = 100
@@ -88,7 +89,6 @@ USUAL_RULES: tuple[HealthRule, ...] = (
     HealthRule(
         "errors", 0.05, 0.01, "fail_readiness", 5.0, "requests fail for a reason of this process"
     ),
-    HealthRule("memory", 1.0, 0.95, "refuse", 0.0, "memory is above its limit"),
     HealthRule("memory", 0.98, 0.90, "fail_readiness", 5.0, "requests go elsewhere meanwhile"),
 )
 

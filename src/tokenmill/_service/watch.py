@@ -11,13 +11,13 @@ Health is that of one process, from its own counts. Samples are of all processes
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._service.gauges import ACTIONS, Gauges
 from tokenmill._service.health import USUAL_RULES, Health, HealthEvent
+from tokenmill._service.memory import resident_bytes
 from tokenmill._service.window import Window
 
 if TYPE_CHECKING:
@@ -29,13 +29,6 @@ if TYPE_CHECKING:
 _PERIOD = 1.0  # seconds
 _HEALTH_SECONDS = 10.0
 _SAMPLES = 300
-_PAGE = os.sysconf("SC_PAGE_SIZE")
-
-
-def resident_bytes() -> int:
-    """Return how much memory this process has in RAM."""
-    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 -- once a second
-        return int(file.read().split()[1]) * _PAGE
 
 
 class Watch:
@@ -96,7 +89,7 @@ class Watch:
     def _read(self) -> dict[str, float]:
         """Return the gauges of this process."""
         limit = self._service.limits.memory_limit
-        resident = resident_bytes()
+        resident = resident_bytes() or 0
         use = self._service.memory()
         return {
             "alive": 1.0,
@@ -145,7 +138,6 @@ class Watch:
         """Do what the rules ask for now, and undo what they no longer ask for."""
         actions, service = self.health.actions, self._service
         service.narrow(is_narrow="shed" in actions)
-        service.refuse("memory" if "refuse" in actions else None)
         if service.cache is not None:
             budget = service.limits.cache_bytes
             service.cache.resize(budget // 4 if "shrink_cache" in actions else budget)

@@ -1,0 +1,64 @@
+"""Limits -> a table that says every value and why, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tokenmill._service.limits import GIB, KIB, MIB
+
+if TYPE_CHECKING:
+    from tokenmill._service.limits import Limits
+
+ABOUT = {
+    "training": "batch jobs: all cores, deep queues, no deadline; nobody waits for one answer",
+    "inference": "a gateway or an application: bounded queues, generous deadlines",
+    "realtime": "a person waits: short queues and deadlines, refuse early rather than late",
+    "edge": "a small machine: one thread, tiny tables, 128 MiB for the process",
+}
+_WHY = {
+    "threads": "of one call: CPU affinity, control-group quota and TOKENMILL_THREADS, the least",
+    "max_inflight": "requests on threads at once; more than CPUs only makes each one slower",
+    "max_queue": "requests that wait in each lane; one more is refused with Overloaded",
+    "max_queue_bytes": "text that waits in each lane, so that memory is bounded too",
+    "max_text_bytes": "of one request; a longer one is refused with TextTooLong",
+    "timeout": "from the call to the answer, waiting included; the work itself is stopped",
+    "inline_bytes": "up to here the event loop does the work: a thread and back costs more",
+    "short_bytes": "up to here a request has the express thread and waits for no long one",
+    "tables": "word tables of each worker: speed for memory",
+    "cache_bytes": "of the segment cache, if there is one",
+    "memory_limit": "resident bytes of the process; above it caches go, then requests are refused",
+    "nice": "threads stand behind the event loop where both want one CPU",
+    "grace": "that close() waits for requests before it stops them",
+}
+_UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
+
+
+def explain(limits: Limits) -> str:
+    """Return a line for each limit: its name, its value, and what it is for.
+
+    ``max_queue        1024      requests that wait in each lane; ...``
+    """
+    rows = [(name, _shown(name, value)) for name, value in limits.as_dict().items()]
+    rows = [row for row in rows if row[0] != "profile"]
+    names = max(len(name) for name, _ in rows)
+    values = max(len(value) for _, value in rows)
+    lines = [f"{limits.profile}: {ABOUT[limits.profile]}"]
+    lines += [f"  {name:<{names}}  {value:<{values}}  {_WHY[name]}" for name, value in rows]
+    return "\n".join(lines)
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None:
+        return "none"
+    if name in {"timeout", "grace"}:
+        return f"{value:g} s"
+    if name.endswith("_bytes") or name == "memory_limit":
+        return _bytes(int(str(value)))
+    return str(value)
+
+
+def _bytes(count: int) -> str:
+    for unit, name in _UNITS:
+        if count >= unit and count % unit == 0:
+            return f"{count // unit} {name}"
+    return f"{count} B"
