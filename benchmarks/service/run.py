@@ -64,7 +64,8 @@ async def lag_beside(call: Call, text: str, clients: int) -> dict[str, float]:
 
     The other process writes down when it sends, so nothing that is late is left out.
     """
-    loop, lags = asyncio.get_running_loop(), []
+    loop = asyncio.get_running_loop()
+    lags: list[float] = []
     pinger = subprocess.Popen([sys.executable, "-c", PINGER], stdout=subprocess.PIPE)  # noqa: S603
     pipe: Any = pinger.stdout
     os.set_blocking(pipe.fileno(), False)
@@ -154,7 +155,7 @@ async def main(path: str, text: str) -> dict[str, Any]:
                     row[library] = median(found)
                 result["rates"].append(row)
                 show(row)
-        print("lag of the event loop beside 1 MB texts, 4 clients")
+        print("lag of the event loop during 1 MB texts, 4 clients")
         for library, call in calls.items():
             lag = {"library": library, **await lag_beside(call, text[:1_000_000], 4)}
             result["lag"].append(lag)

@@ -80,7 +80,7 @@ def test_long_requests_are_not_overtaken_for_ever(small: Tokenizer) -> None:
                 for _ in range(3)
             ]
             await turns()
-            general.may_end.set()  # the thread for all goes on in order: the long one came first
+            general.may_end.set()  # the general thread takes the oldest: the long one
             await asyncio.gather(long, *shorts)
             assert ran == ["long", "short", "short", "short"]
             express.may_end.set()

@@ -1,4 +1,4 @@
-"""Start, close, fork: nothing is left behind, and a service can be used again."""
+"""Start, close, fork: no thread is left, and a service can be used again."""
 
 from __future__ import annotations
 

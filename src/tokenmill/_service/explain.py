@@ -27,7 +27,7 @@ _WHY = {
     "tables": "word tables of each worker: speed for memory",
     "cache_bytes": "of the segment cache, if there is one",
     "memory_limit": "resident bytes of the process; above it caches go, then requests are refused",
-    "nice": "threads stand behind the event loop where both want one CPU",
+    "nice": "priority that threads give up, so that the event loop is served first",
     "grace": "that close() waits for requests before it stops them",
 }
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))

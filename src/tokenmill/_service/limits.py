@@ -43,10 +43,10 @@ class Limits:
     `max_inflight`: requests on threads at once, None is `threads`; one thread more is kept for
     short ones. `max_queue`, `max_queue_bytes`: requests that wait for them, and their bytes, for
     each of the lanes (inline, short, long). `max_text_bytes`: of one request. `timeout`: seconds
-    from the call to the answer, None is no limit. `inline_bytes`: up to here a request runs on
+    from the call to the answer, None for no limit. `inline_bytes`: up to here a request runs on
     the event loop. `short_bytes`: up to here it is a short one. `tables`: of the tokenizers that
     the service loads. `cache_bytes`: of the segment cache. `memory_limit`: resident bytes of the
-    process, None is no limit. `nice`: how far threads stand behind the event loop (Linux).
+    process, None for no limit. `nice`: priority that threads give up for the event loop (Linux).
     `grace`: seconds that `close` waits for requests.
     """
 
@@ -155,7 +155,7 @@ def _checked(limits: Limits) -> Limits:
     for name in ("max_queue", "inline_bytes", "short_bytes", "cache_bytes", "nice"):
         whole_number(name, getattr(limits, name), least=0)
     if limits.memory_limit is not None:
-        whole_number("memory_limit", limits.memory_limit, hint="None is no limit")
+        whole_number("memory_limit", limits.memory_limit, hint="None for no limit")
     one_of("tables", limits.tables, TABLES)
     _seconds("timeout", limits.timeout)
     _seconds("grace", limits.grace)

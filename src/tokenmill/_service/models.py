@@ -62,7 +62,7 @@ class ModelState:
             self.tallies["encode"].pace.calibrate(loaded)
             self.native = loaded.ready.model
             self.tokenizer, self.error, self.state = loaded, None, "ready"
-        except Exception as error:  # the others go on; requests raise it
+        except Exception as error:  # the others still work; requests raise it
             self.error, self.state = error, "failed"
         self.seconds = time.perf_counter() - begin
 

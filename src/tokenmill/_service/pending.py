@@ -44,7 +44,7 @@ class Pending:
         return now - self.queued, (self.begin or now) - self.queued, work
 
     def settle(self) -> None:
-        """Give the result to whoever waits, if anyone still does; on the event loop."""
+        """Give the result to the caller, if it still waits; on the event loop."""
         future, error, result = self.future, self.error, self.result
         self.error = self.result = None  # a traceback holds frames that hold this call
         if future.done():

@@ -30,9 +30,9 @@ SHORT, LONG = 0, 1
 
 
 class Bounds(NamedTuple):
-    """How many jobs run at once (beside one express job), and what may wait in each lane.
+    """How many jobs run at once (one express job not counted), and what may wait in each lane.
 
-    `nice`: how far the threads stand behind the event loop where both want the same CPU.
+    `nice`: the priority that threads give up, so that the event loop is served first.
     """
 
     workers: int
@@ -194,7 +194,7 @@ class Pool:
 
     def _finish(self, job: Pending) -> None:
         self._done.append(job)
-        if self._woken:  # whoever set it has not delivered yet, and will deliver this one too
+        if self._woken:  # the wake-up that is pending delivers this one too
             return
         self._woken = True
         try:
@@ -251,9 +251,9 @@ class Pool:
 def _be_nice(nice: int) -> None:
     """Let other threads go first; those that this one starts inherit it. Only Linux can.
 
-    A thread that loses its CPU while it holds the GIL holds up the event loop for as long. Beside
+    A thread that loses its CPU while it holds the GIL holds up the event loop for as long. With
     1 MB texts on two cores the 99th percentile of the loop's lag was 1.3 to 4.1 ms with nice 0,
-    1.0 to 1.9 with 1, 0.5 to 1.5 with 5, at the same speed. Beside two busy processes of others
+    1.0 to 1.9 with 1, 0.5 to 1.5 with 5, at the same speed. With two busy processes of others
     the threads lost a tenth of their speed with 1, and three quarters with 5 (AMD EPYC,
     2026-11-18).
     """
