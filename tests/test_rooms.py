@@ -28,6 +28,7 @@ ROOMS = {  # row order = data flow
         "base", "simd", "unicode", "vocab", "normalize", "split", "encode", "decode",
     ],
     "mill": ["base", "read", "pipeline"],
+    "wire": ["base", "simd", "unicode", "read"],
 }  # fmt: skip
 VOCABULARY = {"base", "simd"}  # every header is public
 FUSES = {"pipeline"}  # may open the *-inl.h of a room too

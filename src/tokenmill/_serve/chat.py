@@ -6,7 +6,7 @@ import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._serve.faults import RequestFault
+from tokenmill._serve.faults import RefusedRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,10 +36,10 @@ class Chat:
         """Return the ids of the messages of a request that was read already."""
         messages = expect(fields, "messages", list, None)
         if messages is None:
-            raise RequestFault(HTTPStatus.BAD_REQUEST, "body: `messages`: missing", "messages")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "body: `messages`: missing", "messages")
         model = expect(fields, "model", str, None) or None
         if fields.get("continue_final_message") and fields.get("add_generation_prompt"):
-            raise RequestFault(HTTPStatus.BAD_REQUEST, _BOTH)
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, _BOTH)
         options = self._options(fields)
         if not hasattr(self._service.tokenizer(model), "chat"):
             raise NotImplementedError("messages: this version has no chat templates")
@@ -56,12 +56,15 @@ class Chat:
         extra = expect(fields, "chat_template_kwargs", dict, None) or {}
         template = expect(fields, "chat_template", str, None)
         if not self._trusts_templates and (template is not None or "chat_template" in extra):
-            raise RequestFault(HTTPStatus.BAD_REQUEST, _UNTRUSTED, "chat_template")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, _UNTRUSTED, "chat_template")
         continues = expect(fields, "continue_final_message", bool, False)
         options: dict[str, Any] = {
             "tools": expect(fields, "tools", list, None),
             "add_generation_prompt": expect(
-                fields, "add_generation_prompt", bool, True  # noqa: FBT003
+                fields,
+                "add_generation_prompt",
+                bool,
+                True,
             ),
             "continue_final_message": continues,
             **{name: value for name, value in extra.items() if name != "chat_template"},
@@ -77,9 +80,9 @@ def load_object(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: not valid JSON: {error}") from None
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: not valid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise RequestFault(HTTPStatus.BAD_REQUEST, "body: expected a JSON object")
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "body: expected a JSON object")
     return found
 
 
@@ -91,5 +94,5 @@ def expect(fields: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         names = {bool: "true or false", str: "a string", list: "an array", dict: "an object"}
         wanted = names.get(kind, "a whole number")
-        raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: `{name}`: expected {wanted}", name)
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: `{name}`: expected {wanted}", name)
     return value

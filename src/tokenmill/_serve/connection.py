@@ -15,7 +15,7 @@ import httptools
 
 from tokenmill._serve.eager import Waiting
 from tokenmill._serve.faults import error_answer
-from tokenmill._serve.messages import Answer, Request, head_of
+from tokenmill._serve.messages import HttpAnswer, HttpRequest, head_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,17 +42,19 @@ class Connection(asyncio.Protocol):
         "_reading", "_request", "_room", "_task", "_transport", "_waiting",
     )  # fmt: skip
 
-    def __init__(self, room: Connections, handle: Callable[[Request], Answer | Waiting]) -> None:
+    def __init__(
+        self, room: Connections, handle: Callable[[HttpRequest], HttpAnswer | Waiting]
+    ) -> None:
         self._room = room
         self._handle = handle
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast("asyncio.Transport", None)
-        self._request = Request()
+        self._request = HttpRequest()
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._head_bytes = 0
         self._reading = False  # a request has begun and is not complete
-        self._waiting: deque[Request] = deque()  # read while another one is under way
+        self._waiting: deque[HttpRequest] = deque()  # read while another one is under way
         self._task: asyncio.Task[Any] | None = None
         self._is_stalled = False  # the client takes no bytes
         self._is_closing = False
@@ -108,7 +110,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._request = Request()
+        self._request = HttpRequest()
         self._body = []
         self._body_bytes = 0
         self._reading = True
@@ -158,7 +160,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """Is a request under way, or an answer not sent yet?"""
+        """Whether a request is under way, or an answer not sent yet."""
         return self._task is not None or self._reading or bool(self._waiting) or self._is_stalled
 
     def expire(self) -> None:
@@ -181,14 +183,14 @@ class Connection(asyncio.Protocol):
 
     # inside
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: HttpRequest) -> None:
         result = self._handle(request)
         if isinstance(result, Waiting):
             self._task = asyncio.ensure_future(self._finish(request, result))
         else:
             self._write(request, result)
 
-    async def _finish(self, request: Request, waiting: Waiting) -> None:
+    async def _finish(self, request: HttpRequest, waiting: Waiting) -> None:
         answer = await waiting.rest
         self._task = None
         self._write(request, answer)
@@ -198,7 +200,7 @@ class Connection(asyncio.Protocol):
         while self._waiting and self._task is None and not (self._is_stalled or self._is_closing):
             self._begin(self._waiting.popleft())
 
-    def _write(self, request: Request, answer: Answer) -> None:
+    def _write(self, request: HttpRequest, answer: HttpAnswer) -> None:
         if self._is_closing:
             return
         room = self._room
@@ -222,7 +224,7 @@ class Connection(asyncio.Protocol):
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
 
     def _refuse(self, status: HTTPStatus, message: str) -> None:
-        """Answer a request that is not read to its end. The rest of it stays in the socket."""
+        """HttpAnswer a request that is not read to its end. The rest of it stays in the socket."""
         if self._is_closing:
             return
         self._is_closing = True

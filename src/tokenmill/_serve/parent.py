@@ -7,8 +7,8 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from tokenmill._serve.log import Log
-from tokenmill._serve.worker import CANNOT_START, DONE, Worker
+from tokenmill._serve.log import ServeLog
+from tokenmill._serve.worker import CANNOT_START, DONE, ServeWorker
 from tokenmill._service.counters import Counters
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Parent:
     def __init__(self, options: ServeOptions, sockets: list[socket.socket]) -> None:
         self._options = options
         self._sockets = sockets
-        self._log = Log(as_json=options.json_logs, who="serve")
+        self._log = ServeLog(as_json=options.json_logs, who="serve")
         # Mapped before the fork: all workers count in the same memory.
         self._counters = Counters(len(options.models), rows=options.workers)
         self._rows: dict[int, int] = {}  # by process
@@ -82,7 +82,7 @@ class Parent:
             os.close(self._end)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             self._counters.claim(row)
-            worker = Worker(
+            worker = ServeWorker(
                 self._options,
                 self._sockets,
                 self._counters,
@@ -90,7 +90,7 @@ class Parent:
                 lifeline=self._lifeline,
             )
             status = worker.run()
-        except BaseException as error:  # noqa: BLE001 -- nothing may run the parent's code
+        except BaseException as error:
             self._log.error("worker failed", worker=row, error=repr(error))
         finally:
             os._exit(status)

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from tokenmill._serve.app import Route
-from tokenmill._serve.messages import Answer
+from tokenmill._serve.messages import HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from tokenmill import Tokenizer
     from tokenmill._serve.connections import Connections
+    from tokenmill._serve.messages import HttpRequest
     from tokenmill._serve.models import ServedModels
-    from tokenmill._serve.messages import Request
     from tokenmill._service import Service
 
 _SELF_TEST = "Readiness: 123 ids of 'text' \u00e9\u4e2d\U0001f600\n\n  are the same as before.\n"
@@ -56,12 +56,12 @@ class StateRoutes:
             Route("GET", "/tokenizer_info", self.tokenizer_info),
         ]
 
-    async def live(self, _request: Request) -> Answer:
-        """Answer that the event loop runs."""
-        return Answer(200, b'{"live":true}')
+    async def live(self, _request: HttpRequest) -> HttpAnswer:
+        """HttpAnswer that the event loop runs."""
+        return HttpAnswer(200, b'{"live":true}')
 
-    async def ready(self, _request: Request) -> Answer:
-        """Answer whether all models are loaded and still give the ids of their first test."""
+    async def ready(self, _request: HttpRequest) -> HttpAnswer:
+        """HttpAnswer whether all models are loaded and still give the ids of their first test."""
         models = {
             name: {"state": state.state, "self_test": self._test(name, state.tokenizer)}
             for name, state in self._service.models.items()
@@ -69,10 +69,10 @@ class StateRoutes:
         passed = all(model["self_test"] for model in models.values())
         is_ready = passed and self._service.ready and not self._is_stopping()
         body = _json({"ready": is_ready, "stopping": self._is_stopping(), "models": models})
-        return Answer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)
+        return HttpAnswer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)
 
-    async def stats(self, _request: Request) -> Answer:
-        """Answer with all counts: of every worker, where they share memory."""
+    async def stats(self, _request: HttpRequest) -> HttpAnswer:
+        """HttpAnswer with all counts: of every worker, where they share memory."""
         about = {
             "pid": os.getpid(),
             "worker": self._service.counters.row,
@@ -80,10 +80,10 @@ class StateRoutes:
             "connections": len(self._connections),
             "refused": self._connections.refusals,
         }
-        return Answer(200, _json({"server": about, **self._service.stats()}))
+        return HttpAnswer(200, _json({"server": about, **self._service.stats()}))
 
-    async def list_models(self, _request: Request) -> Answer:
-        """Answer with the models, as OpenAI's API lists them."""
+    async def list_models(self, _request: HttpRequest) -> HttpAnswer:
+        """HttpAnswer with the models, as OpenAI's API lists them."""
         data = [
             {
                 "id": name,
@@ -96,14 +96,14 @@ class StateRoutes:
             }
             for name in self._service.models
         ]
-        return Answer(200, _json({"object": "list", "data": data}))
+        return HttpAnswer(200, _json({"object": "list", "data": data}))
 
-    async def tokenizer_info(self, request: Request) -> Answer:
-        """Answer with the fields of tokenizer_config.json and the class of the tokenizer."""
+    async def tokenizer_info(self, request: HttpRequest) -> HttpAnswer:
+        """HttpAnswer with the fields of tokenizer_config.json and the class of the tokenizer."""
         query = parse_qs(request.path.partition(b"?")[2].decode(errors="replace"))
         name = query.get("model", [None])[0]
         tokenizer = self._service.tokenizer(name)
-        return Answer(200, _json(self._models.config_of(name, tokenizer)))
+        return HttpAnswer(200, _json(self._models.config_of(name, tokenizer)))
 
     def _test(self, name: str, tokenizer: Tokenizer | None) -> bool:
         """Encode a sentence in two ways; both must give what they gave the first time."""

@@ -13,10 +13,10 @@ from tokenmill._serve.app import App
 from tokenmill._serve.chat import Chat
 from tokenmill._serve.connection import Connection
 from tokenmill._serve.connections import Connections
-from tokenmill._serve.log import Log
+from tokenmill._serve.log import ServeLog
 from tokenmill._serve.models import ServedModels
-from tokenmill._serve.sockets import BACKLOG, tls_of
 from tokenmill._serve.render_routes import RenderRoutes
+from tokenmill._serve.sockets import BACKLOG, tls_of
 from tokenmill._serve.state_routes import StateRoutes
 from tokenmill._serve.tokenize_routes import TokenizeRoutes
 from tokenmill._service import Service
@@ -33,7 +33,7 @@ CANNOT_START = 3  # a model cannot be loaded: starting again would not help
 _LOOK_SECONDS = 0.01
 
 
-class Worker:
+class ServeWorker:
     """Serves on sockets that are open already, until a signal or the end of its parent."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Worker:
         self._waits = waits
         self._lifeline = lifeline
         name = "serve" if counters is None else f"serve worker {counters.row}"
-        self._log = Log(as_json=options.json_logs, who=name)
+        self._log = ServeLog(as_json=options.json_logs, who=name)
         self._stop = asyncio.Event()
         self._status = DONE
 
