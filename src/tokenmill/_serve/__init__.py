@@ -32,4 +32,4 @@ def serve(options: ServeOptions) -> int:
         status = ServeWorker(options, sockets).run()
         return 1 if status == CANNOT_START else status
     finally:
-        close(sockets)
+        close(options, sockets)

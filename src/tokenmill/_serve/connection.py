@@ -153,8 +153,8 @@ class Connection(asyncio.Protocol):
             self._begin(request)
             return
         self._waiting.append(request)
-        if len(self._waiting) > _MAX_PIPELINED:
-            self._refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many requests without reading answers")
+        if len(self._waiting) == _MAX_PIPELINED:
+            self._transport.pause_reading()  # the others wait in the socket
 
     # for Connections
 
@@ -198,6 +198,8 @@ class Connection(asyncio.Protocol):
 
     def _next(self) -> None:
         while self._waiting and self._task is None and not (self._is_stalled or self._is_closing):
+            if len(self._waiting) == _MAX_PIPELINED:
+                self._transport.resume_reading()
             self._begin(self._waiting.popleft())
 
     def _write(self, request: HttpRequest, answer: HttpAnswer) -> None:
