@@ -142,7 +142,7 @@ class EncodeError(TokenmillError, ValueError):
         self.document = document
         self.offset = offset
 
-    def renumbered(self, document: int, hint: str | None = None) -> Self:
+    def renumbered(self, document: int | None, hint: str | None = None) -> Self:
         """Return the same error for another document: the caller counts them differently.
 
         `hint` replaces the hint, if it names an option that the caller does not have.

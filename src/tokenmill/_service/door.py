@@ -25,6 +25,7 @@ from tokenmill._core import Stop
 from tokenmill._errors import DeadlineExceeded, Overloaded, ServiceClosed, TextTooLong
 from tokenmill._service.pending import Pending
 from tokenmill._service.pool import LONG, SHORT, Bounds, Pool
+from tokenmill._service.work import too_long
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-INLINE_SECONDS = 1e-4  # of one request; a thread and back takes about half of that
+INLINE_SECONDS = 5e-5  # of one request: about what a thread and back costs (log 2026-11-18)
 TURN_SECONDS = 1e-3  # of all inline requests in one round of the event loop
 _WEIGHT = 1 / 16
 _LEAST_RETRY = 1e-3
@@ -48,10 +49,11 @@ class Door:
     def __init__(self, limits: Limits, counters: Counters) -> None:
         self.limits = limits
         self.counters = counters
-        self.shed: str | None = None  # a reason to refuse everything for now
+        self.shed: str | None = None  # a reason to refuse everything for now, one of `_shed`
+        self._shed: set[str] = set()
         self.is_closing = False
         self._loop = asyncio.get_running_loop()
-        bounds = Bounds(limits.max_inflight, limits.max_queue, limits.max_queue_bytes)
+        bounds = Bounds(limits.max_inflight, limits.max_queue, limits.max_queue_bytes, limits.nice)
         self._pool = Pool(bounds, self._loop, self._ended)
         self._inline: OrderedDict[Pending, Pace] = OrderedDict()
         self._spent = 0.0  # seconds of inline work in this turn
@@ -73,6 +75,17 @@ class Door:
                 job.future.set_exception(ServiceClosed("the service was closed", hint="retry"))
         self._inline.clear()
         await pool.stop(max(grace, 1.0))
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether its event loop is closed: nobody can use or close it any more."""
+        return self._loop.is_closed()
+
+    def abandon(self) -> None:
+        """Let the threads end; there is no event loop to wait on."""
+        for job in self._pool.unfinished():
+            job.stop.cancel()
+        self._pool.let_go()
 
     def _is_busy(self) -> bool:
         return bool(self._inline) or bool(self._pool.unfinished())
@@ -121,7 +134,7 @@ class Door:
         except BaseException as error:
             seconds = perf_counter() - begin
             self._spent += seconds
-            self.counters.ended(tally.place, _status_of(error), size, (seconds, 0.0, seconds))
+            self._failed(error, tally.place, size, (seconds, 0.0, seconds))
             raise
         seconds = perf_counter() - begin
         self._spent += seconds
@@ -155,32 +168,30 @@ class Door:
         timer = None
         if timeout is not None:
             timer = self._loop.call_later(timeout, self._expire, job)
-        status = "ok"
         try:
             result = await job.future
-        except asyncio.CancelledError:
-            status = "cancelled"
-            job.stop.cancel()
-            self._leave(job)
-            raise
         except BaseException as error:
-            status = _status_of(error)
+            if isinstance(error, asyncio.CancelledError):
+                job.stop.cancel()
+                self._leave(job)
+            self._failed(error, tally.place, job.size, job.times(perf_counter()))
             raise
-        else:
-            self.counters.tokens(tally.place, tally.tokens_of(result))
-            return result
         finally:
             if timer is not None:
                 timer.cancel()
-            self._count(job, tally, status)
+        times = job.times(perf_counter())
+        self.counters.ended(tally.place, "ok", job.size, times)
+        self.counters.tokens(tally.place, tally.tokens_of(result))
+        tally.pace.threaded(job.size, times[2])
+        return result
 
-    def _count(self, job: Pending, tally: Tally, status: str) -> None:
-        now = perf_counter()
-        work = job.end - job.begin if job.end else 0.0
-        queue = (job.begin or now) - job.queued
-        self.counters.ended(tally.place, status, job.size, (now - job.queued, queue, work))
-        if status == "ok":
-            tally.pace.threaded(job.size, work)
+    def _failed(
+        self, error: BaseException, place: int, size: int, times: tuple[float, float, float]
+    ) -> None:
+        if isinstance(error, TextTooLong):  # its characters had to be counted
+            self.counters.rejected(place, "max_text_bytes")
+        else:
+            self.counters.ended(place, _status_of(error), size, times)
 
     def _expire(self, job: Pending) -> None:
         """Answer at the deadline: a job that waits never runs; a running one looks at its Stop."""
@@ -245,6 +256,11 @@ class Door:
         seconds = self._job_seconds[0 if lane is None else 1 + lane]
         return max(_LEAST_RETRY, waiting * seconds / threads / 2)
 
+    def shed_for(self, reason: str, *, is_on: bool) -> None:
+        """Refuse all requests for this reason from now on, or no longer."""
+        (self._shed.add if is_on else self._shed.discard)(reason)
+        self.shed = min(self._shed, default=None)
+
     # ---- what is there now
 
     @property
@@ -257,22 +273,13 @@ class Door:
         """Requests on threads."""
         return self._pool.running
 
-    def spare_threads(self) -> int:
-        """How many threads a long call may use beside its own, now."""
-        return max(0, min(self._pool.idle_threads(), self.limits.threads - 1))
-
-
-def too_long(size: int, limit: int) -> TextTooLong:
-    """Return the error of a text above `max_text_bytes`."""
-    return TextTooLong(
-        f"a text of {size} bytes is too long, the limit is {limit}",
-        size=size,
-        limit=limit,
-        hint="send less text, or raise max_text_bytes",
-    )
+    def threads(self) -> int:
+        """How many threads a long call may use now: its own and those that are idle."""
+        return 1 + max(0, min(self._pool.idle_threads(), self.limits.threads - 1))
 
 
 def _status_of(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "timeout"
-    return "cancelled" if isinstance(error, (StopCancelled, ServiceClosed)) else "error"
+    gone = (asyncio.CancelledError, StopCancelled, ServiceClosed)
+    return "cancelled" if isinstance(error, gone) else "error"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         tables: str
         cache_bytes: int
         memory_limit: int | None
+        nice: int
         grace: float
 
 
@@ -45,7 +46,8 @@ class Limits:
     from the call to the answer, None is no limit. `inline_bytes`: up to here a request runs on
     the event loop. `short_bytes`: up to here it is a short one. `tables`: of the tokenizers that
     the service loads. `cache_bytes`: of the segment cache. `memory_limit`: resident bytes of the
-    process, None is no limit. `grace`: seconds that `close` waits for requests.
+    process, None is no limit. `nice`: how far threads stand behind the event loop (Linux).
+    `grace`: seconds that `close` waits for requests.
     """
 
     profile: str
@@ -60,6 +62,7 @@ class Limits:
     tables: str
     cache_bytes: int
     memory_limit: int | None
+    nice: int
     grace: float
 
     def as_dict(self) -> dict[str, Any]:
@@ -80,6 +83,7 @@ PROFILES: dict[str, LimitOptions] = {
         "tables": "usual",
         "cache_bytes": 0,
         "memory_limit": None,
+        "nice": 0,
         "grace": 60.0,
     },
     "inference": {
@@ -94,6 +98,7 @@ PROFILES: dict[str, LimitOptions] = {
         "tables": "usual",
         "cache_bytes": 64 * MIB,
         "memory_limit": None,
+        "nice": 5,
         "grace": 10.0,
     },
     "realtime": {
@@ -108,6 +113,7 @@ PROFILES: dict[str, LimitOptions] = {
         "tables": "usual",
         "cache_bytes": 32 * MIB,
         "memory_limit": 512 * MIB,
+        "nice": 5,
         "grace": 2.0,
     },
     "edge": {
@@ -122,6 +128,7 @@ PROFILES: dict[str, LimitOptions] = {
         "tables": "tiny",
         "cache_bytes": 0,
         "memory_limit": 128 * MIB,
+        "nice": 5,
         "grace": 5.0,
     },
 }
@@ -142,16 +149,11 @@ def limits_of(profile: str, options: LimitOptions) -> Limits:
     return _checked(Limits(profile, **given))
 
 
-def with_timeout(limits: Limits, timeout: float | None) -> Limits:
-    """Return the limits with another timeout."""
-    return replace(limits, timeout=_seconds("timeout", timeout))
-
-
 def _checked(limits: Limits) -> Limits:
-    least = {"max_queue": 0, "inline_bytes": 0, "short_bytes": 0, "cache_bytes": 0}
-    for name in ("max_inflight", "max_queue", "max_queue_bytes", "max_text_bytes", "inline_bytes",
-                 "short_bytes", "cache_bytes"):  # fmt: skip
-        whole_number(name, getattr(limits, name), least=least.get(name, 1))
+    for name in ("max_inflight", "max_queue_bytes", "max_text_bytes"):
+        whole_number(name, getattr(limits, name))
+    for name in ("max_queue", "inline_bytes", "short_bytes", "cache_bytes", "nice"):
+        whole_number(name, getattr(limits, name), least=0)
     if limits.memory_limit is not None:
         whole_number("memory_limit", limits.memory_limit, hint="None is no limit")
     one_of("tables", limits.tables, TABLES)

@@ -32,7 +32,9 @@ _TOKENS_OF: dict[str, Callable[[Any], int]] = {
 class ModelState:
     """One tokenizer of a service: `state` is "loading", "ready" or "failed", with its `error`."""
 
-    __slots__ = ("error", "name", "seconds", "source", "state", "tallies", "tokenizer")
+    __slots__ = (
+        "error", "name", "native", "seconds", "source", "state", "tallies", "tokenizer",
+    )  # fmt: skip
 
     def __init__(self, name: str, source: Source, tallies: Mapping[str, Tally]) -> None:
         self.name = name
@@ -40,6 +42,7 @@ class ModelState:
         self.source = source
         self.state = "loading"
         self.tokenizer: Tokenizer | None = None
+        self.native: Any = None  # its model, for calls with a Stop
         self.error: BaseException | None = None
         self.seconds = 0.0  # that loading took
 
@@ -57,6 +60,7 @@ class ModelState:
             source = self.source
             loaded = source if isinstance(source, Tokenizer) else Tokenizer.load(source)
             self.tallies["encode"].pace.calibrate(loaded)
+            self.native = loaded.ready.model
             self.tokenizer, self.error, self.state = loaded, None, "ready"
         except Exception as error:  # the others go on; requests raise it
             self.error, self.state = error, "failed"
@@ -130,18 +134,15 @@ class Models:
 
     @property
     def ready(self) -> bool:
-        """Whether every model is."""
-        return all(state.state == "ready" for state in self.states.values())
+        """Whether none is being loaded, and not all have failed."""
+        states = {state.state for state in self.states.values()}
+        return "loading" not in states and "ready" in states
 
-    def load(self) -> None:
-        """Load those that are not ready, one after the other, on a thread."""
-        for state in list(self.states.values()):
-            if state.state != "ready":
-                state.state = "loading"
-                state.load()
+    def settle_name(self) -> None:
+        """Name a single source after its tokenizer, now that it is loaded."""
         first = self.default
         if self._rename and first.tokenizer is not None and first.tokenizer.name != first.name:
-            first.name = first.tokenizer.name  # a file's name is known when it is read
+            first.name = first.tokenizer.name
             self.states = {first.name: first}
 
     def find(self, name: str | None) -> ModelState:
@@ -152,7 +153,8 @@ class Models:
             raise UnknownModel(
                 f"no model has the name {name!r}", model=str(name), hint=f"known: {known}"
             )
-        if state.state != "ready":
+        if state.native is None:
+            self.counters.rejected(state.tallies["encode"].place, "not_ready")
             raise _not_ready(state) from state.error
         return state
 

@@ -38,6 +38,11 @@ class Pending:
         self.result: Any = None
         self.error: BaseException | None = None
 
+    def times(self, now: float) -> tuple[float, float, float]:
+        """Return seconds of the request, in the queue, and of work."""
+        work = self.end - self.begin if self.end else 0.0
+        return now - self.queued, (self.begin or now) - self.queued, work
+
     def settle(self) -> None:
         """Give the result to whoever waits, if anyone still does; on the event loop."""
         future, error, result = self.future, self.error, self.result

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import threading
 import weakref
-from contextlib import suppress
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tokenmill._calls.batch import TokenBatch
-from tokenmill._calls.options import modes, texts_of
+from tokenmill._calls.options import limit_of, modes, texts_of
 from tokenmill._errors import ServiceClosed, UnsupportedTokenizer
 from tokenmill._service.door import Door
 from tokenmill._service.limits import limits_of
+from tokenmill._service.loading import Loader
+from tokenmill._service.memory import MemoryGuard, resident_bytes
 from tokenmill._service.models import Models
-from tokenmill._service.sizes import size_of_ids, size_of_text, size_of_texts
+from tokenmill._service.sizes import (
+    may_exceed,
+    size_of_ids,
+    size_of_messages,
+    size_of_text,
+    size_of_texts,
+)
+from tokenmill._service.ticker import Ticker
+from tokenmill._service.work import (
+    BIG_TEXT,
+    encode_big,
+    encode_texts,
+    measured_first,
+    with_stop,
+    without_stop,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,6 +41,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from tokenmill import Tokenizer
+    from tokenmill._calls.batch import TokenBatch
     from tokenmill._core import Stop
     from tokenmill._post.request import Errors, SpecialInText
     from tokenmill._service.counters import Counters
@@ -35,8 +49,8 @@ if TYPE_CHECKING:
     from tokenmill._service.models import ModelState, Source
 
 T = TypeVar("T")
+_NAMES = ("add_special_tokens", "special_in_text", "errors")
 
-_TICK = 0.1  # seconds between two measurements of the event loop
 _started: weakref.WeakSet[Service] = weakref.WeakSet()
 
 
@@ -66,11 +80,13 @@ class Service:
         self._models = Models(tokenizers, counters)
         self._limits = limits_of(profile, limits)
         self._cache = cache
-        self._counters = self._models.counters
-        self._door: Door | None = None  # while it runs
-        self._loading: asyncio.Future[None] | None = None
-        self._loader: threading.Thread | None = None
-        self._ticker: asyncio.TimerHandle | None = None
+        self._guard = MemoryGuard(self._limits.memory_limit)
+        if cache is not None:
+            self._guard.hooks.append(cache.clear)
+        self._watchers: list[Callable[[], object]] = []
+        self._door: Door | None = None  # the three of a service that runs
+        self._loader: Loader | None = None
+        self._ticker: Ticker | None = None
 
     # ---- start and stop
 
@@ -87,62 +103,46 @@ class Service:
         await self.close()
 
     async def start(self, *, wait: bool = True) -> None:
-        """Take requests, and load the models on a thread.
+        """Take requests, and load the models on threads.
 
         With `wait`, return when each is loaded or has failed, and raise if none can be used;
         without, at once: `ready` and `models` say how far it is.
         """
-        if self._door is not None:
-            return
-        loop = asyncio.get_running_loop()
-        self._door = Door(self._limits, self._counters)
-        _started.add(self)
-        self._ticker = loop.call_later(_TICK, self._tick, loop.time() + _TICK)
-        self._loading = loop.create_future()
-        self._loader = threading.Thread(
-            target=self._load, args=(loop, self._loading), name="tokenmill-load", daemon=True
-        )
-        self._loader.start()
-        if wait:
-            await asyncio.shield(self._loading)
-            states = self._models.states.values()
-            if all(state.state == "failed" for state in states) and self._models.default.error:
+        if self._door is not None and self._door.is_lost:
+            self._door.abandon()
+            self._forget()
+        if self._door is None:
+            self._door = Door(self._limits, self.counters)
+            self._ticker = Ticker(self._door, self.counters, self._guard, self._watchers)
+            self._loader = Loader(self._models.states.values(), self._models.settle_name)
+            _started.add(self)
+        if wait and self._loader is not None:
+            await self._loader.wait()
+            error = self._models.default.error
+            if error is not None and not self._models.ready:
                 await self.close()
-                raise self._models.default.error
-
-    def _load(self, loop: asyncio.AbstractEventLoop, done: asyncio.Future[None]) -> None:
-        self._models.load()
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(_finish, done)
+                raise error
 
     async def close(self, grace: float | None = None) -> None:
         """Take no more requests, wait up to `grace` seconds for those inside, stop the rest."""
-        if self._ticker is not None:
-            self._ticker.cancel()
-            self._ticker = None
-        door = self._door
-        if door is not None and not door.is_closing:
-            await door.close(self._limits.grace if grace is None else grace)
-            self._door = None
-        if self._loading is not None and self._loader is not None:
-            await asyncio.wait([self._loading])
-            self._loader.join()
-            self._loader = self._loading = None
-        _started.discard(self)
-
-    def _tick(self, expected: float) -> None:
-        loop = asyncio.get_running_loop()
-        self._counters.lag(max(0.0, loop.time() - expected))
+        door, loader, ticker = self._door, self._loader, self._ticker
+        if door is None or door.is_closing or loader is None or ticker is None:
+            return
+        patience = self._limits.grace if grace is None else grace
+        ticker.stop()
+        await door.close(patience)
+        await loader.close(patience)
         self._write_gauges()
-        self._ticker = loop.call_later(_TICK, self._tick, loop.time() + _TICK)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Be as before `start`; in a forked process too: no thread of the parent is here."""
+        self._door = self._loader = self._ticker = None
+        _started.discard(self)
 
     def _write_gauges(self) -> None:
         door = self._door
-        self._counters.gauges(door.inflight if door else 0, door.queued if door else 0)
-
-    def _forget(self) -> None:
-        """In a forked process: no thread of the parent is here."""
-        self._door = self._loading = self._loader = self._ticker = None
+        self.counters.gauges(door.inflight if door else 0, door.queued if door else 0)
 
     def _open_door(self) -> Door:
         if self._door is None:
@@ -164,23 +164,19 @@ class Service:
         errors: Errors = "strict",
     ) -> NDArray[np.uint32]:
         """Return the ids of one text; the options are those of `Tokenizer.encode`."""
-        state = self._models.find(model)
-        options = _modes(special_in_text, errors)
-        if self._cache is None:
-            native: Any = state.loaded.ready.model
-            call: Any = partial(native.encode, text, add_special_tokens, *options)
+        door, state = self._door or self._open_door(), self._models.find(model)
+        size = size_of_text(text)
+        options = (add_special_tokens, *_modes(special_in_text, errors))
+        if self._cache is not None:
+            named = dict(zip(_NAMES, (add_special_tokens, special_in_text, errors), strict=True))
+            call: Any = partial(with_stop, partial(self._cache.encode, state.loaded, text, **named))
+        elif size >= BIG_TEXT:
+            call = partial(encode_big, state.native, text, options, door.threads)
         else:
-            call = partial(
-                self._cache.encode,
-                state.tokenizer,
-                text,
-                add_special_tokens=add_special_tokens,
-                special_in_text=special_in_text,
-                errors=errors,
-            )
-            call = partial(_with_stop, call)
-        door = self._door or self._open_door()
-        return await door.run(call, size_of_text(text), timeout, state.tallies["encode"])
+            call = partial(state.native.encode, text, *options)
+        if may_exceed(text, self._limits.max_text_bytes):
+            call = partial(measured_first, call, [text], self._limits.max_text_bytes)
+        return await door.run(call, size, timeout, state.tallies["encode"])
 
     async def encode_batch(
         self,
@@ -193,19 +189,15 @@ class Service:
         errors: Errors = "strict",
     ) -> TokenBatch:
         """Return the ids of many texts; the options are those of `Tokenizer.encode_batch`."""
-        state = self._models.find(model)
-        texts = texts_of(texts)
-        options = add_special_tokens, *_modes(special_in_text, errors)
-        call = partial(self._encode_batch, state, texts, options)
-        tally = state.tallies["encode_batch"]
-        return await self._open_door().run(call, size_of_texts(texts), timeout, tally)
-
-    def _encode_batch(
-        self, state: ModelState, texts: Any, options: tuple[Any, ...], stop: Stop
-    ) -> TokenBatch:
-        native: Any = state.loaded.ready.model
-        threads = 1 + self._open_door().spare_threads()
-        return TokenBatch(*native.encode_batch(texts, threads, 32, *options, stop))
+        door, state = self._door or self._open_door(), self._models.find(model)
+        texts, limit = texts_of(texts), self._limits.max_text_bytes
+        options = (add_special_tokens, *_modes(special_in_text, errors))
+        call: Any = partial(encode_texts, state.native, texts, options, door.threads)
+        size, is_guess = size_of_texts(texts)
+        if is_guess or any(may_exceed(text, limit) for text in texts):
+            call = partial(measured_first, call, texts, limit)
+            size = min(size, limit)
+        return await door.run(call, size, timeout, state.tallies["encode_batch"])
 
     async def count(
         self,
@@ -219,13 +211,12 @@ class Service:
         errors: Errors = "strict",
     ) -> int:
         """Return the number of ids of one text; with `limit`, `limit + 1` means more."""
-        state = self._models.find(model)
-        native: Any = state.loaded.ready.model
-        options = _modes(special_in_text, errors)
-        most = -1 if limit is None else limit
-        call = partial(native.count, text, add_special_tokens, *options, most)
-        tally = state.tallies["count"]
-        return await self._open_door().run(call, size_of_text(text), timeout, tally)
+        door, state = self._door or self._open_door(), self._models.find(model)
+        options = (add_special_tokens, *_modes(special_in_text, errors), limit_of(limit))
+        call: Any = partial(state.native.count, text, *options)
+        if may_exceed(text, self._limits.max_text_bytes):
+            call = partial(measured_first, call, [text], self._limits.max_text_bytes)
+        return await door.run(call, size_of_text(text), timeout, state.tallies["count"])
 
     async def decode(
         self,
@@ -238,17 +229,16 @@ class Service:
         errors: str = "replace",
     ) -> str:
         """Return the text of ids; the options are those of `Tokenizer.decode`."""
-        state = self._models.find(model)
+        door, state = self._door or self._open_door(), self._models.find(model)
         call = partial(
-            self.tokenizer(model).decode,
+            state.loaded.decode,
             ids,
             skip_special_tokens=skip_special_tokens,
             clean_up=clean_up,
             errors=errors,
         )
-        return await self._open_door().run(
-            partial(_without_stop, call), size_of_ids(ids), timeout, state.tallies["decode"]
-        )
+        size = size_of_ids(ids)
+        return await door.run(partial(without_stop, call), size, timeout, state.tallies["decode"])
 
     async def chat(
         self,
@@ -259,20 +249,20 @@ class Service:
         **options: Any,  # those of Tokenizer.chat
     ) -> NDArray[np.uint32]:
         """Return the ids of a conversation; the options are those of `Tokenizer.chat`."""
-        state = self._models.find(model)
+        door, state = self._door or self._open_door(), self._models.find(model)
         chat = getattr(state.tokenizer, "chat", None)
         if chat is None:
             raise UnsupportedTokenizer("this version of Tokenizer has no chat", where="chat")
-        call = partial(_without_stop, partial(chat, messages, **options))
-        size = _size_of_messages(messages)
-        return await self._open_door().run(call, size, timeout, state.tallies["chat"])
+        call = partial(without_stop, partial(chat, messages, **options))
+        return await door.run(call, size_of_messages(messages), timeout, state.tallies["chat"])
 
     async def run(self, job: Callable[[Stop], T], *, size: int, timeout: float | None = None) -> T:
         """Run any call like a request of `size` bytes: inline or on a thread, within the limits.
 
-        `job` gets a Stop to pass to calls of a model, and is to look at `stop.due` now and then.
+        `job` gets a Stop to pass to calls of a model, or to ask for `stop.due` now and then.
         """
-        return await self._open_door().run(job, size, timeout, self._models.default.tallies["run"])
+        door = self._door or self._open_door()
+        return await door.run(job, size, timeout, self._models.default.tallies["run"])
 
     # ---- what it is and does
 
@@ -300,7 +290,19 @@ class Service:
     @property
     def counters(self) -> Counters:
         """What it counts."""
-        return self._counters
+        return self._models.counters
+
+    def shed(self, reason: str | None) -> None:
+        """Refuse all requests with Overloaded because of "health"; None takes them again."""
+        self._open_door().shed_for("health", is_on=reason is not None)
+
+    def watch(self, call: Callable[[], object]) -> None:
+        """Call this on the event loop ten times a second while the service runs."""
+        self._watchers.append(call)
+
+    def on_memory(self, call: Callable[[], object]) -> None:
+        """Call this when the process is above `memory_limit`, to release what it can."""
+        self._guard.hooks.append(call)
 
     def stats(self) -> dict[str, Any]:
         """Return its state, limits and counts as plain values, for JSON."""
@@ -311,7 +313,8 @@ class Service:
             "shed": self._door.shed if self._door else None,
             "models": {name: state.as_dict() for name, state in self._models.states.items()},
             "limits": self._limits.as_dict(),
-            "counters": self._counters.as_dict(names),
+            "memory": {"resident": resident_bytes(), "releases": self._guard.releases},
+            "counters": self.counters.as_dict(names),
         }
 
 
@@ -319,27 +322,6 @@ def _modes(special_in_text: str, errors: str) -> tuple[int, int]:
     if special_in_text == "encode" and errors == "strict":
         return 0, 0
     return modes(special_in_text, errors)
-
-
-def _with_stop(call: Callable[..., T], stop: Stop) -> T:
-    return call(stop=stop)
-
-
-def _without_stop(call: Callable[[], T], stop: Stop) -> T:
-    """Run what cannot be stopped, unless it is too late already."""
-    stop.check()
-    return call()
-
-
-def _size_of_messages(messages: Any) -> int:
-    if not isinstance(messages, (list, tuple)):
-        return 0
-    return sum(len(str(message)) for message in messages)
-
-
-def _finish(done: asyncio.Future[None]) -> None:
-    if not done.done():
-        done.set_result(None)
 
 
 def _forget_all() -> None:
