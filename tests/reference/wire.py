@@ -23,8 +23,9 @@ def read_tokenize(body: bytes) -> dict[str, Any] | None:
     strings = fields.get("return_token_strs")
     if strings is not None and not isinstance(strings, bool):
         return None
-    prompt, is_list = fields.get("prompt"), isinstance(fields.get("prompt"), list)
-    texts = prompt if is_list else [prompt] if "prompt" in fields else []
+    is_list = isinstance(fields.get("prompt"), list)
+    texts: list[Any] = [fields["prompt"]] if "prompt" in fields else []
+    texts = texts[0] if is_list else texts
     if not all(isinstance(text, str) and _is_text(text) for text in texts):
         return None
     raw = [text.encode() for text in texts]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.serve.server import HANGS, read_from, read_reply, serving, starting
@@ -33,11 +33,11 @@ def impatient(small_json: Path) -> Iterator[Server]:
         yield server
 
 
-def time_to_end(made: socket.socket) -> float:
-    begin = time.monotonic()
-    while made.recv(1 << 16):
-        pass
-    return time.monotonic() - begin
+def wait_until_idle(server: Server) -> None:
+    deadline = time.monotonic() + HANGS
+    while server.ask("/stats").json["counters"]["inflight"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_half_a_request_is_answered_with_408(impatient: Server) -> None:
@@ -131,8 +131,7 @@ def test_work_that_takes_too_long_is_504_and_ends(small_json: Path) -> None:
         reply = server.ask("/tokenize", body)
         assert reply.status == 504
         assert time.monotonic() - begin < HANGS / 3
-        counters = server.ask("/stats").json["counters"]
-        assert counters["inflight"] == 0
+        wait_until_idle(server)
         assert server.ask("/tokenize", {"prompt": "hello"}).status == 200
 
 
@@ -150,14 +149,7 @@ def test_a_client_that_leaves_stops_its_work(small_json: Path) -> None:
         with server.connect() as made:
             made.sendall(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
 
-        def ended() -> dict[str, Any]:
-            counters: dict[str, Any] = server.ask("/stats").json["counters"]
-            return counters
-
-        deadline = time.monotonic() + HANGS
-        while ended()["inflight"]:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        wait_until_idle(server)
 
 
 def test_an_overloaded_server_says_so_at_once(small_json: Path) -> None:

@@ -16,7 +16,8 @@ TEXTS = ["", "hello world", '<s>hello</s> \u00e9\u4e2d\U0001f600 "q"\n\\', "hell
 
 
 def ids_of(small: Tokenizer, text: str, *, add: bool = True) -> list[int]:
-    return small.encode(text, add_special_tokens=add).tolist()
+    ids: list[int] = small.encode(text, add_special_tokens=add).tolist()
+    return ids
 
 
 @pytest.mark.parametrize("text", TEXTS)

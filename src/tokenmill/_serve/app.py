@@ -14,6 +14,7 @@ from tokenmill._serve.messages import HttpAnswer
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
+    from tokenmill._serve.gate import Gate
     from tokenmill._serve.log import ServeLog
     from tokenmill._serve.messages import HttpRequest
 
@@ -37,12 +38,16 @@ class Route:
 class App:
     """Finds the route of a request, checks what all routes share, and answers errors."""
 
-    def __init__(self, routes: Iterable[Route], *, token: str | None, log: ServeLog) -> None:
+    def __init__(
+        self, routes: Iterable[Route], gate: Gate, *, token: str | None, log: ServeLog
+    ) -> None:
         self._routes: dict[bytes, dict[bytes, Route]] = {}
         for route in routes:
             self._routes.setdefault(route.path, {})[route.method] = route
         self._token = None if token is None else token.encode()
         self._log = log
+        self._gate = gate
+        self.refusal = gate.refusal  # of a request whose length is known
 
     def handle(self, request: HttpRequest) -> HttpAnswer | Waiting:
         """HttpAnswer a request, or begin to: what never waits is answered without a task."""

@@ -18,8 +18,7 @@ from tokenmill._serve.faults import error_answer
 from tokenmill._serve.messages import HttpAnswer, HttpRequest, head_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from tokenmill._serve.app import App
     from tokenmill._serve.connections import Connections
 
 _JOIN_BYTES = 1 << 14  # a shorter body is copied behind its head: one system call, one packet
@@ -35,18 +34,16 @@ _HEADERS = {
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, hands each to `handle`, writes the answers in order."""
+    """Reads requests, hands each to the app, writes the answers in order."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_handle", "_head_bytes", "_is_closing", "_is_stalled", "_parser",
+        "_app", "_body", "_body_bytes", "_head_bytes", "_is_closing", "_is_stalled", "_parser",
         "_reading", "_request", "_room", "_task", "_transport", "_waiting",
     )  # fmt: skip
 
-    def __init__(
-        self, room: Connections, handle: Callable[[HttpRequest], HttpAnswer | Waiting]
-    ) -> None:
+    def __init__(self, room: Connections, app: App) -> None:
         self._room = room
-        self._handle = handle
+        self._app = app
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast("asyncio.Transport", None)
         self._request = HttpRequest()
@@ -126,13 +123,13 @@ class Connection(asyncio.Protocol):
         if kept is not None:
             setattr(self._request, kept, value)
         elif key == b"content-length":
-            self._check_size(int(value) if value.isdigit() else 0)
+            self._announce(int(value) if value.isdigit() else 0)
         elif key == b"expect" and value.lower() == b"100-continue" and not self._is_closing:
             self._transport.write(_CONTINUE)
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
-        if not self._is_closing:
+        """Keep a part of the body; that of a refused request only passes by."""
+        if not self._is_closing and self._request.refusal is None:
             self._body.append(body)
             self._body_bytes += len(body)
             self._check_size(self._body_bytes)
@@ -184,7 +181,7 @@ class Connection(asyncio.Protocol):
     # inside
 
     def _begin(self, request: HttpRequest) -> None:
-        result = self._handle(request)
+        result = request.refusal or self._app.handle(request)
         if isinstance(result, Waiting):
             self._task = asyncio.ensure_future(self._finish(request, result))
         else:
@@ -218,6 +215,11 @@ class Connection(asyncio.Protocol):
         if not keep_alive:
             self._is_closing = True
             self._transport.close()
+
+    def _announce(self, size: int) -> None:
+        """Look at the length that a request says it has, before its body is there."""
+        self._check_size(size)
+        self._request.refusal = self._app.refusal(size)
 
     def _check_size(self, size: int) -> None:
         if size > self._room.limits.max_body_bytes:

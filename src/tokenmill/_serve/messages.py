@@ -15,7 +15,10 @@ _LINES = {
 class HttpRequest:
     """One HTTP request; headers that nobody here reads are not kept."""
 
-    __slots__ = ("accept", "authorization", "body", "content_type", "keep_alive", "method", "path")
+    __slots__ = (
+        "accept", "authorization", "body", "content_type", "keep_alive", "method", "path",
+        "refusal",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.method = b""
@@ -25,6 +28,7 @@ class HttpRequest:
         self.authorization = b""
         self.content_type = b""
         self.keep_alive = True
+        self.refusal: HttpAnswer | None = None  # known before the body was read
 
 
 class HttpAnswer(NamedTuple):

@@ -8,8 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from tokenmill._serve.log import ServeLog
+from tokenmill._serve.team import Team
 from tokenmill._serve.worker import CANNOT_START, DONE, ServeWorker
-from tokenmill._service.counters import Counters
 
 if TYPE_CHECKING:
     import socket
@@ -29,13 +29,11 @@ class Parent:
         self._options = options
         self._sockets = sockets
         self._log = ServeLog(as_json=options.json_logs, who="serve")
-        # Mapped before the fork: all workers count in the same memory.
-        self._counters = Counters(len(options.models), rows=options.workers)
+        self._team = Team(len(options.models), options.workers)
         self._rows: dict[int, int] = {}  # by process
         self._begun: dict[int, float] = {}
         self._due: dict[int, float] = {}  # rows whose worker is to be started, and when
         self._pauses = [0.0] * options.workers
-        self._lifeline, self._end = os.pipe()
         self._is_stopping = False
         self._status = DONE
 
@@ -79,16 +77,9 @@ class Parent:
         """Serve in the forked process, which never returns from here."""
         status = 1
         try:
-            os.close(self._end)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            self._counters.claim(row)
-            worker = ServeWorker(
-                self._options,
-                self._sockets,
-                self._counters,
-                waits=not is_first and self._options.workers > 1,
-                lifeline=self._lifeline,
-            )
+            self._team.claim(row)
+            worker = ServeWorker(self._options, self._sockets, self._team, waits=not is_first)
             status = worker.run()
         except BaseException as error:
             self._log.error("worker failed", worker=row, error=repr(error))
@@ -102,6 +93,7 @@ class Parent:
             if process == 0:
                 return
             row = self._rows.pop(process)
+            self._team.leave(row)
             lived = time.monotonic() - self._begun.pop(process)
             if self._is_stopping:
                 continue
