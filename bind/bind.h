@@ -37,7 +37,11 @@ void register_pack(nb::module_& m);
 void register_read(nb::module_& m);
 void register_mill(nb::module_& m);
 void register_pairs(nb::module_& m);
+void register_parts(nb::module_& m);
 void register_wire(nb::module_& m);
+
+// The model inside a _core.Model, which must outlive its use.
+[[nodiscard]] const pipeline::Model& model_of(nb::handle model);
 
 // Line, begin, length, fault and reason of each bad line, one after the other.
 [[nodiscard]] nb::object bad_array(const std::vector<read::BadLine>& bad);

@@ -286,6 +286,7 @@ public:
     std::int64_t vocab_size() const { return std::int64_t{model_.max_id()} + 1; }
     std::int64_t max_id() const { return model_.max_id(); }
     const char* target() const { return simd::name_of(model_.target()); }
+    const pipeline::Model& model() const noexcept { return model_; }
 
 private:
     static constexpr std::size_t kReleaseGil = 1 << 13;
@@ -308,6 +309,10 @@ private:
 };
 
 }  // namespace
+
+const pipeline::Model& model_of(nb::handle model) {
+    return nb::cast<const BoundModel&>(model).model();
+}
 
 PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
     static const PyObject* const type = nb::type<BoundModel>().ptr();

@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_gather(m);
     tokenmill::bind::register_model(m);
     tokenmill::bind::register_method(m);
+    tokenmill::bind::register_parts(m);
     tokenmill::bind::register_normalize(m);
     tokenmill::bind::register_pack(m);
     tokenmill::bind::register_read(m);

@@ -13,6 +13,7 @@ from nanobind.stubgen import StubGen
 RESULTS = {
     "encode": "NDArray[numpy.uint32]",
     "encode_batch": "tuple[NDArray, NDArray[numpy.int64]]",
+    "encode_parts": "tuple[NDArray[numpy.uint32], int]",
     "encode_into": "NDArray[numpy.int64]",
     "count_batch": "NDArray[numpy.int64]",
     "encode_texts": "tuple[NDArray, NDArray[numpy.int64]]",

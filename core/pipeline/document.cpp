@@ -20,6 +20,7 @@ void DocumentReader<Sink>::read(const Text& text, std::size_t document) {
     at_start_ = true;
     may_have_added_ = true;
     const Bytes bytes = utf8_of(text);
+    text_ = bytes.data();
     check_stop(options_.stop);
     keeps_parts_ = normalize::keeps_parts(model_.rewriter_, bytes);
     if (has_spans()) {
@@ -69,8 +70,7 @@ void DocumentReader<Sink>::read_text(Bytes text) {
     }
     std::vector<split::Segment>& segments = worker_.reader.segments;
     segments.clear();
-    added.find_added_tokens(added.raw, text, skipped_tokens(), worker_.kernel.find_candidate,
-                            segments);
+    find_raw_tokens(text, segments);
     StopPoints points(options_.stop);
     for (const split::Segment& segment : segments) {
         points.pass(segment.begin);
@@ -84,6 +84,65 @@ void DocumentReader<Sink>::read_text(Bytes text) {
             put_token(segment.token, text, segment);
         }
     }
+}
+
+template <typename Sink>
+void DocumentReader<Sink>::find_raw_tokens(Bytes text, std::vector<split::Segment>& out) {
+    const split::AddedView& added = model_.added_;
+    const split::AddedView::FindCandidate find = worker_.kernel.find_candidate;
+    const Trust* const trust = options_.trust;
+    if (trust == nullptr) {
+        added.find_added_tokens(added.raw, text, skipped_tokens(), find, out);
+        return;
+    }
+    const split::Trusted trusted{trust->ranges, trust->control.by_token()};
+    std::vector<split::Segment>& control = worker_.reader.control;
+    control.clear();
+    added.find_control_tokens(added.raw, text, trusted, find, control);
+    added.find_around(added.raw, text, control, trusted, find, out);
+}
+
+template <typename Sink>
+void DocumentReader<Sink>::find_normal_tokens(Bytes raw, Bytes text,
+                                              std::vector<split::Segment>& out) {
+    const split::AddedView& added = model_.added_;
+    const split::AddedView::FindCandidate find = worker_.kernel.find_candidate;
+    if (!needs_origins()) {
+        added.find_added_tokens(added.normal, text, skipped_tokens(), find, out);
+        return;
+    }
+    ReaderScratch& reader = worker_.reader;
+    const Rewritten rewritten{text, front_, reader.origins};
+    const auto begin = static_cast<std::size_t>(raw.data() - text_);
+    clip_ranges(options_.trust->ranges, {begin, begin + raw.size()}, reader.ranges);
+    carry_ranges(reader.ranges, rewritten, reader.inner_ranges);
+    const split::Trusted trusted{reader.inner_ranges, options_.trust->control.by_token()};
+    reader.control.clear();
+    added.find_control_tokens(added.normal, text, trusted, find, reader.control);
+    drop_borrowed(raw, rewritten);
+    added.find_around(added.normal, text, reader.control, trusted, find, out);
+}
+
+// Origins name only one of the characters that became a new one. A mark of somebody else may have
+// completed the token, so what the token stands for must give the token when it is read alone.
+template <typename Sink>
+void DocumentReader<Sink>::drop_borrowed(Bytes raw, const Rewritten& rewritten) {
+    if (rewritten.origins.empty()) {
+        return;
+    }
+    std::vector<std::uint8_t> alone;
+    std::erase_if(worker_.reader.control, [&](const split::Segment& token) {
+        const ByteRange from =
+            trusted_origin_of(worker_.reader.ranges, rewritten, token.begin, token.end);
+        const Bytes found = rewritten.text.subspan(token.begin, token.end - token.begin);
+        for (const normalize::Program* program : {&model_.rewriter_, &model_.normalizer_}) {
+            normalize::run(*program, raw.subspan(from.begin, from.end - from.begin), alone);
+            if (std::equal(alone.begin(), alone.end(), found.begin(), found.end())) {
+                return false;
+            }
+        }
+        return true;
+    });
 }
 
 template <typename Sink>
@@ -114,16 +173,25 @@ Bytes DocumentReader<Sink>::keep(Bytes text, Bytes front) {
 template <typename Sink>
 Bytes DocumentReader<Sink>::rewrite(Bytes text) {
     const bool is_same = keeps_parts_ || normalize::is_identity(model_.rewriter_, text);
+    worker_.reader.origins.clear();
+    front_ = 0;
     if (is_same && (text.empty() || model_.prepended_.empty())) {
         return text;
     }
     if (!is_same && has_spans()) {
         text = rewrite_aligned(text);
+    } else if (!is_same && needs_origins()) {
+        normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
+        normalize::run_aligned(model_.rewriter_, text, aligned, options_.stop);
+        worker_.reader.origins = std::move(aligned.spans);
+        worker_.reader.normalized = std::move(aligned.text);
+        text = worker_.reader.normalized;
     } else if (!is_same) {
         normalize::run(model_.rewriter_, text, worker_.reader.normalized, options_.stop);
         text = worker_.reader.normalized;
     }
     const Bytes front = text.empty() ? Bytes{} : model_.prepended_;
+    front_ = front.size();
     const Bytes kept = keep(text, front);
     if (has_spans()) {
         range_.begin = kept.data() + front.size();
@@ -159,8 +227,7 @@ void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* read
     }
     std::vector<split::Segment>& segments = worker_.reader.inner_segments;
     segments.clear();
-    added.find_added_tokens(added.normal, text, skipped_tokens(), worker_.kernel.find_candidate,
-                            segments);
+    find_normal_tokens(raw, text, segments);
     StopPoints points(options_.stop);
     for (const split::Segment& segment : segments) {
         points.pass(segment.begin);
@@ -267,6 +334,9 @@ void DocumentReader<Sink>::put_token(std::uint32_t token, Bytes text, const spli
             count_blanks(found, span.lead, span.tail);
         }
     }
+    if (options_.trust != nullptr && options_.trust->control.has(added.id)) {
+        ++options_.trust->put;
+    }
     sink_.id(added.id, span);
 }
 
@@ -278,6 +348,9 @@ void DocumentReader<Sink>::put_around(std::span<const TokenId> ids) {
     }
     for (const TokenId id : ids) {
         sink_.id(id, {});
+    }
+    if (options_.trust != nullptr) {
+        options_.trust->put += options_.trust->control.count_in(ids);
     }
 }
 

@@ -55,11 +55,20 @@ private:
     [[nodiscard]] Bytes put_blank_in_front(Bytes text, SpanRange& range);
     // A copy in the sink's memory, with something in front.
     [[nodiscard]] Bytes keep(Bytes text, Bytes front);
+    // Cuts the tokens out of the document, and out of a stretch of it that was normalized.
+    void find_raw_tokens(Bytes text, std::vector<split::Segment>& out);
+    void find_normal_tokens(Bytes raw, Bytes text, std::vector<split::Segment>& out);
+    // Forgets control tokens that trusted text does not spell by itself.
+    void drop_borrowed(Bytes raw, const Rewritten& rewritten);
     void put_around(std::span<const TokenId> ids);
     void put_token(std::uint32_t token, Bytes text, const split::Segment& where);
     // Flags of added tokens that are not looked for.
     [[nodiscard]] std::uint32_t skipped_tokens() const noexcept {
         return options_.special == SpecialMode::AsText ? std::uint32_t{split::kSpecial} : 0U;
+    }
+    // Do control tokens of normalized text need to know where it comes from?
+    [[nodiscard]] bool needs_origins() const noexcept {
+        return options_.trust != nullptr && options_.trust->control.has_normalized();
     }
     [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
 
@@ -68,8 +77,10 @@ private:
     const Options& options_;
     Sink& sink_;
     std::size_t document_ = 0;
-    bool may_have_added_ = true;    // an added token may be in the raw text
-    bool at_start_ = false;         // nothing of the text has been read yet
+    const std::uint8_t* text_ = nullptr;  // the open document
+    std::size_t front_ = 0;               // bytes that the last rewrite() put in front
+    bool may_have_added_ = true;          // an added token may be in the raw text
+    bool at_start_ = false;               // nothing of the text has been read yet
     bool keeps_parts_ = false;      // the normalizer leaves every part of the document as it is
     SpanSource* source_ = nullptr;  // the sink's, of the open document
     SpanRange range_;               // of the text that is being read

@@ -12,6 +12,7 @@
 #include "base/blob.h"
 #include "base/buffer.h"
 #include "normalize/normalize.h"
+#include "pipeline/trust.h"
 #include "pipeline/worker.h"
 #include "simd/target.h"
 
@@ -58,6 +59,14 @@ struct Options {
     SpanUnit spans = SpanUnit::None;
     bool words = false;          // and the numbers of words; needs spans
     const Stop* stop = nullptr;  // borrowed; where it is due, a call throws its Error
+    // Borrowed, for a single text whose encoding is Trusted: special tokens then count only there.
+    const Trust* trust = nullptr;
+};
+
+// A piece of a text, and whether control tokens count in it.
+struct Part {
+    Text text;
+    bool is_trusted = false;
 };
 
 // Where the ids of a batch go: to memory of the caller, or to our own if `data` is null.
@@ -112,6 +121,10 @@ public:
 
     [[nodiscard]] Encoded encode_batch(std::span<const Text> texts, const Options& options,
                                        const Output& output) const;
+    // The ids of the joined parts. `leaked` becomes the number of control tokens that the model
+    // itself made of text: some vocabularies hold them as words.
+    [[nodiscard]] Encoded encode_parts(std::span<const Part> parts, const ControlTokens& control,
+                                       Options options, std::size_t& leaked) const;
     // The number of ids of `text`; `limit` + 1 if there are more than `limit`.
     [[nodiscard]] std::size_t count(const Text& text, const Options& options,
                                     std::size_t limit) const;

@@ -74,6 +74,12 @@ struct ReaderScratch {
     std::vector<split::Segment> segments;        // of the raw document
     std::vector<split::Segment> inner_segments;  // of one normalized stretch of it
     std::vector<std::uint8_t> normalized;
+    // With trusted ranges: the control tokens that were found, ranges of a stretch and of what it
+    // was rewritten to, and where each byte of that comes from.
+    std::vector<split::Segment> control;
+    std::vector<ByteRange> ranges;
+    std::vector<ByteRange> inner_ranges;
+    normalize::Spans origins;
 };
 
 // The tables of a worker: small ones for the first bytes of text, because they cost nothing to

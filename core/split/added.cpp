@@ -177,15 +177,14 @@ AddedView::AddedView(const BlobReader& blob)
     }
 }
 
-// A candidate of the filter is checked in the trie. What a token strips on its left was text before
-// it, never a part of the token before (`done`).
-void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
-                                  FindCandidate find_candidate, std::vector<Segment>& out) const {
+// A candidate of the filter is checked in the trie. What was visited is not searched again, taken
+// or not; a single word that touches another is not visited.
+template <typename Visit>
+void AddedView::scan(const AddedMatcher& matcher, Bytes text, ByteRange range,
+                     FindCandidate find_candidate, const Visit& visit) const {
     const std::uint8_t* const first = text.data();
-    const std::uint8_t* const end = first + text.size();
-    std::size_t done = 0;
-    ByteRange white{1, 0};  // the last run of white space that a token took
-    for (const std::uint8_t* at = first; at < end;) {
+    const std::uint8_t* const end = first + range.end;
+    for (const std::uint8_t* at = first + range.begin; at < end;) {
         at = find_candidate(matcher.filter(), at, end);
         std::uint32_t token = 0;
         const std::size_t size = at < end ? matcher.longest(at, end, token) : 0;
@@ -193,35 +192,86 @@ void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::
             ++at;
             continue;
         }
-        auto begin = static_cast<std::size_t>(at - first);
-        std::size_t stop = begin + size;
-        at += size;  // a match that is skipped is not searched again
-        const std::uint32_t flags = tokens[token - 1].flags;
-        if ((flags & skip_flags) != 0 ||
-            ((flags & kSingleWord) != 0 && !is_alone(text, begin, stop))) {
-            continue;
+        const auto begin = static_cast<std::size_t>(at - first);
+        at += size;
+        if ((tokens[token - 1].flags & kSingleWord) == 0 || is_alone(text, begin, begin + size)) {
+            visit(begin, begin + size, token);
         }
-        if ((flags & kStripLeft) != 0) {
-            begin = strip_left(text, begin, done);
-        }
-        if ((flags & kStripRight) != 0) {
-            if (stop < white.begin || stop > white.end) {  // else the run is the one just walked
-                white = {stop, strip_right(text, stop)};
-            }
-            stop = white.end;
-        }
-        if (begin >= stop) {
-            continue;  // the token before it has taken all of its characters
-        }
-        if (done < begin) {
-            out.push_back({done, begin, 0});
-        }
-        out.push_back({begin, stop, token});
-        done = stop;
     }
-    if (done < text.size()) {
-        out.push_back({done, text.size(), 0});
+}
+
+// What a token strips on its left was text before it, never a part of the token before (`done`).
+void AddedView::take(Cut& cut, std::size_t begin, std::size_t stop, std::uint32_t token) const {
+    const std::uint32_t flags = tokens[token - 1].flags;
+    if ((flags & kStripLeft) != 0) {
+        begin = strip_left(cut.text, begin, cut.done);
     }
+    if ((flags & kStripRight) != 0) {
+        if (stop < cut.white.begin || stop > cut.white.end) {  // else the run just walked
+            cut.white = {stop, strip_right(cut.text, stop)};
+        }
+        stop = cut.white.end;
+    }
+    if (begin >= stop) {
+        return;  // the token before it has taken all of its characters
+    }
+    if (cut.done < begin) {
+        cut.out.push_back({cut.done, begin, 0});
+    }
+    cut.out.push_back({begin, stop, token});
+    cut.done = stop;
+}
+
+void AddedView::finish(Cut& cut) {
+    if (cut.done < cut.text.size()) {
+        cut.out.push_back({cut.done, cut.text.size(), 0});
+    }
+}
+
+void AddedView::find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
+                                  FindCandidate find_candidate, std::vector<Segment>& out) const {
+    Cut cut{text, out};
+    scan(matcher, text, {0, text.size()}, find_candidate,
+         [&](std::size_t begin, std::size_t end, std::uint32_t token) {
+             if ((tokens[token - 1].flags & skip_flags) == 0) {
+                 take(cut, begin, end, token);
+             }
+         });
+    finish(cut);
+}
+
+void AddedView::find_control_tokens(const AddedMatcher& matcher, Bytes text, const Trusted& trusted,
+                                    FindCandidate find_candidate, std::vector<Segment>& out) const {
+    for (const ByteRange& range : trusted.ranges) {
+        scan(matcher, text, range, find_candidate,
+             [&](std::size_t begin, std::size_t end, std::uint32_t token) {
+                 if (trusted.control[token - 1] != 0) {
+                     out.push_back({begin, end, token});
+                 }
+             });
+    }
+}
+
+void AddedView::find_around(const AddedMatcher& matcher, Bytes text, std::span<const Segment> known,
+                            const Trusted& trusted, FindCandidate find_candidate,
+                            std::vector<Segment>& out) const {
+    Cut cut{text, out};
+    const auto scan_others = [&](ByteRange range) {
+        scan(matcher, text, range, find_candidate,
+             [&](std::size_t begin, std::size_t end, std::uint32_t token) {
+                 if (trusted.control[token - 1] == 0) {
+                     take(cut, begin, end, token);
+                 }
+             });
+    };
+    std::size_t from = 0;
+    for (const Segment& token : known) {
+        scan_others({from, token.begin});
+        take(cut, token.begin, token.end, token.token);
+        from = token.end;
+    }
+    scan_others({from, text.size()});
+    finish(cut);
 }
 
 // No word character directly before or after [begin, end).

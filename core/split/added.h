@@ -79,6 +79,12 @@ struct AddedText {
     AddedToken token;
 };
 
+// Control tokens count only inside trusted text (docs/develop/decisions/0020).
+struct Trusted {
+    std::span<const ByteRange> ranges;      // in rising order, not touching each other
+    std::span<const std::uint8_t> control;  // by index of the token: 1 for a control token
+};
+
 class AddedView {
 public:
     AddedView() = default;
@@ -93,6 +99,17 @@ public:
     void find_added_tokens(const AddedMatcher& matcher, Bytes text, std::uint32_t skip_flags,
                            FindCandidate find_candidate, std::vector<Segment>& out) const;
 
+    // With trusted ranges, in two steps. First the control tokens: those that each trusted range
+    // holds when it is read by itself, so that text around it neither makes nor hides one. They are
+    // not stripped yet.
+    void find_control_tokens(const AddedMatcher& matcher, Bytes text, const Trusted& trusted,
+                             FindCandidate find_candidate, std::vector<Segment>& out) const;
+    // Then the segments of `text`: the `known` control tokens, and between them all other tokens.
+    // Further control tokens count as text.
+    void find_around(const AddedMatcher& matcher, Bytes text, std::span<const Segment> known,
+                     const Trusted& trusted, FindCandidate find_candidate,
+                     std::vector<Segment>& out) const;
+
     // White space is 1, word characters 2.
     [[nodiscard]] const ClassTable& classes() const noexcept { return classes_; }
 
@@ -101,6 +118,21 @@ public:
     std::span<const AddedToken> tokens;
 
 private:
+    // The segments of a text, up to `done`.
+    struct Cut {
+        Bytes text;
+        std::vector<Segment>& out;
+        std::size_t done = 0;
+        ByteRange white{1, 0};  // the last run of white space that a token took
+    };
+    // Calls visit(begin, end, token) for every candidate that starts and ends in `range`.
+    template <typename Visit>
+    void scan(const AddedMatcher& matcher, Bytes text, ByteRange range,
+              FindCandidate find_candidate, const Visit& visit) const;
+    // Adds a token and the text before it.
+    void take(Cut& cut, std::size_t begin, std::size_t stop, std::uint32_t token) const;
+    // Adds the text after the last token.
+    static void finish(Cut& cut);
     [[nodiscard]] bool is_alone(Bytes text, std::size_t begin, std::size_t end) const noexcept;
     [[nodiscard]] std::size_t strip_left(Bytes text, std::size_t begin,
                                          std::size_t limit) const noexcept;

@@ -12,6 +12,7 @@ from tokenmill._dataset import (
 from tokenmill._errors import (
     BadRecordFound as BadRecordFound,
     BooksDiffer as BooksDiffer,
+    ChatError as ChatError,
     CorruptModel as CorruptModel,
     CorruptShard as CorruptShard,
     DeadlineExceeded as DeadlineExceeded,
@@ -62,6 +63,10 @@ from tokenmill._pack import Packer as Packer
 from tokenmill._pack.rows import Pieces as Pieces
 from tokenmill._service import Service as Service
 from tokenmill._tokenizer import Tokenizer as Tokenizer
+from tokenmill._tokenizer.budget import (
+    BudgetBatch as BudgetBatch,
+    BudgetBatches as BudgetBatches,
+)
 from tokenmill.compat._patch import patch_transformers as patch_transformers
 
 __version__: str

@@ -186,6 +186,16 @@ def encode_method(function: object) -> object:
     Return the method `function`, whose plain calls encode with the slot `_model`.
     """
 
+class ControlTokens:
+    """Added tokens that count only in trusted text: special ones, `more`."""
+
+    def __init__(self, model: object, more: Sequence[int]) -> None: ...
+
+def encode_parts(model: object, texts: object, trusted: Sequence[bool], control: ControlTokens, add_special_tokens: bool = False, errors: int = 0, threads: int = 1, stop: Stop | None = None) -> tuple[NDArray[numpy.uint32], int]:
+    """
+    Encode joined texts; control tokens count only where all text is trusted.
+    """
+
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
 

@@ -30,6 +30,7 @@
       +- DeadlineExceeded(TimeoutError)    work that took longer than its timeout
       +- Overloaded(RuntimeError)          a service without room for more: reason, retry_after
       +- TextTooLong(ValueError)           more text than a service takes: size, limit
+      +- ChatError(ValueError)             a conversation or a chat template that is refused
       +- UnknownModel(LookupError)         a model that a service does not have: model
       +- ModelNotReady(RuntimeError)       a model that is loading or failed to load: model, state
       +- ServiceClosed(RuntimeError)       a service that was not started, or is closed
@@ -334,6 +335,10 @@ class TextTooLong(TokenmillError, ValueError):
         super().__init__(problem, where=where, hint=hint)
         self.size = size
         self.limit = limit
+
+
+class ChatError(TokenmillError, ValueError):
+    """A conversation that its template refuses, or a chat template that cannot be used."""
 
 
 class UnknownModel(TokenmillError, LookupError):

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
     from tokenmill._spec import AddedToken
 
+    Candidate = tuple[int, int, AddedToken]
+
 SpecialInText = Literal["encode", "text"]
 
 _WORD = regex.compile(r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]")
@@ -83,21 +85,27 @@ def extract(
 
 def cut(text: str, tokens: dict[str, AddedToken], special_in_text: SpecialInText) -> list[Range]:
     """One pass over one range; `tokens` by the text that is looked for."""
+    found = [
+        (begin, end, token)
+        for begin, end, token in candidates(text, tokens)
+        if not (token.special and special_in_text == "text")
+        and not (token.single_word and touches_word(text, begin, end))
+    ]
+    return take(text, found)
+
+
+def take(text: str, found: Sequence[Candidate]) -> list[Range]:
+    """Cut these tokens out, with the white space that they take."""
     result: list[Range] = []
     taken = 0
-    for begin, end, token in _candidates(text, tokens):
-        if token.special and special_in_text == "text":
-            continue
-        if token.single_word and _touches_word(text, begin, end):
-            continue
-        start, stop = begin, end
+    for start, stop, token in found:
         if token.lstrip:
             while start > 0 and _SPACE.match(text[start - 1]):
-                start -= 1
-            start = max(start, taken)
+                start -= 1  # noqa: PLW2901
+            start = max(start, taken)  # noqa: PLW2901
         if token.rstrip:
             while stop < len(text) and _SPACE.match(text[stop]):
-                stop += 1
+                stop += 1  # noqa: PLW2901
         if start >= stop:
             continue
         if taken < start:
@@ -109,7 +117,8 @@ def cut(text: str, tokens: dict[str, AddedToken], special_in_text: SpecialInText
     return result
 
 
-def _candidates(text: str, tokens: dict[str, AddedToken]) -> list[tuple[int, int, AddedToken]]:
+def candidates(text: str, tokens: dict[str, AddedToken]) -> list[Candidate]:
+    """Return where tokens are, from left to right, the longest first."""
     if not tokens:
         return []
     longest_first = sorted(tokens, key=len, reverse=True)
@@ -117,6 +126,7 @@ def _candidates(text: str, tokens: dict[str, AddedToken]) -> list[tuple[int, int
     return [(m.start(), m.end(), tokens[m.group()]) for m in finder.finditer(text)]
 
 
-def _touches_word(text: str, begin: int, end: int) -> bool:
+def touches_word(text: str, begin: int, end: int) -> bool:
+    """Tell whether a word character is next to text[begin:end]."""
     before = text[begin - 1 : begin] if begin else ""
     return bool(_WORD.match(before) or _WORD.match(text[end : end + 1]))

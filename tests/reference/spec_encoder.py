@@ -33,9 +33,9 @@ from tokenmill._load.byte_level import ALPHABET
 from tokenmill._spec import BpeModel, UnigramModel, WordLevelModel, WordPieceModel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from tests.reference.added_tokens import SpecialInText
+    from tests.reference.added_tokens import Range, SpecialInText
     from tokenizers.normalizers import Normalizer
 
     from tokenmill._spec import Metaspace, SplitStep, TokenizerSpec
@@ -61,16 +61,21 @@ class SpecEncoder:
         special_in_text: SpecialInText = "encode",
         add_special_tokens: bool = False,
     ) -> list[int]:
+        pieces = extract(text, self.spec.added_tokens, self.normalize, special_in_text)
+        ids = self.encode_pieces(pieces)
+        if add_special_tokens:
+            return [*self.spec.prefix_ids, *ids, *self.spec.suffix_ids]
+        return ids
+
+    def encode_pieces(self, pieces: Sequence[Range]) -> list[int]:
+        """Added tokens and the text between them."""
         ids: list[int] = []
-        pieces = extract(text, self.spec.added_tokens, self._normalize, special_in_text)
         for index, piece in enumerate(pieces):
             if piece.id is not None:
                 ids.append(piece.id)
                 continue
             for word in self.words(piece.text, at_begin=index == 0):
                 ids += self._model(word)
-        if add_special_tokens:
-            return [*self.spec.prefix_ids, *ids, *self.spec.suffix_ids]
         return ids
 
     def decode(self, ids: list[int]) -> str:
@@ -100,7 +105,7 @@ class SpecEncoder:
         spelled = _split([step for step in self.spec.split if step.on_bytes], spelled)
         return [bytes(ALPHABET.index(character) for character in word) for word in spelled]
 
-    def _normalize(self, text: str) -> str:
+    def normalize(self, text: str) -> str:
         return text if self._normalizer is None else str(self._normalizer.normalize_str(text))
 
 

@@ -38,3 +38,11 @@ def find_known(
     state = state_of(path, arguments_of(path, pattern, special_tokens))
     key = None if state is None else cache.recall(state.name)
     return None if key is None else cached(key)
+
+
+def full_path(source: object) -> str | None:
+    """Return a path that still holds in another folder, or the hub id; None for other sources."""
+    path = os.fspath(source) if isinstance(source, (str, os.PathLike)) else None
+    if not isinstance(path, str):
+        return None
+    return os.path.abspath(path) if os.path.exists(path) else path

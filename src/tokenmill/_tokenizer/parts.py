@@ -10,14 +10,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from tokenmill._core import encode_method
+from tokenmill._model.known import full_path
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from tokenmill._decode.spelling import Spelling
     from tokenmill._model.ready import Ready
+    from tokenmill._post.request import RowOptions
     from tokenmill._tokenizer.batches import Batches
+    from tokenmill._tokenizer.budget import BudgetBatches
+    from tokenmill._tokenizer.chat import Conversations
     from tokenmill._tokenizer.decoding import Decoding
+    from tokenmill._tokenizer.trusted import TrustedParts
 
 Method = TypeVar("Method", bound="Callable[..., object]")
 
@@ -27,11 +32,26 @@ def in_core(method: Method) -> Method:
     return cast("Method", encode_method(method))
 
 
+def origin_of(source: object) -> object:
+    """Return where to look for a chat template later: a full path or a hub id.
+
+    An object that was loaded may change, so its template is taken now.
+    """
+    if (path := full_path(source)) is not None:
+        return path
+    if not hasattr(source, "chat_template"):
+        return None
+    from tokenmill._chat.source import read_chat_source
+
+    return read_chat_source(source)
+
+
 class Parts:
     """What encodes batches, what decodes, and what spells tokens."""
 
-    def __init__(self, ready: Ready) -> None:
+    def __init__(self, ready: Ready, origin: object = None) -> None:
         self._ready = ready
+        self._origin = origin
 
     @cached_property
     def batches(self) -> Batches:
@@ -39,6 +59,36 @@ class Parts:
         from tokenmill._tokenizer.batches import Batches
 
         return Batches(self._ready)
+
+    def budget_batches(
+        self, texts: Iterable[object], bounds: tuple[int, int | None, int, str], options: RowOptions
+    ) -> BudgetBatches:
+        """Return padded batches under a budget of tokens."""
+        from tokenmill._tokenizer.budget import Budget, BudgetBatches, make_batches
+
+        return BudgetBatches(make_batches(self._ready, texts, Budget.checked(*bounds), options))
+
+    @cached_property
+    def trusted(self) -> TrustedParts:
+        """Calls on texts that are trusted in parts."""
+        from tokenmill._tokenizer.trusted import TrustedParts
+
+        return TrustedParts(self._ready)
+
+    @cached_property
+    def chat(self) -> Conversations:
+        """Calls that need a chat template."""
+        from tokenmill._tokenizer.chat import Conversations
+
+        return Conversations(self._ready, self._origin, self.trusted)
+
+    def chat_source(self) -> object:
+        """Return the chat templates, to be pickled; None if there cannot be any."""
+        if self._origin is None:
+            return None
+        from tokenmill._chat.source import read_chat_source  # does not need jinja2
+
+        return read_chat_source(self._origin)
 
     @cached_property
     def decoding(self) -> Decoding:

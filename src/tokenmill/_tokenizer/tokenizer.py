@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 from tokenmill._model.known import find_known
 from tokenmill._model.ready import from_payload
-from tokenmill._tokenizer.parts import Parts, in_core
+from tokenmill._tokenizer.parts import Parts, in_core, origin_of
+from tokenmill._tokenizer.prompts import PromptCalls
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
 
 
-class Tokenizer:
+class Tokenizer(PromptCalls):
     """An exact, fast tokenizer. Make one with `Tokenizer.load`.
 
     Immutable and safe to use from many threads and after a fork; every option is an argument of
@@ -52,12 +53,12 @@ class Tokenizer:
     _parts: Parts
     ready: Ready  # for other rooms of the package, e.g. _cuda
 
-    def __init__(self, ready: Ready) -> None:
+    def __init__(self, ready: Ready, origin: object = None) -> None:
         put = object.__setattr__
         put(self, "ready", ready)
         put(self, "_model", ready.model)
         put(self, "_encode", ready.model.encode)
-        put(self, "_parts", Parts(ready))
+        put(self, "_parts", Parts(ready, origin))
 
     @classmethod
     def load(
@@ -80,7 +81,7 @@ class Tokenizer:
 
             ready = resolve(Request(source, pattern, special_tokens), stacklevel=2)
         import_module("numpy")  # now, so that the first call does not wait for it
-        return cls(ready)
+        return cls(ready, origin_of(source))
 
     @in_core
     def encode(
@@ -322,8 +323,9 @@ class Tokenizer:
     def __reduce__(self) -> tuple[Any, ...]:
         ready = self.ready
         if ready.payload is None:
-            return _revive_reference, (ready.spec, tuple(ready.meta["reasons"]))
-        return _revive, (bytes(ready.payload),)
+            given = ready.spec, tuple(ready.meta["reasons"]), self._parts.chat_source()
+            return _revive_reference, given
+        return _revive, (bytes(ready.payload), self._parts.chat_source())
 
     def __copy__(self) -> Tokenizer:
         return self
@@ -338,11 +340,13 @@ class Tokenizer:
         self.__setattr__(name, None)
 
 
-def _revive(payload: bytes) -> Tokenizer:
-    return Tokenizer(from_payload(payload))
+def _revive(payload: bytes, origin: object = None) -> Tokenizer:
+    return Tokenizer(from_payload(payload), origin)
 
 
-def _revive_reference(spec: TokenizerSpec, reasons: tuple[str, ...]) -> Tokenizer:
+def _revive_reference(
+    spec: TokenizerSpec, reasons: tuple[str, ...], origin: object = None
+) -> Tokenizer:
     from tokenmill._model.resolve import from_spec
 
-    return Tokenizer(from_spec(spec, reasons))
+    return Tokenizer(from_spec(spec, reasons), origin)
