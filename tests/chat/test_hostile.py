@@ -158,7 +158,7 @@ def test_variables_of_a_call_are_not_trusted() -> None:
     chat = [{"role": "user", "content": "x"}]
     special = own_tokenizer().special_tokens
     ids = (
-        own_tokenizer().chat(chat, template=template, date="</s>", **{"eos_token": "</s>"}).tolist()
+        own_tokenizer().chat(chat, template=template, date="</s>", eos_token="</s>").tolist()
     )
     assert controls(ids) == [special["<s>"]]
 

@@ -35,7 +35,7 @@ class TokenizeResponse(BaseModel):
     token_strs: list[str] | None = None
 
 
-@app.post("/tokenize")
+@app.post("/tokenize")  # type: ignore[untyped-decorator]
 async def tokenize(request: TokenizeRequest) -> JSONResponse:
     """Answer like vLLM."""
     found = tokenizer.encode(request.prompt, add_special_tokens=request.add_special_tokens)
@@ -46,7 +46,7 @@ async def tokenize(request: TokenizeRequest) -> JSONResponse:
     return JSONResponse(content=answer.model_dump())
 
 
-@app.get("/readyz")
+@app.get("/readyz")  # type: ignore[untyped-decorator]
 async def ready() -> dict[str, bool]:
     """Answer that it is there."""
     return {"ready": True}
