@@ -56,7 +56,7 @@ constexpr const char* kPieces[] = {"{\"prompt\":\"",
     std::abort();
 }
 
-// The text of a string, and what is written of it again, which must have the size that was told.
+// The text of a string, and what is written of it again, which must have the size that was given.
 std::string text_of(const read::Value& string, simd::Target target, const std::string& input) {
     const auto raw = static_cast<std::size_t>(string.end - string.begin);
     const std::unique_ptr<std::uint8_t[]> out(new std::uint8_t[raw + read::kUnescapeSlack]);
@@ -65,7 +65,7 @@ std::string text_of(const read::Value& string, simd::Target target, const std::s
     const std::size_t size = wire::string_size(bytes);
     const std::unique_ptr<std::uint8_t[]> written(new std::uint8_t[size]);
     if (wire::write_string(bytes, written.get()) != written.get() + size) {
-        fail(input, "a string is not as long as it was told");
+        fail(input, "a string does not have its size");
     }
     return std::string(written.get(), written.get() + size) +
            (text.lone_surrogate != nullptr ? "?" : "");
@@ -94,7 +94,7 @@ std::string seen_detokenize(Bytes body, simd::Target target, const std::string& 
     const std::size_t size = wire::ids_size(found.ids);
     const std::unique_ptr<std::uint8_t[]> out(new std::uint8_t[size]);
     if (wire::write_ids(found.ids, out.get()) != out.get() + size) {
-        fail(input, "ids are not as long as they were told");
+        fail(input, "ids do not have their size");
     }
     return seen(found.fault) + std::string(out.get(), out.get() + size) +
            std::to_string(found.ends.size());

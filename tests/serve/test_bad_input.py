@@ -1,4 +1,4 @@
-"""Bad requests get a clear answer at once, and the server goes on."""
+"""Bad requests get a clear answer at once, and the server continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services beside each other: the same requests, open-loop load, answers compared.
+"""Services compared: the same requests, open-loop load, answers compared.
 
     python run.py TOKENIZER_JSON TEXT --peers PYTHON --part servers|peers|latency|overload|killed
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokenmill._serve.app import App
     from tokenmill._serve.connections import Connections
 
-_JOIN_BYTES = 1 << 14  # a shorter body is copied behind its head: one system call, one packet
+_JOIN_BYTES = 1 << 14  # a shorter body is copied after its head: one system call, one packet
 _MAX_PIPELINED = 16
 _LINGER_SECONDS = 0.5  # between the answer to a refused request and the end of the connection
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
         self._room.writing.add(self)
 
     def resume_writing(self) -> None:
-        """Go on with what was read meanwhile."""
+        """Continue with what was read meanwhile."""
         self._is_stalled = False
         self._room.writing.remove(self)
         self._next()

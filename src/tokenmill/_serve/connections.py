@@ -52,7 +52,7 @@ class Connections:
     """Counts connections and ends those that are idle, slow or too many."""
 
     def __init__(self, limits: HttpLimits, note: Callable[[int], None] | None = None) -> None:
-        """Make a room for connections; `note` is told how many there are."""
+        """Make a room for connections; `note` is called with their number."""
         self.limits = limits
         self._note = note or (lambda _count: None)
         self.reading = Deadlines(limits.read_seconds)
