@@ -1,17 +1,16 @@
 // Bodies of requests, made and then damaged: every target must find what the scalar one finds, read
 // no byte outside of the body, which the sanitizers see, and write what it read.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 
+#include "pieces.h"
 #include "wire/wire.h"
 
 namespace tokenmill {
 
 namespace {
+
+using fuzz::fail;
 
 constexpr const char* kPieces[] = {"{\"prompt\":\"",
                                    "{\"tokens\":[",
@@ -46,15 +45,6 @@ constexpr const char* kPieces[] = {"{\"prompt\":\"",
                                    "\xFF",
                                    "a run that is longer than a block of sixty-four bytes, so that "
                                    "whole blocks are copied at once"};
-
-[[noreturn]] void fail(const std::string& input, const char* what) {
-    std::fprintf(stderr, "%s:", what);
-    for (const char c : input) {
-        std::fprintf(stderr, " %02x", static_cast<unsigned char>(c));
-    }
-    std::fprintf(stderr, "\n");
-    std::abort();
-}
 
 // The text of a string, and what is written of it again, which must have the size that was given.
 std::string text_of(const read::Value& string, simd::Target target, const std::string& input) {
@@ -101,11 +91,7 @@ std::string seen_detokenize(Bytes body, simd::Target target, const std::string& 
 }
 
 void check(const std::string& input) {
-    // Memory of exactly this size: a byte too far is an error.
-    const std::unique_ptr<std::uint8_t[]> memory(new std::uint8_t[input.size()]);
-    if (!input.empty()) {
-        std::memcpy(memory.get(), input.data(), input.size());
-    }
+    const auto memory = fuzz::exact_copy(input);
     const Bytes body(memory.get(), input.size());
     const std::string ids = seen_tokenize(body, simd::Target::Scalar, input);
     const std::string texts = seen_detokenize(body, simd::Target::Scalar, input);
@@ -115,17 +101,6 @@ void check(const std::string& input) {
             fail(input, simd::name_of(target));
         }
     }
-}
-
-std::string make_input(std::mt19937_64& random) {
-    std::string input;
-    for (std::size_t pieces = random() % 24; pieces != 0; --pieces) {
-        input += kPieces[random() % std::size(kPieces)];
-        if (random() % 16 == 0 && !input.empty()) {
-            input[random() % input.size()] = static_cast<char>(random());
-        }
-    }
-    return input;
 }
 
 }  // namespace
@@ -141,15 +116,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 #else
 
-// fuzz_wire [COUNT [SEED]]
 int main(int argc, char** argv) {
-    const long count = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 20000;
-    std::mt19937_64 random(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1);
-    for (long i = 0; i < count; ++i) {
-        tokenmill::check(tokenmill::make_input(random));
-    }
-    std::printf("%ld inputs\n", count);
-    return 0;
+    return tokenmill::fuzz::run(argc, argv, tokenmill::kPieces, 24, tokenmill::check);
 }
 
 #endif

@@ -13,16 +13,13 @@ from tokenmill._core import write_answer
 from tokenmill._serve.app import Route
 from tokenmill._serve.chat import expect, load_object
 from tokenmill._serve.faults import RefusedRequest
+from tokenmill._serve.group import RouteGroup
 from tokenmill._serve.messages import HttpAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from tokenmill._serve.chat import Chat
     from tokenmill._serve.messages import HttpRequest
-    from tokenmill._service import Service
 
 # Members of a request that are sampling parameters; those that are given are handed on.
 SAMPLING = (
@@ -34,15 +31,8 @@ SAMPLING = (
 )  # fmt: skip
 
 
-class RenderRoutes:
+class RenderRoutes(RouteGroup):
     """Handlers of the two render routes."""
-
-    def __init__(
-        self, service: Service, chat: Chat, max_model_len: Callable[[str | None], int]
-    ) -> None:
-        self._service = service
-        self._chat = chat
-        self._max_model_len = max_model_len
 
     def routes(self) -> list[Route]:
         """Return the routes."""

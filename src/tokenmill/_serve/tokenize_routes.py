@@ -10,6 +10,7 @@ import numpy as np
 from tokenmill._core import read_detokenize, read_tokenize, write_answer
 from tokenmill._serve.app import Route
 from tokenmill._serve.faults import RefusedRequest
+from tokenmill._serve.group import RouteGroup
 from tokenmill._serve.messages import OCTETS, HttpAnswer
 
 if TYPE_CHECKING:
@@ -18,24 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._core import TokenizeFields
-    from tokenmill._serve.chat import Chat
     from tokenmill._serve.messages import HttpRequest
-    from tokenmill._service import Service
 
 _LARGE_BODY = 1 << 20  # bytes: reading takes 0.4 ms; above it not on the event loop
 _LARGE_ANSWER = 1 << 17  # ids: writing takes 0.4 ms
 _NO_STRINGS = b',"token_strs":null}'
 
 
-class TokenizeRoutes:
-    """Handlers over one service; `max_model_len` says how long a prompt a model takes."""
-
-    def __init__(
-        self, service: Service, chat: Chat, max_model_len: Callable[[str | None], int]
-    ) -> None:
-        self._service = service
-        self._chat = chat
-        self._max_model_len = max_model_len
+class TokenizeRoutes(RouteGroup):
+    """Handlers of texts and ids."""
 
     def routes(self) -> list[Route]:
         """Return the routes."""
