@@ -112,8 +112,8 @@ TokenizeFields read_tokenize(nb::handle buffer) {
 struct DetokenizeFields {
     nb::object fault;
     nb::object model;
-    nb::object ids;      // uint32
-    nb::object offsets;  // int64: row i is ids[offsets[i]:offsets[i + 1]]
+    nb::object ids;   // uint32
+    nb::object ends;  // int64: 0, and the end of each row in `ids`
     bool is_nested = false;
     std::optional<bool> skip_special_tokens;
 };
@@ -131,15 +131,15 @@ DetokenizeFields read_detokenize(nb::handle buffer) {
     if (!found.ids.empty()) {
         std::memcpy(data, found.ids.data(), found.ids.size() * sizeof(TokenId));
     }
-    out.offsets = array_of(std::move(found.offsets));
+    out.ends = array_of(std::move(found.ends));
     out.is_nested = found.is_nested;
     out.skip_special_tokens = found.skip_special_tokens;
     out.fault = fault_of(found.fault);
     return out;
 }
 
-// One piece of an answer: JSON that is written already, a text, or ids.
-struct Piece {
+// One part of an answer: JSON that is written already, a text, or ids.
+struct AnswerPart {
     enum class Kind : std::uint8_t { Json, Text, Ids } kind;
     Bytes bytes;
     std::span<const TokenId> ids;
@@ -171,32 +171,35 @@ struct Piece {
 
 using WireIds = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-// The pieces, and what keeps their memory.
-class Pieces {
+// The parts, and what keeps their memory.
+class AnswerParts {
 public:
     void add(nb::handle object) {
         if (PyBytes_Check(object.ptr())) {
-            pieces_.push_back({Piece::Kind::Json, view_of(nb::borrow<nb::bytes>(object)), {}});
+            parts_.push_back({AnswerPart::Kind::Json, view_of(nb::borrow<nb::bytes>(object)), {}});
         } else if (PyUnicode_Check(object.ptr())) {
             add_text(object);
         } else if (PyList_Check(object.ptr())) {
             add_texts(object);
         } else {
-            const WireIds ids = nb::cast<WireIds>(object);
-            pieces_.push_back({Piece::Kind::Ids, {}, {ids.data(), ids.size()}});
+            WireIds ids;
+            if (object.is_none() || !nb::try_cast(object, ids, false)) {  // false: as it is
+                throw nb::type_error("expected bytes, str, an array of uint32, or a list of these");
+            }
+            parts_.push_back({AnswerPart::Kind::Ids, {}, {ids.data(), ids.size()}});
             arrays_.push_back(ids);
         }
     }
 
     nb::bytes join() const {
         std::size_t rough = 0;
-        for (const Piece& piece : pieces_) {
-            rough += piece.bytes.size() + piece.ids.size_bytes();
+        for (const AnswerPart& part : parts_) {
+            rough += part.bytes.size() + part.ids.size_bytes();
         }
         const std::size_t size = run_unlocked(rough, [&] {
             std::size_t sum = 0;
-            for (const Piece& piece : pieces_) {
-                sum += piece.size();
+            for (const AnswerPart& part : parts_) {
+                sum += part.size();
             }
             return sum;
         });
@@ -206,8 +209,8 @@ public:
         }
         auto* out = reinterpret_cast<std::uint8_t*>(PyBytes_AS_STRING(made));
         run_unlocked(size, [&] {
-            for (const Piece& piece : pieces_) {
-                out = piece.write(out);
+            for (const AnswerPart& part : parts_) {
+                out = part.write(out);
             }
             return 0;
         });
@@ -216,8 +219,8 @@ public:
 
 private:
     void add_json(const char* text, std::size_t size) {
-        pieces_.push_back(
-            {Piece::Kind::Json, {reinterpret_cast<const std::uint8_t*>(text), size}, {}});
+        parts_.push_back(
+            {AnswerPart::Kind::Json, {reinterpret_cast<const std::uint8_t*>(text), size}, {}});
     }
     // Python keeps the UTF-8 of a str with the str.
     void add_text(nb::handle text) {
@@ -228,7 +231,7 @@ private:
         }
         const Bytes bytes(reinterpret_cast<const std::uint8_t*>(data),
                           static_cast<std::size_t>(size));
-        pieces_.push_back({Piece::Kind::Text, bytes, {}});
+        parts_.push_back({AnswerPart::Kind::Text, bytes, {}});
     }
     void add_texts(nb::handle texts) {
         bool is_first = true;
@@ -247,41 +250,48 @@ private:
         add_json("]", 1);
     }
 
-    std::vector<Piece> pieces_;
+    std::vector<AnswerPart> parts_;
     std::vector<WireIds> arrays_;
 };
 
-nb::bytes write_answer(const nb::args& parts) {
-    Pieces pieces;
-    for (const nb::handle part : parts) {
-        pieces.add(part);
+nb::bytes write_answer(const nb::args& objects) {
+    AnswerParts parts;
+    for (const nb::handle object : objects) {
+        parts.add(object);
     }
-    return pieces.join();
+    return parts.join();
 }
+
+constexpr const char* kFaultType = "def fault(self) -> tuple[int, str, str] | None";
+constexpr const char* kModelType = "def model(self) -> str | None";
 
 }  // namespace
 
 void register_wire(nb::module_& m) {
     nb::class_<TokenizeFields>(m, "TokenizeFields", "The fields of a request for ids.")
-        .def_ro("fault", &TokenizeFields::fault)
-        .def_ro("model", &TokenizeFields::model)
-        .def_ro("prompt", &TokenizeFields::prompt)
-        .def_ro("prompts", &TokenizeFields::prompts)
+        .def_ro("fault", &TokenizeFields::fault, nb::for_getter(nb::sig(kFaultType)))
+        .def_ro("model", &TokenizeFields::model, nb::for_getter(nb::sig(kModelType)))
+        .def_ro("prompt", &TokenizeFields::prompt,
+                nb::for_getter(nb::sig("def prompt(self) -> bytes | None")))
+        .def_ro("prompts", &TokenizeFields::prompts,
+                nb::for_getter(nb::sig("def prompts(self) -> list[bytes] | None")))
         .def_ro("has_messages", &TokenizeFields::has_messages)
         .def_ro("add_special_tokens", &TokenizeFields::add_special_tokens)
         .def_ro("return_token_strs", &TokenizeFields::return_token_strs);
     nb::class_<DetokenizeFields>(m, "DetokenizeFields", "The fields of a request for a text.")
-        .def_ro("fault", &DetokenizeFields::fault)
-        .def_ro("model", &DetokenizeFields::model)
-        .def_ro("ids", &DetokenizeFields::ids)
-        .def_ro("offsets", &DetokenizeFields::offsets)
+        .def_ro("fault", &DetokenizeFields::fault, nb::for_getter(nb::sig(kFaultType)))
+        .def_ro("model", &DetokenizeFields::model, nb::for_getter(nb::sig(kModelType)))
+        .def_ro("ids", &DetokenizeFields::ids,
+                nb::for_getter(nb::sig("def ids(self) -> NDArray[numpy.uint32]")))
+        .def_ro("ends", &DetokenizeFields::ends,
+                nb::for_getter(nb::sig("def ends(self) -> NDArray[numpy.int64]")))
         .def_ro("is_nested", &DetokenizeFields::is_nested)
         .def_ro("skip_special_tokens", &DetokenizeFields::skip_special_tokens);
     m.def("read_tokenize", &read_tokenize, nb::arg("body"),
           "Read the body of a request for ids; `fault` is (byte, member, what is wrong) or None.");
     m.def("read_detokenize", &read_detokenize, nb::arg("body"),
           "Read the body of a request for the text of ids.");
-    m.def("write_answer", &write_answer, nb::arg("parts"),
+    m.def("write_answer", &write_answer, nb::sig("def write_answer(*parts: object) -> bytes"),
           "Join JSON (bytes), texts (str), ids (uint32 arrays) and lists of them to one body.");
 }
 

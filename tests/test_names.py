@@ -23,8 +23,8 @@ ENGINE = {
     "_spec", "_chat", "_tokenizer", "_unicode", "cuda",
 }  # fmt: skip
 MILL = {
-    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_service",
-    "_write",
+    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_serve",
+    "_service", "_write",
 }  # fmt: skip
 SHARED = {"_checks", "_errors", "_hints", "_lazy"}
 FACES = {"__init__", "__main__", "compat"}

@@ -30,6 +30,7 @@ ROOMS = {  # row order = data flow
     "mill": ["base", "read", "pipeline"],
     "cache": ["base", "split", "pipeline"],
     "device": ["base", "read", "pipeline", "mill"],
+    "wire": ["base", "simd", "unicode", "read"],
 }  # fmt: skip
 VOCABULARY = {"base", "simd"}  # every header is public
 FUSES = {"pipeline"}  # may open the *-inl.h of a room too

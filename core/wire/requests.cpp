@@ -211,7 +211,7 @@ void read_rows(BodyReader<3>& reader, DetokenizeBody& out) {
         if (!read_row(row, out.ids)) {
             reader.refuse(row.place(), kDetokenizeMembers[kTokens], kWantIds);
         }
-        out.offsets.push_back(static_cast<std::int64_t>(out.ids.size()));
+        out.ends.push_back(static_cast<std::int64_t>(out.ids.size()));
         return;
     }
     walk = ArrayWalk(bracket);
@@ -226,11 +226,11 @@ void read_rows(BodyReader<3>& reader, DetokenizeBody& out) {
             reader.refuse(row.place(), kDetokenizeMembers[kTokens], kWantIds);
             return;
         }
-        out.offsets.push_back(static_cast<std::int64_t>(out.ids.size()));
+        out.ends.push_back(static_cast<std::int64_t>(out.ids.size()));
         walk.set_place(row.place());
     }
     if (!out.is_nested) {  // no ids at all are one row of none
-        out.offsets.push_back(0);
+        out.ends.push_back(0);
     }
 }
 

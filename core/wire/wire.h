@@ -35,12 +35,12 @@ struct TokenizeBody {
 };
 [[nodiscard]] TokenizeBody read_tokenize(Bytes body, simd::Target target);
 
-// A request for the text of ids; row i is ids[offsets[i] .. offsets[i + 1]).
+// A request for the text of ids; row i is ids[ends[i] .. ends[i + 1]).
 struct DetokenizeBody {
     BodyFault fault;
     std::optional<read::Value> model;
     std::vector<TokenId> ids;
-    std::vector<std::int64_t> offsets = {0};
+    std::vector<std::int64_t> ends = {0};
     bool is_nested = false;  // an array of arrays
     std::optional<bool> skip_special_tokens;
 };

@@ -406,3 +406,61 @@ def last_cut(buffer: object, separator: bytes) -> tuple[int, int]:
 
 def list_pairs(pairs: Annotated[NDArray[numpy.int64], dict(shape=(None, 2), order='C', device='cpu', writable=False)]) -> object:
     """An array of two columns as tuples."""
+
+class TokenizeFields:
+    """The fields of a request for ids."""
+
+    @property
+    def fault(self) -> tuple[int, str, str] | None: ...
+
+    @property
+    def model(self) -> str | None: ...
+
+    @property
+    def prompt(self) -> bytes | None: ...
+
+    @property
+    def prompts(self) -> list[bytes] | None: ...
+
+    @property
+    def has_messages(self) -> bool: ...
+
+    @property
+    def add_special_tokens(self) -> bool | None: ...
+
+    @property
+    def return_token_strs(self) -> bool: ...
+
+class DetokenizeFields:
+    """The fields of a request for a text."""
+
+    @property
+    def fault(self) -> tuple[int, str, str] | None: ...
+
+    @property
+    def model(self) -> str | None: ...
+
+    @property
+    def ids(self) -> NDArray[numpy.uint32]: ...
+
+    @property
+    def ends(self) -> NDArray[numpy.int64]: ...
+
+    @property
+    def is_nested(self) -> bool: ...
+
+    @property
+    def skip_special_tokens(self) -> bool | None: ...
+
+def read_tokenize(body: object) -> TokenizeFields:
+    """
+    Read the body of a request for ids; `fault` is (byte, member, what is wrong) or None.
+    """
+
+def read_detokenize(body: object) -> DetokenizeFields:
+    """Read the body of a request for the text of ids."""
+
+def write_answer(*parts: object) -> bytes:
+    """
+    Join JSON (bytes), texts (str), ids (uint32 arrays) and lists of them to one body.
+    """

@@ -1,17 +1,16 @@
 // Lines of JSON, made and then damaged: every target must find what the scalar one finds, and read
 // no byte outside of the buffer, which the sanitizers see.
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <random>
 #include <string>
 
+#include "pieces.h"
 #include "read/read.h"
 
 namespace tokenmill {
 
 namespace {
+
+using fuzz::fail;
 
 constexpr const char* kPieces[] = {"{\"text\":\"",
                                    "\"}",
@@ -46,15 +45,6 @@ constexpr const char* kPieces[] = {"{\"text\":\"",
                                    "a run that is longer than a block of sixty-four bytes, so that "
                                    "whole blocks are copied at once"};
 
-[[noreturn]] void fail(const std::string& input, const char* what) {
-    std::fprintf(stderr, "%s:", what);
-    for (const char c : input) {
-        std::fprintf(stderr, " %02x", static_cast<unsigned char>(c));
-    }
-    std::fprintf(stderr, "\n");
-    std::abort();
-}
-
 bool same_bad(const std::vector<read::BadLine>& a, const std::vector<read::BadLine>& b) {
     if (a.size() != b.size()) {
         return false;
@@ -69,11 +59,7 @@ bool same_bad(const std::vector<read::BadLine>& a, const std::vector<read::BadLi
 }
 
 void check(const std::string& input, const read::Rules& rules) {
-    // Memory of exactly this size: a byte too far is an error.
-    const std::unique_ptr<std::uint8_t[]> memory(new std::uint8_t[input.size()]);
-    if (!input.empty()) {
-        std::memcpy(memory.get(), input.data(), input.size());
-    }
+    const auto memory = fuzz::exact_copy(input);
     const Bytes buffer(memory.get(), input.size());
     read::JsonlDocuments expected = read::read_jsonl(buffer, rules, simd::Target::Scalar);
     const PageBuffer wanted = expected.texts.take_memory();
@@ -106,17 +92,6 @@ void check_all(const std::string& input) {
     }
 }
 
-std::string make_input(std::mt19937_64& random) {
-    std::string input;
-    for (std::size_t pieces = random() % 40; pieces != 0; --pieces) {
-        input += kPieces[random() % std::size(kPieces)];
-        if (random() % 16 == 0 && !input.empty()) {
-            input[random() % input.size()] = static_cast<char>(random());
-        }
-    }
-    return input;
-}
-
 }  // namespace
 
 }  // namespace tokenmill
@@ -130,15 +105,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 #else
 
-// fuzz_read [COUNT [SEED]]
 int main(int argc, char** argv) {
-    const long count = argc > 1 ? std::strtol(argv[1], nullptr, 10) : 20000;
-    std::mt19937_64 random(argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1);
-    for (long i = 0; i < count; ++i) {
-        tokenmill::check_all(tokenmill::make_input(random));
-    }
-    std::printf("%ld inputs\n", count);
-    return 0;
+    return tokenmill::fuzz::run(argc, argv, tokenmill::kPieces, 40, tokenmill::check_all);
 }
 
 #endif

@@ -29,7 +29,7 @@ LEAST = 100  # inputs, however long they take
 DAMAGED = 300  # models
 HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
 SANITIZERS = "address,undefined"
-PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_threads", "fuzz_view")
+PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_threads", "fuzz_view", "fuzz_wire")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
@@ -150,6 +150,11 @@ def test_kept_inputs_are_replayed(program: Path, models: Path, tmp_path: Path) -
 
 def test_damaged_lines_of_json_read_alike_on_every_target(program: Path) -> None:
     ran = run(program.with_name("fuzz_read"), "20000")
+    assert (ran.returncode, ran.stdout) == (0, "20000 inputs\n"), ran.stderr[-8000:]
+
+
+def test_damaged_requests_read_alike_on_every_target(program: Path) -> None:
+    ran = run(program.with_name("fuzz_wire"), "20000")
     assert (ran.returncode, ran.stdout) == (0, "20000 inputs\n"), ran.stderr[-8000:]
 
 

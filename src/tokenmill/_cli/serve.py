@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _options
@@ -25,7 +26,7 @@ examples:
 
 SIGTERM and Ctrl-C let requests finish, for up to --grace seconds.
 """
-_TOKEN_VARIABLE = "TOKENMILL_TOKEN"
+_VARIABLE = "TOKENMILL_TOKEN"
 
 
 def register(commands: _options.Commands) -> None:
@@ -71,7 +72,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         "--token-file",
         metavar="FILE",
         help="refuse requests without this bearer token, except health checks "
-        f"(or set {_TOKEN_VARIABLE})",
+        f"(or set {_VARIABLE})",
     )
     group.add_argument(
         "--trust-request-chat-template",
@@ -190,23 +191,25 @@ def _models(arguments: list[str]) -> tuple[tuple[str, str | None], ...]:
 
 
 def _name_of(source: str) -> str:
-    """Return the name of a source: a hub id as it is, `llama3` for /models/llama3/tokenizer.json."""
-    if not os.path.exists(source):
+    """Return the name of a source: `llama3` for models/llama3/tokenizer.json, hub ids as they are.
+
+    A folder has its own name, a file that is not called tokenizer that of the file.
+    """
+    path = Path(source)
+    if not path.exists():
         return source
-    path = os.path.abspath(source)
-    stem, _ = os.path.splitext(os.path.basename(path))
-    return os.path.basename(os.path.dirname(path)) if stem == "tokenizer" else (
-        os.path.basename(path) if os.path.isdir(path) else stem
-    )
+    path = path.resolve()
+    if path.is_dir():
+        return path.name
+    return path.parent.name if path.stem == "tokenizer" else path.stem
 
 
 def _token(path: str | None) -> str | None:
     """Return the bearer token; not from an argument, which other users of the machine could see."""
     if path is None:
-        return os.environ.get(_TOKEN_VARIABLE) or None
+        return os.environ.get(_VARIABLE) or None
     try:
-        with open(path, encoding="utf-8") as file:
-            token = file.read().strip()
+        token = Path(path).read_text(encoding="utf-8").strip()
     except OSError as error:
         raise OptionError(f"cannot be read: {error.strerror}", where="token_file") from error
     if not token:

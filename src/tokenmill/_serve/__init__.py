@@ -17,19 +17,19 @@ def serve(options: ServeOptions) -> int:
     except ImportError as error:
         hint = "pip install 'tokenmill[serve]'"
         raise MissingDependency("needed to serve", name="httptools", hint=hint) from error
-    from tokenmill._serve.log import Log
+    from tokenmill._serve.log import ServeLog
     from tokenmill._serve.parent import Parent
     from tokenmill._serve.sockets import address_of, close, listen, tls_of
-    from tokenmill._serve.worker import CANNOT_START, Worker
+    from tokenmill._serve.worker import CANNOT_START, ServeWorker
 
     tls_of(options)  # a wrong file is an error now, not one of each worker
     sockets = listen(options)
-    log = Log(as_json=options.json_logs, who="serve")
+    log = ServeLog(as_json=options.json_logs, who="serve")
     log.info("listening", address=address_of(options, sockets), workers=options.workers)
     try:
         if options.workers > 1:
             return Parent(options, sockets).run()
-        status = Worker(options, sockets).run()
+        status = ServeWorker(options, sockets).run()
         return 1 if status == CANNOT_START else status
     finally:
-        close(sockets)
+        close(options, sockets)

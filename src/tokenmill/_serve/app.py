@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._serve import eager
 from tokenmill._serve.eager import Waiting
 from tokenmill._serve.faults import answer_of, error_answer
-from tokenmill._serve.messages import Answer
+from tokenmill._serve.messages import HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
-    from tokenmill._serve.log import Log
-    from tokenmill._serve.messages import Request
+    from tokenmill._serve.gate import Gate
+    from tokenmill._serve.log import ServeLog
+    from tokenmill._serve.messages import HttpRequest
 
-    Handler = Callable[[Request], Coroutine[Any, Any, Answer]]
+    Handler = Callable[[HttpRequest], Coroutine[Any, Any, HttpAnswer]]
 
 _BEARER = b"bearer "
 
@@ -37,15 +38,19 @@ class Route:
 class App:
     """Finds the route of a request, checks what all routes share, and answers errors."""
 
-    def __init__(self, routes: Iterable[Route], *, token: str | None, log: Log) -> None:
+    def __init__(
+        self, routes: Iterable[Route], gate: Gate, *, token: str | None, log: ServeLog
+    ) -> None:
         self._routes: dict[bytes, dict[bytes, Route]] = {}
         for route in routes:
             self._routes.setdefault(route.path, {})[route.method] = route
         self._token = None if token is None else token.encode()
         self._log = log
         self.failures = 0  # answers with an error of the server
+        self._gate = gate
+        self.refusal = gate.refusal  # of a request whose length is known
 
-    def handle(self, request: Request) -> Answer | Waiting:
+    def handle(self, request: HttpRequest) -> HttpAnswer | Waiting:
         """Answer a request, or begin to: what never waits is answered without a task."""
         path = request.path.partition(b"?")[0]
         methods = self._routes.get(path)
@@ -68,22 +73,22 @@ class App:
                 return error_answer(HTTPStatus.BAD_REQUEST, message)
         return self._run(route, request)
 
-    def _run(self, route: Route, request: Request) -> Answer | Waiting:
+    def _run(self, route: Route, request: HttpRequest) -> HttpAnswer | Waiting:
         try:
             result = eager.start(route.handler(request))
-        except Exception as error:  # noqa: BLE001 -- every error is an answer
+        except Exception as error:
             return self._failed(error, request)
         if isinstance(result, Waiting):
             return Waiting(self._later(result.rest, request))
         return result
 
-    async def _later(self, rest: Awaitable[Answer], request: Request) -> Answer:
+    async def _later(self, rest: Awaitable[HttpAnswer], request: HttpRequest) -> HttpAnswer:
         try:
             return await rest
-        except Exception as error:  # noqa: BLE001 -- every error is an answer
+        except Exception as error:
             return self._failed(error, request)
 
-    def _failed(self, error: Exception, request: Request) -> Answer:
+    def _failed(self, error: Exception, request: HttpRequest) -> HttpAnswer:
         answer = answer_of(error)
         if answer is None:
             path = request.path.decode(errors="replace")
@@ -92,17 +97,17 @@ class App:
             return error_answer(HTTPStatus.INTERNAL_SERVER_ERROR, "an error of the server")
         return answer
 
-    def _is_allowed(self, request: Request) -> bool:
+    def _is_allowed(self, request: HttpRequest) -> bool:
         given = request.authorization
         if given[: len(_BEARER)].lower() != _BEARER or self._token is None:
             return False
         return hmac.compare_digest(given[len(_BEARER) :].strip(), self._token)
 
     @staticmethod
-    def _other_method(request: Request, methods: dict[bytes, Route]) -> Answer:
+    def _other_method(request: HttpRequest, methods: dict[bytes, Route]) -> HttpAnswer:
         names = set(methods) | ({b"HEAD"} if b"GET" in methods else set()) | {b"OPTIONS"}
         allow = b"allow: " + b", ".join(sorted(names)) + b"\r\n"
         if request.method == b"OPTIONS":
-            return Answer(200, b"", headers=allow)
+            return HttpAnswer(200, b"", headers=allow)
         message = f"{request.method.decode(errors='replace')} is not for this route"
         return error_answer(HTTPStatus.METHOD_NOT_ALLOWED, message, headers=allow)

@@ -6,7 +6,7 @@ import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._serve.faults import RequestFault
+from tokenmill._serve.faults import RefusedRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +18,8 @@ _UNTRUSTED = (
     "Chat template is passed with request, but --trust-request-chat-template is not set. "
     "Refused request with untrusted chat template."
 )
+# Options of calls, which are not for clients: `trusted` would make control tokens of their text.
+_RESERVED = {"control", "messages", "model", "template", "timeout", "trusted"}
 _BOTH = "Cannot set both `continue_final_message` and `add_generation_prompt` to True."
 
 
@@ -36,13 +38,11 @@ class Chat:
         """Return the ids of the messages of a request that was read already."""
         messages = expect(fields, "messages", list, None)
         if messages is None:
-            raise RequestFault(HTTPStatus.BAD_REQUEST, "body: `messages`: missing", "messages")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "body: `messages`: missing", "messages")
         model = expect(fields, "model", str, None) or None
         if fields.get("continue_final_message") and fields.get("add_generation_prompt"):
-            raise RequestFault(HTTPStatus.BAD_REQUEST, _BOTH)
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, _BOTH)
         options = self._options(fields)
-        if not hasattr(self._service.tokenizer(model), "chat"):
-            raise NotImplementedError("messages: this version has no chat templates")
         if not expect(fields, "add_special_tokens", bool, False):
             return await self._service.chat(messages, model=model, **options)
         # What the template adds and what the tokenizer adds: the text is encoded like a prompt.
@@ -53,23 +53,26 @@ class Chat:
         return await self._service.encode(text, model=model, add_special_tokens=True)
 
     def _options(self, fields: dict[str, Any]) -> dict[str, Any]:
-        extra = expect(fields, "chat_template_kwargs", dict, None) or {}
-        template = expect(fields, "chat_template", str, None)
-        if not self._trusts_templates and (template is not None or "chat_template" in extra):
-            raise RequestFault(HTTPStatus.BAD_REQUEST, _UNTRUSTED, "chat_template")
+        """Return the options of `Tokenizer.chat`; a request sets no other ones than these."""
+        extra = dict(expect(fields, "chat_template_kwargs", dict, None) or {})
+        templates = (expect(fields, "chat_template", str, None), extra.pop("chat_template", None))
+        template = next((one for one in templates if one is not None), None)
+        if template is not None and not self._trusts_templates:
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, _UNTRUSTED, "chat_template")
+        wrong = sorted(_RESERVED.intersection(extra))
+        if wrong:
+            message = f"body: `chat_template_kwargs`: {wrong[0]!r} is not a variable of a template"
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, message, "chat_template_kwargs")
         continues = expect(fields, "continue_final_message", bool, False)
-        options: dict[str, Any] = {
+        opens = expect(fields, "add_generation_prompt", bool, None)
+        given = {
             "tools": expect(fields, "tools", list, None),
-            "add_generation_prompt": expect(
-                fields, "add_generation_prompt", bool, True  # noqa: FBT003
-            ),
+            "add_generation_prompt": opens,
             "continue_final_message": continues,
-            **{name: value for name, value in extra.items() if name != "chat_template"},
         }
-        template = template or extra.get("chat_template")
         if template is not None:
-            options["template"] = template
-        return options
+            given["template"] = template
+        return {**extra, **given}
 
 
 def load_object(body: bytes) -> dict[str, Any]:
@@ -77,9 +80,9 @@ def load_object(body: bytes) -> dict[str, Any]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: not valid JSON: {error}") from None
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: not valid JSON: {error}") from None
     if not isinstance(found, dict):
-        raise RequestFault(HTTPStatus.BAD_REQUEST, "body: expected a JSON object")
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "body: expected a JSON object")
     return found
 
 
@@ -91,5 +94,5 @@ def expect(fields: dict[str, Any], name: str, kind: type, default: Any) -> Any:
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
         names = {bool: "true or false", str: "a string", list: "an array", dict: "an object"}
         wanted = names.get(kind, "a whole number")
-        raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: `{name}`: expected {wanted}", name)
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: `{name}`: expected {wanted}", name)
     return value

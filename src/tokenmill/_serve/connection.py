@@ -15,14 +15,13 @@ import httptools
 
 from tokenmill._serve.eager import Waiting
 from tokenmill._serve.faults import error_answer
-from tokenmill._serve.messages import Answer, Request, head_of
+from tokenmill._serve.messages import HttpAnswer, HttpRequest, head_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from tokenmill._serve.app import App
     from tokenmill._serve.connections import Connections
 
-_JOIN_BYTES = 1 << 14  # a shorter body is copied behind its head: one system call, one packet
+_JOIN_BYTES = 1 << 14  # a shorter body is copied after its head: one system call, one packet
 _MAX_PIPELINED = 16
 _LINGER_SECONDS = 0.5  # between the answer to a refused request and the end of the connection
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -35,24 +34,24 @@ _HEADERS = {
 
 
 class Connection(asyncio.Protocol):
-    """Reads requests, hands each to `handle`, writes the answers in order."""
+    """Reads requests, hands each to the app, writes the answers in order."""
 
     __slots__ = (
-        "_body", "_body_bytes", "_handle", "_head_bytes", "_is_closing", "_is_stalled", "_parser",
+        "_app", "_body", "_body_bytes", "_head_bytes", "_is_closing", "_is_stalled", "_parser",
         "_reading", "_request", "_room", "_task", "_transport", "_waiting",
     )  # fmt: skip
 
-    def __init__(self, room: Connections, handle: Callable[[Request], Answer | Waiting]) -> None:
+    def __init__(self, room: Connections, app: App) -> None:
         self._room = room
-        self._handle = handle
+        self._app = app
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast("asyncio.Transport", None)
-        self._request = Request()
+        self._request = HttpRequest()
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._head_bytes = 0
         self._reading = False  # a request has begun and is not complete
-        self._waiting: deque[Request] = deque()  # read while another one is under way
+        self._waiting: deque[HttpRequest] = deque()  # read while another one is under way
         self._task: asyncio.Task[Any] | None = None
         self._is_stalled = False  # the client takes no bytes
         self._is_closing = False
@@ -99,7 +98,7 @@ class Connection(asyncio.Protocol):
         self._room.writing.add(self)
 
     def resume_writing(self) -> None:
-        """Go on with what was read meanwhile."""
+        """Continue with what was read meanwhile."""
         self._is_stalled = False
         self._room.writing.remove(self)
         self._next()
@@ -108,7 +107,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """Begin a request."""
-        self._request = Request()
+        self._request = HttpRequest()
         self._body = []
         self._body_bytes = 0
         self._reading = True
@@ -124,13 +123,13 @@ class Connection(asyncio.Protocol):
         if kept is not None:
             setattr(self._request, kept, value)
         elif key == b"content-length":
-            self._check_size(int(value) if value.isdigit() else 0)
+            self._announce(int(value) if value.isdigit() else 0)
         elif key == b"expect" and value.lower() == b"100-continue" and not self._is_closing:
             self._transport.write(_CONTINUE)
 
     def on_body(self, body: bytes) -> None:
-        """Keep a part of the body."""
-        if not self._is_closing:
+        """Keep a part of the body; that of a refused request only passes by."""
+        if not self._is_closing and self._request.refusal is None:
             self._body.append(body)
             self._body_bytes += len(body)
             self._check_size(self._body_bytes)
@@ -151,14 +150,14 @@ class Connection(asyncio.Protocol):
             self._begin(request)
             return
         self._waiting.append(request)
-        if len(self._waiting) > _MAX_PIPELINED:
-            self._refuse(HTTPStatus.TOO_MANY_REQUESTS, "too many requests without reading answers")
+        if len(self._waiting) == _MAX_PIPELINED:
+            self._transport.pause_reading()  # the others wait in the socket
 
     # for Connections
 
     @property
     def is_busy(self) -> bool:
-        """Is a request under way, or an answer not sent yet?"""
+        """Whether a request is under way, or an answer not sent yet."""
         return self._task is not None or self._reading or bool(self._waiting) or self._is_stalled
 
     def expire(self) -> None:
@@ -181,14 +180,14 @@ class Connection(asyncio.Protocol):
 
     # inside
 
-    def _begin(self, request: Request) -> None:
-        result = self._handle(request)
+    def _begin(self, request: HttpRequest) -> None:
+        result = request.refusal or self._app.handle(request)
         if isinstance(result, Waiting):
             self._task = asyncio.ensure_future(self._finish(request, result))
         else:
             self._write(request, result)
 
-    async def _finish(self, request: Request, waiting: Waiting) -> None:
+    async def _finish(self, request: HttpRequest, waiting: Waiting) -> None:
         answer = await waiting.rest
         self._task = None
         self._write(request, answer)
@@ -196,9 +195,11 @@ class Connection(asyncio.Protocol):
 
     def _next(self) -> None:
         while self._waiting and self._task is None and not (self._is_stalled or self._is_closing):
+            if len(self._waiting) == _MAX_PIPELINED:
+                self._transport.resume_reading()
             self._begin(self._waiting.popleft())
 
-    def _write(self, request: Request, answer: Answer) -> None:
+    def _write(self, request: HttpRequest, answer: HttpAnswer) -> None:
         if self._is_closing:
             return
         room = self._room
@@ -214,6 +215,11 @@ class Connection(asyncio.Protocol):
         if not keep_alive:
             self._is_closing = True
             self._transport.close()
+
+    def _announce(self, size: int) -> None:
+        """Look at the length that a request says it has, before its body is there."""
+        self._check_size(size)
+        self._request.refusal = self._app.refusal(size)
 
     def _check_size(self, size: int) -> None:
         if size > self._room.limits.max_body_bytes:

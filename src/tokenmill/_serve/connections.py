@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from http import HTTPStatus
 
     from tokenmill._serve.connection import Connection
@@ -51,8 +51,10 @@ class Deadlines:
 class Connections:
     """Counts connections and ends those that are idle, slow or too many."""
 
-    def __init__(self, limits: HttpLimits) -> None:
+    def __init__(self, limits: HttpLimits, note: Callable[[int], None] | None = None) -> None:
+        """Make a room for connections; `note` is called with their number."""
         self.limits = limits
+        self._note = note or (lambda _count: None)
         self.reading = Deadlines(limits.read_seconds)
         self.writing = Deadlines(limits.write_seconds)
         self.idle = Deadlines(limits.idle_seconds)
@@ -69,12 +71,14 @@ class Connections:
         """Count a new connection; False if there are too many."""
         is_welcome = len(self._open) < self.limits.max_connections and not self.is_stopping
         self._open.add(connection)
+        self._note(len(self._open))
         self.idle.add(connection)
         return is_welcome
 
     def leave(self, connection: Connection) -> None:
         """Forget a connection that is gone."""
         self._open.discard(connection)
+        self._note(len(self._open))
         self.idle.remove(connection)
         self.reading.remove(connection)
         self.writing.remove(connection)

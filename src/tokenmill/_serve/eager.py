@@ -36,7 +36,7 @@ def _rest(coroutine: Coroutine[Any, Any, T], waited: object) -> Generator[Any, A
     while True:
         try:
             yield waited
-        except BaseException as error:  # noqa: BLE001 -- a cancellation goes where it is awaited
+        except BaseException as error:
             step, value = coroutine.throw, error
         else:
             step, value = coroutine.send, None  # type: ignore[assignment]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from http import HTTPStatus
 
 from tokenmill._errors import (
@@ -16,7 +17,7 @@ from tokenmill._errors import (
     UnknownModel,
     compose,
 )
-from tokenmill._serve.messages import Answer
+from tokenmill._serve.messages import HttpAnswer
 
 _TYPES = {  # as vLLM names them; the others are the phrases of their status
     HTTPStatus.BAD_REQUEST: "BadRequestError",
@@ -25,10 +26,17 @@ _TYPES = {  # as vLLM names them; the others are the phrases of their status
     HTTPStatus.INTERNAL_SERVER_ERROR: "InternalServerError",
 }
 _LEAST_RETRY = 1  # Retry-After counts whole seconds
+_STATUSES: tuple[tuple[type[Exception], HTTPStatus], ...] = (  # the first that fits
+    (DeadlineExceeded, HTTPStatus.GATEWAY_TIMEOUT),
+    (TextTooLong, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (MissingDependency, HTTPStatus.NOT_IMPLEMENTED),
+    (NotImplementedError, HTTPStatus.NOT_IMPLEMENTED),
+    (TokenmillError, HTTPStatus.BAD_REQUEST),
+)
 _RETRY_SOON = b"retry-after: 1\r\n"
 
 
-class RequestFault(Exception):
+class RefusedRequest(Exception):  # noqa: N818 -- as the errors of the package
     """A request that cannot be answered: a status, a message, and the member that is wrong."""
 
     def __init__(self, status: HTTPStatus, message: str, param: str | None = None) -> None:
@@ -39,33 +47,34 @@ class RequestFault(Exception):
 
 def error_answer(
     status: HTTPStatus, message: str, param: str | None = None, headers: bytes = b""
-) -> Answer:
+) -> HttpAnswer:
     """Return an error as `{"error": {"message", "type", "param", "code"}}`."""
     kind = _TYPES.get(status, status.phrase)
     info = {"message": message, "type": kind, "param": param, "code": status.value}
-    return Answer(status.value, json.dumps({"error": info}).encode(), headers=headers)
+    return HttpAnswer(status.value, json.dumps({"error": info}).encode(), headers=headers)
 
 
-def answer_of(error: Exception) -> Answer | None:
+def answer_of(error: Exception) -> HttpAnswer | None:
     """Return the answer to a request that ended with this error; None for a bug of ours."""
-    if isinstance(error, RequestFault):
+    if isinstance(error, RefusedRequest):
         return error_answer(error.status, str(error), error.param)
-    if isinstance(error, Overloaded):
-        seconds = max(_LEAST_RETRY, round(error.retry_after))
-        after = b"retry-after: %d\r\n" % seconds
-        return error_answer(HTTPStatus.SERVICE_UNAVAILABLE, str(error), headers=after)
-    if isinstance(error, (ModelNotReady, ServiceClosed)):
-        message = compose(error.where, error.problem, "")  # hints are for calls in Python
-        return error_answer(HTTPStatus.SERVICE_UNAVAILABLE, message, headers=_RETRY_SOON)
     if isinstance(error, UnknownModel):
         message = f"The model `{error.model}` does not exist."
         return error_answer(HTTPStatus.NOT_FOUND, message, "model")
-    if isinstance(error, DeadlineExceeded):
-        return error_answer(HTTPStatus.GATEWAY_TIMEOUT, str(error))
-    if isinstance(error, TextTooLong):
-        return error_answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error))
-    if isinstance(error, (MissingDependency, NotImplementedError)):
-        return error_answer(HTTPStatus.NOT_IMPLEMENTED, str(error))
-    if isinstance(error, TokenmillError):
-        return error_answer(HTTPStatus.BAD_REQUEST, str(error))
+    if isinstance(error, Overloaded):
+        after = b"retry-after: %d\r\n" % max(_LEAST_RETRY, math.ceil(error.retry_after))
+        return error_answer(HTTPStatus.SERVICE_UNAVAILABLE, _text_of(error), headers=after)
+    if isinstance(error, (ModelNotReady, ServiceClosed)):
+        unavailable = HTTPStatus.SERVICE_UNAVAILABLE
+        return error_answer(unavailable, _text_of(error), headers=_RETRY_SOON)
+    for kinds, status in _STATUSES:
+        if isinstance(error, kinds):
+            return error_answer(status, _text_of(error))
     return None
+
+
+def _text_of(error: Exception) -> str:
+    """Return the message without its hint, which is for calls in Python."""
+    if isinstance(error, TokenmillError):
+        return compose(error.where, error.problem, "")
+    return str(error)

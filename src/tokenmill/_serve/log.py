@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 
-class Log:
+class ServeLog:
     """Writes events of a server; a request is not one."""
 
     def __init__(self, *, as_json: bool, who: str) -> None:

@@ -7,13 +7,18 @@ from typing import NamedTuple
 
 JSON = b"application/json"
 OCTETS = b"application/octet-stream"
-_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
+_LINES = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus
+}
 
 
-class Request:
+class HttpRequest:
     """One HTTP request; headers that nobody here reads are not kept."""
 
-    __slots__ = ("accept", "authorization", "body", "content_type", "keep_alive", "method", "path")
+    __slots__ = (
+        "accept", "authorization", "body", "content_type", "keep_alive", "method", "path",
+        "refusal",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.method = b""
@@ -23,9 +28,10 @@ class Request:
         self.authorization = b""
         self.content_type = b""
         self.keep_alive = True
+        self.refusal: HttpAnswer | None = None  # known before the body was read
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """A status, a body and its kind; `headers` are whole lines."""
 
     status: int
@@ -34,7 +40,7 @@ class Answer(NamedTuple):
     headers: bytes = b""
 
 
-def head_of(answer: Answer, *, keep_alive: bool) -> bytes:
+def head_of(answer: HttpAnswer, *, keep_alive: bool) -> bytes:
     """Return everything before the body."""
     # One format call: joining separate lines takes twice as long.
     return b"%scontent-type: %s\r\ncontent-length: %d\r\n%s%s\r\n" % (

@@ -7,10 +7,9 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
-from tokenmill._serve.log import Log
-from tokenmill._serve.worker import CANNOT_START, DONE, Worker
-from tokenmill._service.counters import Counters
-from tokenmill._service.gauges import Gauges
+from tokenmill._serve.log import ServeLog
+from tokenmill._serve.team import Team
+from tokenmill._serve.worker import CANNOT_START, DONE, ServeWorker
 
 if TYPE_CHECKING:
     import socket
@@ -29,15 +28,12 @@ class Parent:
     def __init__(self, options: ServeOptions, sockets: list[socket.socket]) -> None:
         self._options = options
         self._sockets = sockets
-        self._log = Log(as_json=options.json_logs, who="serve")
-        # Mapped before the fork: all workers count in the same memory.
-        self._counters = Counters(len(options.models), rows=options.workers)
-        self._gauges = Gauges(options.workers)
+        self._log = ServeLog(as_json=options.json_logs, who="serve")
+        self._team = Team(len(options.models), options.workers)
         self._rows: dict[int, int] = {}  # by process
         self._begun: dict[int, float] = {}
         self._due: dict[int, float] = {}  # rows whose worker is to be started, and when
         self._pauses = [0.0] * options.workers
-        self._lifeline, self._end = os.pipe()
         self._is_stopping = False
         self._status = DONE
 
@@ -75,26 +71,18 @@ class Parent:
         self._rows[process] = row
         self._begun[process] = time.monotonic()
         if not is_first:
-            self._gauges.add(row, "restarts")
+            self._team.gauges.add(row, "restarts")
             self._log.info("worker started again", worker=row, pid=process)
 
     def _become_worker(self, row: int, *, is_first: bool) -> None:
         """Serve in the forked process, which never returns from here."""
         status = 1
         try:
-            os.close(self._end)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            self._counters.claim(row)
-            worker = Worker(
-                self._options,
-                self._sockets,
-                self._counters,
-                self._gauges,
-                waits=not is_first and self._options.workers > 1,
-                lifeline=self._lifeline,
-            )
+            self._team.claim(row)
+            worker = ServeWorker(self._options, self._sockets, self._team, waits=not is_first)
             status = worker.run()
-        except BaseException as error:  # noqa: BLE001 -- nothing may run the parent's code
+        except BaseException as error:
             self._log.error("worker failed", worker=row, error=repr(error))
         finally:
             os._exit(status)
@@ -106,7 +94,7 @@ class Parent:
             if process == 0:
                 return
             row = self._rows.pop(process)
-            self._gauges.write(row, {"alive": 0.0, "ready": 0.0, "resident_bytes": 0.0})
+            self._team.leave(row)
             lived = time.monotonic() - self._begun.pop(process)
             if self._is_stopping:
                 continue

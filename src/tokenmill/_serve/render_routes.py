@@ -12,17 +12,14 @@ import numpy as np
 from tokenmill._core import write_answer
 from tokenmill._serve.app import Route
 from tokenmill._serve.chat import expect, load_object
-from tokenmill._serve.faults import RequestFault
-from tokenmill._serve.messages import Answer
+from tokenmill._serve.faults import RefusedRequest
+from tokenmill._serve.group import RouteGroup
+from tokenmill._serve.messages import HttpAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from tokenmill._serve.chat import Chat
-    from tokenmill._serve.messages import Request
-    from tokenmill._service import Service
+    from tokenmill._serve.messages import HttpRequest
 
 # Members of a request that are sampling parameters; those that are given are handed on.
 SAMPLING = (
@@ -34,15 +31,8 @@ SAMPLING = (
 )  # fmt: skip
 
 
-class RenderRoutes:
+class RenderRoutes(RouteGroup):
     """Handlers of the two render routes."""
-
-    def __init__(
-        self, service: Service, chat: Chat, max_model_len: Callable[[str | None], int]
-    ) -> None:
-        self._service = service
-        self._chat = chat
-        self._max_model_len = max_model_len
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -51,17 +41,17 @@ class RenderRoutes:
             Route("POST", "/v1/completions/render", self.render_completion),
         ]
 
-    async def render_chat(self, request: Request) -> Answer:
+    async def render_chat(self, request: HttpRequest) -> HttpAnswer:
         """Answer with one GenerateRequest."""
         fields = load_object(request.body)
         ids = await self._chat.ids(fields)
-        return Answer(200, write_answer(*self._parts("chatcmpl", fields, ids)))
+        return HttpAnswer(200, write_answer(*self._parts("chatcmpl", fields, ids)))
 
-    async def render_completion(self, request: Request) -> Answer:
+    async def render_completion(self, request: HttpRequest) -> HttpAnswer:
         """Answer with a list of GenerateRequests, one for each prompt."""
         fields = load_object(request.body)
         model = expect(fields, "model", str, None) or None
-        adds = expect(fields, "add_special_tokens", bool, True)  # noqa: FBT003
+        adds = expect(fields, "add_special_tokens", bool, True)
         parts: list[Any] = [b"["]
         for prompt in _prompts(fields.get("prompt")):
             if isinstance(prompt, str):
@@ -69,12 +59,12 @@ class RenderRoutes:
             else:
                 ids = prompt
             parts += [b"," if len(parts) > 1 else b"", *self._parts("cmpl", fields, ids)]
-        return Answer(200, write_answer(*parts, b"]"))
+        return HttpAnswer(200, write_answer(*parts, b"]"))
 
     def _parts(self, kind: str, fields: dict[str, Any], ids: NDArray[np.uint32]) -> list[Any]:
         """Return the pieces of one GenerateRequest."""
         if len(ids) == 0:
-            raise RequestFault(HTTPStatus.BAD_REQUEST, "No token_ids rendered")
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, "No token_ids rendered")
         stream = bool(fields.get("stream"))
         rest = {
             "features": None,
@@ -100,7 +90,7 @@ class RenderRoutes:
                 message = (
                     f"Input length ({length}) exceeds model's maximum context length ({context})."
                 )
-                raise RequestFault(HTTPStatus.BAD_REQUEST, message)
+                raise RefusedRequest(HTTPStatus.BAD_REQUEST, message)
             most = context - length if most is None else min(most, context - length)
         if most is not None:
             given["max_tokens"] = most
@@ -118,7 +108,7 @@ def _prompts(value: Any) -> list[str | NDArray[np.uint32]]:
         if all(isinstance(row, list) and all(map(_is_id, row)) for row in rows):
             return [np.array(row, dtype=np.uint32) for row in rows]
     what = "expected a string, an array of ids, or an array of either"
-    raise RequestFault(HTTPStatus.BAD_REQUEST, f"body: `prompt`: {what}", "prompt")
+    raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: `prompt`: {what}", "prompt")
 
 
 def _is_id(value: Any) -> bool:

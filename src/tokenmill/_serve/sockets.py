@@ -72,13 +72,13 @@ def _remove_left_over(path: Path) -> None:
     raise TokenmillError("cannot listen: another server does", where=str(path))
 
 
-def close(sockets: list[socket.socket]) -> None:
+def close(options: ServeOptions, sockets: list[socket.socket]) -> None:
     """Close the sockets, and remove the file of a Unix socket."""
     for listening in sockets:
-        if listening.family == socket.AF_UNIX:
-            with suppress(OSError):
-                Path(listening.getsockname()).unlink()
         listening.close()
+    if options.unix_socket is not None:
+        with suppress(FileNotFoundError):
+            Path(options.unix_socket).unlink()
 
 
 def address_of(options: ServeOptions, sockets: list[socket.socket]) -> str:

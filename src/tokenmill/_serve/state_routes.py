@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 import numpy as np
 
 from tokenmill._serve.app import Route
-from tokenmill._serve.messages import Answer
+from tokenmill._serve.messages import HttpAnswer
 from tokenmill._serve.watch_routes import watch_stats
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from tokenmill import Tokenizer
     from tokenmill._serve.connections import Connections
+    from tokenmill._serve.messages import HttpRequest
     from tokenmill._serve.models import ServedModels
-    from tokenmill._serve.messages import Request
     from tokenmill._service import Service
     from tokenmill._service.watch import Watch
 
@@ -60,11 +60,11 @@ class StateRoutes:
             Route("GET", "/tokenizer_info", self.tokenizer_info),
         ]
 
-    async def live(self, _request: Request) -> Answer:
+    async def live(self, _request: HttpRequest) -> HttpAnswer:
         """Answer that the event loop runs."""
-        return Answer(200, b'{"live":true}')
+        return HttpAnswer(200, b'{"live":true}')
 
-    async def ready(self, _request: Request) -> Answer:
+    async def ready(self, _request: HttpRequest) -> HttpAnswer:
         """Answer whether all models are loaded and still give the ids of their first test."""
         models = {
             name: {"state": state.state, "self_test": self._test(name, state.tokenizer)}
@@ -75,9 +75,9 @@ class StateRoutes:
         is_ready = passed and self._service.ready and watch.is_ready and not is_stopping
         found = {"ready": is_ready, "stopping": is_stopping, "models": models}
         body = _json(found | {"health": watch.health.state, "reasons": watch.health.reasons})
-        return Answer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)
+        return HttpAnswer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)
 
-    async def stats(self, request: Request) -> Answer:
+    async def stats(self, request: HttpRequest) -> HttpAnswer:
         """Answer with all counts: of every worker, where they share memory."""
         query = parse_qs(request.path.partition(b"?")[2].decode(errors="replace"))
         about = {
@@ -90,9 +90,9 @@ class StateRoutes:
             "refused": self._connections.refusals,
         }
         seen = watch_stats(self._watch, with_history="history" in query)
-        return Answer(200, _json({"server": about, **self._service.stats(), **seen}))
+        return HttpAnswer(200, _json({"server": about, **self._service.stats(), **seen}))
 
-    async def list_models(self, _request: Request) -> Answer:
+    async def list_models(self, _request: HttpRequest) -> HttpAnswer:
         """Answer with the models, as OpenAI's API lists them."""
         data = [
             {
@@ -106,14 +106,14 @@ class StateRoutes:
             }
             for name in self._service.models
         ]
-        return Answer(200, _json({"object": "list", "data": data}))
+        return HttpAnswer(200, _json({"object": "list", "data": data}))
 
-    async def tokenizer_info(self, request: Request) -> Answer:
+    async def tokenizer_info(self, request: HttpRequest) -> HttpAnswer:
         """Answer with the fields of tokenizer_config.json and the class of the tokenizer."""
         query = parse_qs(request.path.partition(b"?")[2].decode(errors="replace"))
         name = query.get("model", [None])[0]
         tokenizer = self._service.tokenizer(name)
-        return Answer(200, _json(self._models.config_of(name, tokenizer)))
+        return HttpAnswer(200, _json(self._models.config_of(name, tokenizer)))
 
     def _test(self, name: str, tokenizer: Tokenizer | None) -> bool:
         """Encode a sentence in two ways; both must give what they gave the first time."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -10,33 +9,25 @@ import numpy as np
 
 from tokenmill._core import read_detokenize, read_tokenize, write_answer
 from tokenmill._serve.app import Route
-from tokenmill._serve.faults import RequestFault
-from tokenmill._serve.messages import OCTETS, Answer
+from tokenmill._serve.faults import RefusedRequest
+from tokenmill._serve.group import RouteGroup
+from tokenmill._serve.messages import OCTETS, HttpAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from tokenmill._core import DetokenizeFields, TokenizeFields
-    from tokenmill._serve.chat import Chat
-    from tokenmill._serve.messages import Request
-    from tokenmill._service import Service
+    from tokenmill._core import TokenizeFields
+    from tokenmill._serve.messages import HttpRequest
 
 _LARGE_BODY = 1 << 20  # bytes: reading takes 0.4 ms; above it not on the event loop
 _LARGE_ANSWER = 1 << 17  # ids: writing takes 0.4 ms
 _NO_STRINGS = b',"token_strs":null}'
 
 
-class TokenizeRoutes:
-    """Handlers over one service; `max_model_len` says how long a prompt a model takes."""
-
-    def __init__(
-        self, service: Service, chat: Chat, max_model_len: Callable[[str | None], int]
-    ) -> None:
-        self._service = service
-        self._chat = chat
-        self._max_model_len = max_model_len
+class TokenizeRoutes(RouteGroup):
+    """Handlers of texts and ids."""
 
     def routes(self) -> list[Route]:
         """Return the routes."""
@@ -48,7 +39,7 @@ class TokenizeRoutes:
             Route("POST", "/count", self.count),
         ]
 
-    async def tokenize(self, request: Request) -> Answer:
+    async def tokenize(self, request: HttpRequest) -> HttpAnswer:
         """Answer vLLM's /tokenize: one prompt, or messages."""
         fields = await self._read(request, read_tokenize)
         if fields.prompts is not None:
@@ -60,7 +51,7 @@ class TokenizeRoutes:
         else:
             raise _wrong("prompt", "expected `prompt` or `messages`")
         if OCTETS in request.accept:
-            return Answer(200, _raw(ids), OCTETS)
+            return HttpAnswer(200, _raw(ids), OCTETS)
         begin = b'{"count":%d,"max_model_len":%d,"tokens":' % (
             len(ids),
             self._max_model_len(fields.model),
@@ -70,7 +61,7 @@ class TokenizeRoutes:
         strings = await self._strings(fields.model, ids)
         return await self._answer(len(ids), begin, ids, b',"token_strs":', strings, b"}")
 
-    async def tokenize_many(self, request: Request) -> Answer:
+    async def tokenize_many(self, request: HttpRequest) -> HttpAnswer:
         """Answer SGLang's /v1/tokenize: one prompt, or an array of them."""
         fields = await self._read(request, read_tokenize)
         tail = b',"max_model_len":%d}' % self._max_model_len(fields.model)
@@ -79,12 +70,12 @@ class TokenizeRoutes:
                 raise _wrong("prompt", "expected a string, or an array of strings")
             ids = await self._encode(fields)
             if OCTETS in request.accept:
-                return Answer(200, _raw(ids), OCTETS)
+                return HttpAnswer(200, _raw(ids), OCTETS)
             count = b',"count":%d' % len(ids)
             return await self._answer(len(ids), b'{"tokens":', ids, count, tail)
         if OCTETS in request.accept:
             message = "ids of several prompts come as JSON only"
-            raise RequestFault(HTTPStatus.NOT_ACCEPTABLE, message)
+            raise RefusedRequest(HTTPStatus.NOT_ACCEPTABLE, message)
         batch = await self._service.encode_batch(
             fields.prompts, model=fields.model or None, add_special_tokens=_adds(fields)
         )
@@ -93,7 +84,7 @@ class TokenizeRoutes:
         size = len(batch.ids)
         return await self._answer(size, b'{"tokens":', rows, b',"count":', counts, tail)
 
-    async def count(self, request: Request) -> Answer:
+    async def count(self, request: HttpRequest) -> HttpAnswer:
         """Answer how many ids a prompt, an array of them, or messages have."""
         fields = await self._read(request, read_tokenize)
         tail = b',"max_model_len":%d}' % self._max_model_len(fields.model)
@@ -103,16 +94,16 @@ class TokenizeRoutes:
                 fields.prompts, model=model, add_special_tokens=adds
             )
             counts = np.diff(batch.offsets).astype(np.uint32)
-            return Answer(200, write_answer(b'{"count":', counts, tail))
+            return HttpAnswer(200, write_answer(b'{"count":', counts, tail))
         if fields.prompt is not None:
             count = await self._service.count(fields.prompt, model=model, add_special_tokens=adds)
         elif fields.has_messages:
             count = len(await self._chat.ids_of_body(request.body))
         else:
             raise _wrong("prompt", "expected `prompt` or `messages`")
-        return Answer(200, b'{"count":%d' % count + tail)
+        return HttpAnswer(200, b'{"count":%d' % count + tail)
 
-    async def detokenize(self, request: Request) -> Answer:
+    async def detokenize(self, request: HttpRequest) -> HttpAnswer:
         """Answer vLLM's /detokenize."""
         fields = await self._read(request, read_detokenize)
         if fields.is_nested:
@@ -120,7 +111,7 @@ class TokenizeRoutes:
         text = await self._service.decode(fields.ids, model=fields.model or None)
         return await self._answer(len(text), b'{"prompt":', text, b"}")
 
-    async def detokenize_many(self, request: Request) -> Answer:
+    async def detokenize_many(self, request: HttpRequest) -> HttpAnswer:
         """Answer SGLang's /v1/detokenize: one array of ids, or an array of arrays."""
         fields = await self._read(request, read_detokenize)
         skip = True if fields.skip_special_tokens is None else fields.skip_special_tokens
@@ -130,14 +121,14 @@ class TokenizeRoutes:
             )
             return await self._answer(len(text), b'{"text":', text, b"}")
         tokenizer = self._service.tokenizer(fields.model or None)
-        rows = np.split(fields.ids, fields.offsets[1:-1])
+        rows = np.split(fields.ids, fields.ends[1:-1])
         texts = await self._service.run(
             lambda _stop: tokenizer.decode_batch(rows, skip_special_tokens=skip),
             size=fields.ids.nbytes,
         )
         return await self._answer(sum(map(len, texts)), b'{"text":', texts, b"}")
 
-    async def _read(self, request: Request, read: Callable[[bytes], Any]) -> Any:
+    async def _read(self, request: HttpRequest, read: Callable[[bytes], Any]) -> Any:
         """Return the fields of a body; a long one is read on a thread."""
         body = request.body
         if len(body) <= _LARGE_BODY:
@@ -148,15 +139,15 @@ class TokenizeRoutes:
             position, member, what = fields.fault
             place = f"`{member}`, byte {position}" if member else f"byte {position}"
             message = f"body: {place}: {what}"
-            raise RequestFault(HTTPStatus.BAD_REQUEST, message, member or None)
+            raise RefusedRequest(HTTPStatus.BAD_REQUEST, message, member or None)
         return fields
 
-    async def _answer(self, size: int, *parts: Any) -> Answer:
+    async def _answer(self, size: int, *parts: Any) -> HttpAnswer:
         """Write an answer of about `size` ids or characters; a long one on a thread."""
         if size <= _LARGE_ANSWER:
-            return Answer(200, write_answer(*parts))
+            return HttpAnswer(200, write_answer(*parts))
         body = await self._service.run(lambda _stop: write_answer(*parts), size=4 * size)
-        return Answer(200, body)
+        return HttpAnswer(200, body)
 
     async def _encode(self, fields: TokenizeFields) -> NDArray[np.uint32]:
         return await self._service.encode(
@@ -171,8 +162,8 @@ class TokenizeRoutes:
         )
 
 
-def _wrong(member: str, what: str) -> RequestFault:
-    return RequestFault(HTTPStatus.BAD_REQUEST, f"body: `{member}`: {what}", member)
+def _wrong(member: str, what: str) -> RefusedRequest:
+    return RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: `{member}`: {what}", member)
 
 
 def _adds(fields: TokenizeFields) -> bool:

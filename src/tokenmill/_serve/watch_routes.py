@@ -6,11 +6,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._serve.app import Route
-from tokenmill._serve.messages import Answer
+from tokenmill._serve.messages import HttpAnswer
 from tokenmill._serve.metrics import exposition
 
 if TYPE_CHECKING:
-    from tokenmill._serve.messages import Request
+    from tokenmill._serve.messages import HttpRequest
     from tokenmill._service.service import Service
     from tokenmill._service.watch import Watch
 
@@ -36,16 +36,16 @@ class WatchRoutes:
             Route("GET", "/dashboard", self.dashboard, is_open=True),
         ]
 
-    async def metrics(self, _request: Request) -> Answer:
+    async def metrics(self, _request: HttpRequest) -> HttpAnswer:
         """Answer with the counts of all workers, for Prometheus."""
         body, kind = exposition(self._service, self._watch.gauges)
-        return Answer(200, body, kind.encode())
+        return HttpAnswer(200, body, kind.encode())
 
-    async def dashboard(self, _request: Request) -> Answer:
+    async def dashboard(self, _request: HttpRequest) -> HttpAnswer:
         """Answer with one page that needs nothing from elsewhere."""
         if self._page is None:
             self._page = files("tokenmill._serve").joinpath("dashboard.html").read_bytes()
-        return Answer(200, self._page, b"text/html; charset=utf-8", _PAGE_HEADERS)
+        return HttpAnswer(200, self._page, b"text/html; charset=utf-8", _PAGE_HEADERS)
 
 
 def watch_stats(watch: Watch, *, with_history: bool) -> dict[str, Any]:

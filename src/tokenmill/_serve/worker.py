@@ -9,14 +9,16 @@ import socket
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tokenmill._serve.accept import Acceptor
 from tokenmill._serve.app import App
 from tokenmill._serve.chat import Chat
 from tokenmill._serve.connection import Connection
 from tokenmill._serve.connections import Connections
-from tokenmill._serve.log import Log
+from tokenmill._serve.gate import Gate
+from tokenmill._serve.log import ServeLog
 from tokenmill._serve.models import ServedModels
-from tokenmill._serve.sockets import BACKLOG, tls_of
 from tokenmill._serve.render_routes import RenderRoutes
+from tokenmill._serve.sockets import BACKLOG, tls_of
 from tokenmill._serve.state_routes import StateRoutes
 from tokenmill._serve.tokenize_routes import TokenizeRoutes
 from tokenmill._serve.watch_routes import WatchRoutes
@@ -28,40 +30,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from tokenmill._serve.options import ServeOptions
-    from tokenmill._service.counters import Counters
-    from tokenmill._service.gauges import Gauges
+    from tokenmill._serve.team import Team
 
 DONE = 0
 CANNOT_START = 3  # a model cannot be loaded: starting again would not help
 _LOOK_SECONDS = 0.01
 
 
-class Worker:
+class ServeWorker:
     """Serves on sockets that are open already, until a signal or the end of its parent."""
 
     def __init__(
         self,
         options: ServeOptions,
         sockets: Sequence[socket.socket],
-        counters: Counters | None = None,
-        gauges: Gauges | None = None,
+        team: Team | None = None,
         *,
         waits: bool = False,
-        lifeline: int | None = None,
     ) -> None:
         """Make a worker.
 
-        `waits`: take connections only when the models are loaded, because other workers take them
-        meanwhile. `lifeline`: a pipe that ends when the parent does.
+        `waits`: take connections only when the models are loaded, because other workers of the
+        team take them meanwhile.
         """
         self._options = options
         self._sockets = sockets
-        self._counters = counters
-        self._gauges = gauges
+        self._team = team
         self._waits = waits
-        self._lifeline = lifeline
-        name = "serve" if counters is None else f"serve worker {counters.row}"
-        self._log = Log(as_json=options.json_logs, who=name)
+        name = "serve" if team is None else f"serve worker {team.counters.row}"
+        self._log = ServeLog(as_json=options.json_logs, who=name)
         self._stop = asyncio.Event()
         self._status = DONE
 
@@ -78,13 +75,13 @@ class Worker:
     async def _serve(self) -> int:
         options = self._options
         sources = {name: source or Tokenizer.load() for name, source in options.models}
-        service = Service(
-            sources, profile=options.profile, counters=self._counters, **options.service
-        )
-        connections = Connections(options.http)
+        team = self._team
+        counters = None if team is None else team.counters
+        service = Service(sources, profile=options.profile, counters=counters, **options.service)
+        connections = Connections(options.http, None if team is None else team.note)
         watch = Watch(
             service,
-            gauges=self._gauges,
+            gauges=None if team is None else team.gauges,
             failures=lambda: app.failures,
             report=lambda event: self._log.info(str(event)),
         )
@@ -118,7 +115,7 @@ class Worker:
             WatchRoutes(service, watch),
         )
         routes = [route for group in groups for route in group.routes()]
-        return App(routes, token=options.token, log=self._log)
+        return App(routes, Gate(service), token=options.token, log=self._log)
 
     async def _load(self, service: Service) -> None:
         """Load the models; a server without one of them does not stay."""
@@ -135,23 +132,26 @@ class Worker:
         gc.collect()
         gc.freeze()  # what is there now lives as long as the process: later passes skip it
 
-    async def _listen(self, connections: Connections, app: App) -> list[asyncio.Server]:
-        make = partial(Connection, connections, app.handle)
+    async def _listen(self, connections: Connections, app: App) -> list[Acceptor | asyncio.Server]:
+        make = partial(Connection, connections, app)
         loop = asyncio.get_running_loop()
-        context = tls_of(self._options)
-        servers: list[asyncio.Server] = []
+        tls = tls_of(self._options)
+        if self._team is not None:
+            self._team.note(0)
+            return [Acceptor(one, make, tls, self._team.is_ahead) for one in self._sockets]
+        servers: list[Acceptor | asyncio.Server] = []
         for listening in self._sockets:
             is_unix = listening.family == socket.AF_UNIX
             create = loop.create_unix_server if is_unix else loop.create_server
-            servers.append(await create(make, sock=listening, ssl=context, backlog=BACKLOG))
+            servers.append(await create(make, sock=listening, ssl=tls, backlog=BACKLOG))
         return servers
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
-        if self._lifeline is not None:
-            loop.add_reader(self._lifeline, self._stop.set)
+        if self._team is not None:
+            loop.add_reader(self._team.lifeline, self._stop.set)
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:

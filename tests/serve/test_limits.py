@@ -1,0 +1,221 @@
+"""Slow, silent and greedy clients: each is cut off in time, and nobody else notices."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.serve.server import HANGS, read_from, read_reply, serving, starting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.serve.server import Server
+
+HEAD = b"POST /tokenize HTTP/1.1\r\nhost: t\r\ncontent-type: application/json\r\n"
+
+
+@pytest.fixture(scope="module")
+def impatient(small_json: Path) -> Iterator[Server]:
+    """A server that waits for nobody."""
+    seconds = ("--read", "0.3", "--write", "0.5", "--idle", "0.6", "--grace", "1")
+    with serving(str(small_json), *seconds, "--max-connections", "300") as server:
+        yield server
+
+
+def wait_until_idle(server: Server) -> None:
+    deadline = time.monotonic() + HANGS
+    while server.ask("/stats").json["counters"]["inflight"]:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_half_a_request_is_answered_with_408(impatient: Server) -> None:
+    for half in (b"POST /tok", HEAD, HEAD + b"content-length: 100\r\n\r\n{"):
+        with impatient.connect() as made:
+            made.sendall(half)
+            reply = read_reply(made)
+            assert (reply.status, reply.headers["connection"]) == (408, "close")
+
+
+def test_a_slow_writer_has_one_deadline_for_all_its_bytes(impatient: Server) -> None:
+    with impatient.connect() as made:
+        begin = time.monotonic()
+        with contextlib.suppress(OSError):  # reset or broken pipe, as it comes
+            for byte in HEAD * 100:
+                made.sendall(bytes([byte]))
+                time.sleep(0.01)
+        assert time.monotonic() - begin < HANGS / 2
+
+
+def test_an_idle_connection_ends_and_a_busy_one_stays(impatient: Server) -> None:
+    with impatient.connect() as idle, impatient.connect() as busy:
+        file = busy.makefile("rb")
+        for _ in range(6):
+            busy.sendall(b"GET /livez HTTP/1.1\r\nhost: t\r\n\r\n")
+            assert read_from(file).status == 200
+            time.sleep(0.2)
+        assert idle.recv(10) == b""
+
+
+def test_a_client_that_does_not_read_is_cut_off(impatient: Server) -> None:
+    body = json.dumps({"prompt": "hello world \u00e9" * 100_000}).encode()
+    with impatient.connect() as made:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        made.sendall(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
+        deadline = time.monotonic() + HANGS
+        while impatient.ask("/stats").json["server"]["connections"] > 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_more_connections_than_allowed_are_refused_at_once(impatient: Server) -> None:
+    with ThreadPoolExecutor() as pool:
+        made = list(pool.map(lambda _: impatient.connect(), range(310)))
+        replies = []
+        for one in made:
+            one.settimeout(0.05)
+            try:
+                replies.append(one.recv(100))
+            except TimeoutError:
+                replies.append(b"")  # welcome
+            finally:
+                one.settimeout(HANGS)
+        refused = [reply for reply in replies if reply.startswith(b"HTTP/1.1 503")]
+        assert refused
+        for one in made:
+            one.close()
+    assert impatient.ask("/livez").status == 200
+
+
+def test_thousands_of_idle_connections_do_not_hurt(small_json: Path) -> None:
+    code = (
+        "import resource, socket, sys, time\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(7)[1],) * 2)\n"
+        "made = [socket.create_connection(('127.0.0.1', int(sys.argv[1]))) for _ in range(2000)]\n"
+        "print('there', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with serving(str(small_json)) as server:
+        idle = subprocess.Popen(  # noqa: S603
+            [sys.executable, "-c", code, str(server.port)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert idle.stdout is not None
+        assert idle.stdout.readline() == "there\n"
+        assert server.ask("/stats").json["server"]["connections"] > 2000
+        with server.connect() as made:
+            file = made.makefile("rb")
+            begin = time.monotonic()
+            for _ in range(200):
+                made.sendall(b"GET /livez HTTP/1.1\r\nhost: t\r\n\r\n")
+                assert read_from(file).status == 200
+        assert time.monotonic() - begin < HANGS / 3  # a millisecond each is typical
+        idle.communicate("", timeout=HANGS)
+
+
+def test_work_that_takes_too_long_is_504_and_ends(small_json: Path) -> None:
+    with serving(str(small_json), "--timeout", "0.02") as server:
+        body = {"prompt": "a" * 10_000_000}
+        begin = time.monotonic()
+        reply = server.ask("/tokenize", body)
+        assert reply.status == 504
+        assert time.monotonic() - begin < HANGS / 3
+        wait_until_idle(server)
+        assert server.ask("/tokenize", {"prompt": "hello"}).status == 200
+
+
+def test_a_text_over_the_limit_is_413(small_json: Path) -> None:
+    with serving(str(small_json), "--max-text-bytes", "100000") as server:
+        assert server.ask("/tokenize", {"prompt": "a" * 100_000}).status == 200
+        reply = server.ask("/tokenize", {"prompt": "a" * 100_001})
+        assert reply.status == 413
+        assert "100001" in reply.error["message"]
+
+
+def test_a_client_that_leaves_stops_its_work(small_json: Path) -> None:
+    with serving(str(small_json)) as server:
+        body = json.dumps({"prompt": "ab" * 10_000_000}).encode()
+        with server.connect() as made:
+            made.sendall(HEAD + b"content-length: %d\r\n\r\n" % len(body) + body)
+
+        wait_until_idle(server)
+
+
+def test_an_overloaded_server_says_so_at_once(small_json: Path) -> None:
+    """One long text is under way and one waits: the third is refused within milliseconds."""
+    limits = ("--threads", "1", "--max-queue", "1")
+    with serving(str(small_json), *limits) as server, ThreadPoolExecutor(12) as pool:
+        body = {"prompt": "ab" * 4_000_000}
+        replies = list(pool.map(lambda _: server.ask("/tokenize", body), range(12)))
+        refused = [reply for reply in replies if reply.status == 503]
+        assert {reply.status for reply in replies} == {200, 503}
+        assert all(int(reply.headers["retry-after"]) >= 1 for reply in refused)
+        assert server.ask("/tokenize", {"prompt": "hello"}).status == 200
+
+
+def test_a_token_is_needed_except_for_probes(small_json: Path, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("s3cret\n")
+    with serving(str(small_json), "--token-file", str(file)) as server:
+        for path in ("/livez", "/readyz", "/health"):
+            assert server.ask(path).status == 200
+        for given in ("", "Bearer", "Bearer wrong", "Basic s3cret", "Bearer s3cretx", "s3cret"):
+            reply = server.ask("/tokenize", {"prompt": "a"}, authorization=given)
+            assert (reply.status, reply.headers["www-authenticate"]) == (401, "Bearer")
+        for given in ("Bearer s3cret", "bearer s3cret"):
+            reply = server.ask("/tokenize", {"prompt": "a"}, authorization=given)
+            assert reply.status == 200
+        assert server.ask("/stats").status == 401
+    with serving(str(small_json), TOKENMILL_TOKEN="other") as server:  # noqa: S106
+        assert server.ask("/stats").status == 401
+        assert server.ask("/stats", authorization="Bearer other").status == 200
+
+
+def test_a_unix_socket_is_served_and_removed(small_json: Path, tmp_path: Path) -> None:
+    path = tmp_path / "s.sock"
+    for _ in range(2):
+        with serving(str(small_json), "--unix-socket", str(path)) as server:
+            assert server.ask("/tokenize", {"prompt": "hello"}).status == 200
+        assert not path.exists()
+    left_over = socket.socket(socket.AF_UNIX)
+    left_over.bind(str(path))
+    left_over.close()
+    with serving(str(small_json), "--unix-socket", str(path)) as server:
+        assert server.ask("/livez").status == 200
+
+
+def test_https_is_served_with_a_certificate(small_json: Path, tmp_path: Path) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("no openssl to make a certificate")
+    made = subprocess.run(  # noqa: S603
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", str(key), "-out",
+         str(certificate), "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"],
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if made.returncode != 0:
+        pytest.skip("openssl cannot make a certificate")
+    context = ssl.create_default_context(cafile=str(certificate))
+    files = ("--certificate", str(certificate), "--private-key", str(key))
+    with starting(str(small_json), *files) as server:
+        with server.connect() as raw:
+            wrapped = context.wrap_socket(raw, server_hostname="localhost")
+            wrapped.sendall(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            assert read_reply(wrapped).status in (200, 503)
+            wrapped.close()
+        with server.connect() as plain:
+            plain.settimeout(HANGS)
+            plain.sendall(b"GET /livez HTTP/1.1\r\n\r\n")
+            assert plain.recv(100)[:4] != b"HTTP"
