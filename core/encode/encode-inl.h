@@ -113,10 +113,13 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
             value_of[k] = encode::peek(line->value[std::size_t{trailing_zeros(same | 8U)}]);
             found &= same + (kFound - 1);
         }
+        // Once more, values too: another worker may have filled a place in between.
         for (std::uint32_t k = 0; found == 0 && k < 8 && i + k < count; ++k) {
             const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
+            const unsigned same = equal_keys(line->key, key_of[k]);
+            value_of[k] = encode::peek(line->value[std::size_t{trailing_zeros(same | 8U)}]);
             missing[n_missing] = static_cast<std::uint16_t>(i + k);
-            n_missing += std::uint32_t{equal_keys(line->key, key_of[k]) == 0};
+            n_missing += std::uint32_t{same == 0};
         }
     }
     return n_missing;
