@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <memory>
 #include <new>
 #include <span>
@@ -29,8 +28,6 @@ struct Spare {
 using Places = std::array<std::atomic<Spare*>, kMostSpares>;
 std::array<Places, 5> g_spares{};
 std::atomic<std::size_t> g_kept{kUsualSpares};  // places in use
-std::atomic<unsigned> g_slow_pages{0};          // large ones of results that took long
-constexpr unsigned kMostSlowPages = 2;          // one may be slow because the thread had to wait
 
 std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
     return std::span(g_spares[static_cast<std::size_t>(kind)]).first(g_kept.load());
@@ -87,25 +84,12 @@ PageBuffer::~PageBuffer() {
     }
 }
 
-void PageBuffer::populate(std::size_t begin, std::size_t size_bytes) const noexcept {
+void touch_pages(void* begin, std::size_t size_bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
-    const std::size_t first = begin / kPage * kPage;
-    madvise(data_ + first, begin + size_bytes - first, MADV_POPULATE_WRITE);
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const std::uintptr_t first = address / kPage * kPage;
+    madvise(reinterpret_cast<void*>(first), address + size_bytes - first, MADV_POPULATE_WRITE);
 #endif
-}
-
-// A large page takes 0.1 to 0.6 ms, as much as 100 to 400 small ones. But where a virtual machine
-// has to get it from its host first, it takes milliseconds: then small pages, which the system has
-// at hand, are better from there on.
-void PageBuffer::touch(std::size_t begin, std::size_t size_bytes) const noexcept {
-    using Clock = std::chrono::steady_clock;
-    constexpr auto kSlow = std::chrono::microseconds(1500);
-    const Clock::time_point start = Clock::now();
-    populate(begin, size_bytes);
-    const auto pages = static_cast<Clock::rep>(1 + size_bytes / kHuge);
-    if (Clock::now() - start > kSlow * pages && ++g_slow_pages >= kMostSlowPages) {
-        madvise(data_, size_, MADV_NOHUGEPAGE);
-    }
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes) {
@@ -120,8 +104,7 @@ PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_
         }
     }
     touched_bytes = 0;
-    const bool is_large = size_bytes >= kMaxHeld && g_slow_pages < kMostSlowPages;
-    return PageBuffer(generous(size_bytes), is_large ? Pages::Large : Pages::Small);
+    return PageBuffer(generous(size_bytes));
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind) {

@@ -30,12 +30,6 @@ public:
     PageBuffer& operator=(const PageBuffer&) = delete;
     ~PageBuffer();
 
-    // Gets the pages of bytes that are about to be written, many at a time; the bytes stay. Only
-    // speed depends on it: an older system does nothing, and each page is a fault as ever.
-    void populate(std::size_t begin, std::size_t size_bytes) const noexcept;
-    // The same for a result, which takes small pages from now on if large ones are slow.
-    void touch(std::size_t begin, std::size_t size_bytes) const noexcept;
-
     [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
     [[nodiscard]] std::size_t size_bytes() const noexcept { return size_; }
     template <typename T>
@@ -48,11 +42,14 @@ private:
     std::size_t size_ = 0;
 };
 
+// Gets the pages of writable memory that is about to be written, many at a time; their bytes stay.
+// Only speed depends on it: an older system does nothing, and each page is a fault as ever.
+void touch_pages(void* begin, std::size_t size_bytes) noexcept;
+
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a
 // text whose words are known. Of each kind one buffer is kept with at most 512 MiB touched, and a
 // few small ones for other threads. Their bytes are not zeroed. The system may take what is after
-// the first 64 MiB whenever it needs memory, without asking (MADV_FREE). New ones with room for
-// 64 MiB or more get large pages, unless those turned out to be slow.
+// the first 64 MiB whenever it needs memory, without asking (MADV_FREE).
 constexpr std::size_t kMaxSpare = std::size_t{512} << 20;
 constexpr std::size_t kMaxHeld = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;

@@ -59,8 +59,8 @@ inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexce
 // Without a loop over the bits, whose end no CPU foresees. What is written after the last symbol
 // stays within the sixteen of its group.
 template <unsigned kGroups>
-inline unsigned pick_symbols(const std::uint32_t* symbols, std::uint64_t places,
-                             std::uint32_t* out) noexcept {
+inline unsigned pick_symbols(const Lanes<kGroups>& /*lanes*/, const std::uint32_t* symbols,
+                             std::uint64_t places, std::uint32_t* out) noexcept {
     unsigned count = 0;
     for (unsigned v = 0; v < kGroups; ++v) {
         const auto is_picked = static_cast<__mmask16>(places >> (16 * v + 1));

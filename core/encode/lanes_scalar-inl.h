@@ -45,14 +45,3 @@ inline unsigned equal_slots(const std::uint64_t* line, std::uint64_t key) noexce
     }
     return same;
 }
-
-// Symbols at the bits of `places`, of which the lowest is bit 1, to `out`; returns how many.
-template <unsigned kGroups>
-inline unsigned pick_symbols(const std::uint32_t* symbols, std::uint64_t places,
-                             std::uint32_t* out) noexcept {
-    unsigned count = 0;
-    for (; places != 0; places &= places - 1) {
-        out[count++] = symbols[trailing_zeros(places)];
-    }
-    return count;
-}

@@ -167,7 +167,7 @@ void merge_in_step(const vocab::PairTable& pairs, StepList<kGroups>& list, Done 
     const auto finish = [&](const WordInStep<kGroups>& word) {
         const std::uint64_t ends = std::uint64_t{1} << top_bit(word.alive) | 1U;
         const unsigned count =
-            pick_symbols<kGroups>(word.symbol, word.alive ^ ends, list.symbols[word.index]);
+            pick_symbols(word.ranks, word.symbol, word.alive ^ ends, list.symbols[word.index]);
         list.size[word.index] = static_cast<std::uint8_t>(count);
         done(word.index);
     };

@@ -123,7 +123,7 @@ void SharedTables::prepare(WordTables& opened) noexcept {
 // forget the first one: 8 us on a virtual machine, for each of a thousand pages.
 void SharedTables::touch_chunk(const PageBuffer& memory, std::size_t chunk) noexcept {
     const std::size_t size = memory.size_bytes() / kChunks;
-    memory.populate(chunk * size, size);
+    touch_pages(memory.data() + chunk * size, size);
 }
 
 void SharedTables::add_seeds(WordTables& opened) noexcept {
@@ -181,7 +181,7 @@ WordTables::WordTables(SharedTables& of)
       lines32(of.tables().lines32),
       entries(memory_long.as<LongEntry>()),
       view(of) {
-    memory_long.populate(0, memory_long.size_bytes());
+    touch_pages(memory_long.data(), memory_long.size_bytes());
     of.prepare(*this);
 }
 

@@ -25,7 +25,7 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
     : bits(sizes),
       memory8(sizeof(Line8) << sizes.words8, Pages::Large),
       memory16(sizeof(Line16) << sizes.words16, Pages::Large),
-      memory32((2 * sizeof(Line32)) << sizes.words32, Pages::Large),
+      memory32((2 * sizeof(Line32)) << sizes.words32),
       memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
       memory_ring(ring_bytes(sizes)),
       memory_stored((seed_ids + (std::size_t{1} << sizes.store) + kIdsAtOnce) *

@@ -62,6 +62,14 @@ def test_merges_that_come_before_their_parts(letters: str, tmp_path: Path) -> No
         check(rng.sample(merges, len(merges)), words(rng, letters, 300), tmp_path)
 
 
+def test_batches_with_many_new_words_and_with_few_in_turn(tmp_path: Path) -> None:
+    """Batches have more units while many words are new (encode.h, choose_batch)."""
+    rng = random.Random(512)  # noqa: S311
+    merges = chain_merges(rng, "abc ", 200, 24)
+    new = words(rng, "abc ", 6000)
+    check(merges, [*new, *rng.choices(new[:50], k=5000), *words(rng, "abcd", 3000)], tmp_path)
+
+
 def test_ranks_decide_between_overlapping_pairs(tmp_path: Path) -> None:
     check([("a", "b"), ("b", "c")], ["abc", "bc", "abcabc", "bcb"], tmp_path)
     check([("b", "c"), ("a", "b")], ["abc", "bc", "abcabc", "bcb"], tmp_path)
