@@ -101,7 +101,7 @@ void set_python_error(const Error& error) {
                   hint_only(hint_with("pass a larger {}, or less text", "timeout", nb::none())));
             return;
         case ErrorCode::Cancelled:
-            // Whoever cancelled the call does not wait for it: not an error of ours.
+            // The thread that cancelled the call does not wait for it: not an error of ours.
             PyErr_SetString(nb::module_::import_("concurrent.futures").attr("CancelledError").ptr(),
                             text.c_str());
             return;

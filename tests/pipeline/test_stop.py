@@ -1,4 +1,4 @@
-"""A stop ends a call early, in every kind of model, and leaves nothing behind in the worker."""
+"""A stop ends a call early, in every kind of model, and the worker is as new after it."""
 
 from __future__ import annotations
 

@@ -99,6 +99,7 @@ class ReferenceModel:
         special_mode: int = 0,
         errors: int = 0,
         in_characters: bool = True,
+        *,
         stop: Stop | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
         """Encode many texts; the third array has two numbers for every id."""
