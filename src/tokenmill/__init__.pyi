@@ -1,8 +1,8 @@
 # The public names of tokenmill, each once: type checkers read this file, and so does __init__.py.
-from tokenmill._calls.batch import (
+from tokenmill._calls.batch import TokenBatch as TokenBatch
+from tokenmill._calls.encoded import (
     EncodedBatch as EncodedBatch,
     EncodedRow as EncodedRow,
-    TokenBatch as TokenBatch,
 )
 from tokenmill._causal import CausalLMTokenizer as CausalLMTokenizer
 from tokenmill._dataset import (

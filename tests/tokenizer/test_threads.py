@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.delenv("TOKENMILL_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "_CGROUPS", tmp_path)
-    monkeypatch.setattr(threads, "_MEMBERSHIP", tmp_path / "membership")
+    monkeypatch.setattr(threads, "_CGROUPS", str(tmp_path))
+    monkeypatch.setattr(threads, "_MEMBERSHIP", str(tmp_path / "membership"))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(16)), raising=False)
     threads._quota.cache_clear()
     yield

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 from functools import lru_cache
-from pathlib import Path
 
 from tokenmill._core import environment
 from tokenmill._errors import TokenmillError
 
 _VARIABLE = "TOKENMILL_THREADS"
-_CGROUPS = Path("/sys/fs/cgroup")
-_MEMBERSHIP = Path("/proc/self/cgroup")
+# Paths are strings here: pathlib would be half of the first call of a process.
+_CGROUPS = "/sys/fs/cgroup"
+_MEMBERSHIP = "/proc/self/cgroup"
 
 
 def available() -> int:
@@ -58,28 +58,28 @@ def _quota() -> int | None:
         if controllers == "":
             limits += [_quota_v2(folder) for folder in _upwards(_CGROUPS, path)]
         elif "cpu" in controllers.split(","):
-            limits += [_quota_v1(folder) for folder in _upwards(_CGROUPS / "cpu", path)]
+            limits += [_quota_v1(folder) for folder in _upwards(f"{_CGROUPS}/cpu", path)]
     known = [limit for limit in limits if limit is not None]
     return min(known) if known else None
 
 
-def _upwards(root: Path, path: str) -> list[Path]:
+def _upwards(root: str, path: str) -> list[str]:
     """Return the group's folder and those above it: any of them may hold the limit.
 
     Inside a container the path may be the host's; then only the root is there to be read.
     """
     parts = [part for part in path.split("/") if part not in ("", "..")]
-    return [root.joinpath(*parts[:n]) for n in range(len(parts), -1, -1)]
+    return ["/".join([root, *parts[:n]]) for n in range(len(parts), -1, -1)]
 
 
-def _quota_v2(folder: Path) -> int | None:
-    quota, period = (*_read(folder / "cpu.max").split(), "", "")[:2]
+def _quota_v2(folder: str) -> int | None:
+    quota, period = (*_read(f"{folder}/cpu.max").split(), "", "")[:2]
     return _ratio(quota, period)
 
 
-def _quota_v1(folder: Path) -> int | None:
+def _quota_v1(folder: str) -> int | None:
     return _ratio(
-        _read(folder / "cpu.cfs_quota_us").strip(), _read(folder / "cpu.cfs_period_us").strip()
+        _read(f"{folder}/cpu.cfs_quota_us").strip(), _read(f"{folder}/cpu.cfs_period_us").strip()
     )
 
 
@@ -90,8 +90,9 @@ def _ratio(quota: str, period: str) -> int | None:
     return max(1, math.ceil(int(quota) / int(period)))
 
 
-def _read(path: Path) -> str:
+def _read(path: str) -> str:
     try:
-        return path.read_text(encoding="ascii", errors="replace")
+        with open(path, "rb") as file:  # noqa: PTH123 -- see above
+            return file.read().decode("utf-8", "replace")
     except OSError:
         return ""

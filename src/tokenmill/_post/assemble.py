@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._calls.batch import EncodedBatch
+from tokenmill._calls.encoded import EncodedBatch
 from tokenmill._errors import DtypeError, EncodeError, Hint, Option
 from tokenmill._post.enough import encode_enough
 from tokenmill._post.layout import Encoded, arrange

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._calls.batch import EncodedBatch, TokenBatch
+from tokenmill._calls.batch import TokenBatch
 from tokenmill._calls.options import (
     bits_of,
     core_options,
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from tokenmill._calls.encoded import EncodedBatch
     from tokenmill._model.ready import Ready
     from tokenmill._post import ResultOptions, Wanted
 

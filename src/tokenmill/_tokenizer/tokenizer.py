@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from typing_extensions import Unpack
 
-    from tokenmill._calls.batch import EncodedBatch, TokenBatch
+    from tokenmill._calls.batch import TokenBatch
+    from tokenmill._calls.encoded import EncodedBatch
     from tokenmill._decode import DecodeStream, DecodeStreams
     from tokenmill._model.describe import Description
     from tokenmill._model.ready import Ready
