@@ -96,7 +96,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
             prefetch(&lines[e.line[i + k + kPrefetchAhead]]);
             const encode::Line8& line = lines[e.line[i + k]];
             const unsigned same = equal_keys(line.key, e.key[i + k]);
-            e.value[i + k] = encode::peek(line.value[trailing_zeros(same | 8U)]);
+            e.value[i + k] = encode::peek_found(line.value[trailing_zeros(same | 8U)]);
             lacking |= static_cast<std::uint32_t>(same == 0) << k;
         }
         lacking &= static_cast<std::uint32_t>(low_bits(count - i));
@@ -114,10 +114,11 @@ inline void probe_longer(encode::WordEncoder& e, const LongerUnits& longer, std:
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
         const std::uint64_t low = longer.key16[std::size_t{2} * j];
         const std::uint64_t high = longer.key16[std::size_t{2} * j + 1];
-        const bool first =
-            ((encode::peek(line.key[0]) ^ low) | (encode::peek(line.key[1]) ^ high)) == 0;
-        const bool second =
-            ((encode::peek(line.key[2]) ^ low) | (encode::peek(line.key[3]) ^ high)) == 0;
+        // The upper half first, as it is written last; `|` alone does not order its sides.
+        const std::uint64_t high0 = encode::peek(line.key[1]) ^ high;
+        const std::uint64_t high1 = encode::peek(line.key[3]) ^ high;
+        const bool first = ((encode::peek(line.key[0]) ^ low) | high0) == 0;
+        const bool second = ((encode::peek(line.key[2]) ^ low) | high1) == 0;
         const std::uint16_t i = longer.in16[j];
         e.value[i] = encode::peek(line.value[static_cast<std::uint32_t>(!first)]);
         missing[n_missing] = i;

@@ -73,8 +73,8 @@ struct WordEncoder {
     // Forgets the batch, answered or not.
     void drop_batch() noexcept;
     // From small tables to large ones, with their words: to those of `shared`, unless it is null or
-    // they are being made at this moment; then it is worth another try later. From shared ones to
-    // tables of its own.  Needs: an empty batch.
+    // they are being made at this moment; then it is worth another try later. From shared ones that
+    // are full to tables of its own.  Needs: an empty batch.
     void grow_tables();
     [[nodiscard]] bool has_small_tables() const noexcept { return has_small_tables_; }
     // Can the word be merged from its bytes as they are?

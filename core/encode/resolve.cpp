@@ -30,6 +30,12 @@ void WordEncoder::set_stop(const Stop* wanted) noexcept {
 // Columns of the batch keep lines of the old tables, which are read or asked for after its last
 // unit. Larger tables have these lines, too.
 void WordEncoder::grow_tables() {
+    if (!has_small_tables_) {
+        if (!tables.leave_shared(vocab, tries_ >= kMostTries)) {
+            ++tries_;
+        }
+        return;
+    }
     const SharedTables::Opened opened = open_shared();
     if (opened == SharedTables::Opened::NotYet && ++tries_ < kMostTries) {
         return;
@@ -43,7 +49,7 @@ void WordEncoder::grow_tables() {
 
 // What is remembered of a whole text is more than the ids of its words.
 SharedTables::Opened WordEncoder::open_shared() noexcept {
-    const bool can_share = shared != nullptr && has_small_tables_ && !is_whole_text();
+    const bool can_share = shared != nullptr && !is_whole_text();
     return can_share ? shared->open() : SharedTables::Opened::Never;
 }
 

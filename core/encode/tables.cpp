@@ -38,9 +38,14 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
       lines32(memory32.as<Line32>()),
       entries(memory_long.as<LongEntry>()) {}
 
+WordTables WordTables::make_unseeded(const vocab::VocabView& vocab, const TableBits& sizes) {
+    WordTables made(sizes, vocab.seed_ids.size());
+    std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), made.stored);
+    return made;
+}
+
 WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
-    : WordTables(wanted, vocab.seed_ids.size()) {
-    std::copy(vocab.seed_ids.begin(), vocab.seed_ids.end(), stored);
+    : WordTables(make_unseeded(vocab, wanted)) {
     for (const vocab::Seed8& seed : vocab.seeds8) {
         put8(seed.key, seed.value);
     }
@@ -51,10 +56,6 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
 
 std::size_t WordTables::ring_bytes(const TableBits& sizes) noexcept {
     return (std::size_t{1} << sizes.ring) + kRingSlack;
-}
-
-bool WordTables::are_full() const noexcept {
-    return view && view->is_full();
 }
 
 bool WordTables::is_store_full() const noexcept {
@@ -159,7 +160,9 @@ std::uint32_t WordTables::slot_for(const Line8& line, std::uint64_t key) noexcep
 
 void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
     if (view) {
-        share8(key, value);
+        if (!share8(key, value)) {
+            view->refuse();
+        }
         return;
     }
     Line8& line = line8_of(key);
@@ -225,7 +228,9 @@ std::uint32_t WordTables::slot_for(const Line16& line, std::uint64_t low,
 
 void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept {
     if (view) {
-        share16(low, high, value);
+        if (!share16(low, high, value)) {
+            view->refuse();
+        }
         return;
     }
     Line16& line = line16_of(low, high);

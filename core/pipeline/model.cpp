@@ -214,7 +214,7 @@ MemoryUse Model::memory() const noexcept {
             slot.store(worker, std::memory_order_release);
         }
     }
-    if (const encode::SharedTables* shared = shared_.load(std::memory_order_acquire)) {
+    if (encode::SharedTables* shared = shared_.load(std::memory_order_acquire)) {
         use.tables += shared->size_bytes();
     }
     return use;
