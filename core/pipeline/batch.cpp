@@ -1,6 +1,7 @@
 // batch: many documents -> one result, on one thread or many.
 #include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <mutex>
 #include <optional>
@@ -15,11 +16,12 @@
 namespace tokenmill::pipeline {
 
 // One call of encode_batch. Tasks are handed out in order and finished in any order. As soon as all
-// tasks before one are finished, its place in the result is known, and any thread may copy it:
+// tasks before one are finished, its place in the result is known, and the thread that encoded it
+// copies it there, while the ids are still in the cache of its core:
 //
 //   task      0     1     2     3     4     5     6     7
-//             copied      | may be copied | done| in work   | next_task_
-//                         ^ next_copy_    ^ placed_
+//             copied, or copied soon   | done, in work   | next_task_
+//                                      ^ placed_
 //
 // Threads share everything below `mutex_`; a worker belongs to the thread that leased it.
 class BatchRun {
@@ -86,31 +88,35 @@ private:
         }
     }
 
+    // What a thread keeps to itself.
+    struct Own {
+        Worker* worker = nullptr;
+        std::deque<std::size_t> finished;  // tasks that are not copied yet
+    };
+
     // What each thread does until nothing is left.
     void work() {
-        Worker* worker = nullptr;
+        Own own;
         try {
-            worker = lease_worker();
+            own.worker = lease_worker();
         } catch (...) {
             fail(0);
         }
-        while (const std::optional<Job> job = next_job()) {
+        while (const std::optional<Job> job = next_job(own)) {
             try {
                 if (job->kind == JobKind::Encode) {
-                    hand_in(job->number, run_task(*worker, tasks_[job->number]));
+                    hand_in(job->number, run_task(own, tasks_[job->number]));
+                    own.finished.push_back(job->number);
                 } else {
-                    place_result(*job);
+                    place_result(own, *job);
                 }
             } catch (...) {
                 fail(job->number);
                 break;
             }
         }
-        if (worker != nullptr) {
-            if (worker->memory.ids.data() == nullptr) {
-                worker->memory = take_memory();
-            }
-            model_.give_back(worker);
+        if (own.worker != nullptr) {
+            model_.give_back(own.worker);
         }
     }
 
@@ -136,17 +142,18 @@ private:
 
     // Pages and copies come first: copies free memory that the next task can use. One slow task
     // must not pile up the results of all the others, so threads wait while too many have no place.
-    std::optional<Job> next_job() {
+    std::optional<Job> next_job(Own& own) {
         std::unique_lock lock(mutex_);
         const std::size_t ahead = 16 * std::size_t{options_.threads};
-        const auto can_copy = [&] { return next_copy_ < placed_; };
+        const auto can_copy = [&] {
+            return !own.finished.empty() && own.finished.front() < placed_;
+        };
         const auto can_encode = [&] {
             return next_task_ < tasks_.size() && next_task_ < placed_ + ahead;
         };
-        wake_.wait(lock, [&] {
-            return failure_ || can_copy() || can_encode() || placed_ == tasks_.size();
-        });
-        if (failure_) {
+        const auto has_ended = [&] { return own.finished.empty() && next_task_ >= tasks_.size(); };
+        wake_.wait(lock, [&] { return failure_ || can_copy() || can_encode() || has_ended(); });
+        if (failure_ || has_ended()) {
             return std::nullopt;
         }
         if (result_.wants_chunk(next_chunk_, placed_, tasks_.size())) {
@@ -155,9 +162,11 @@ private:
         }
         if (can_copy()) {
             ++writers_;
-            return Job{JobKind::Copy, next_copy_++};
+            const std::size_t number = own.finished.front();
+            own.finished.pop_front();
+            return Job{JobKind::Copy, number};
         }
-        return can_encode() ? std::optional(Job{JobKind::Encode, next_task_++}) : std::nullopt;
+        return Job{JobKind::Encode, next_task_++};
     }
 
     // Of several failures the one of the first task counts, as if there were one thread.
@@ -170,7 +179,8 @@ private:
         wake_.notify_all();
     }
 
-    Finished run_task(Worker& worker, const Task& task) {
+    Finished run_task(Own& own, const Task& task) {
+        Worker& worker = *own.worker;
         worker.expect(plan_.bound() / options_.threads);
         worker.clear();
         worker.reserve(task.bound);
@@ -182,7 +192,7 @@ private:
         finished.doc_ends = worker.doc_ends;
         if (!output_.count_only) {
             finished.memory = std::move(worker.memory);
-            worker.memory = take_memory();
+            worker.memory = worker.take_spare_memory();
         }
         worker.clear();
         return finished;
@@ -225,16 +235,6 @@ private:
         }
     }
 
-    ResultMemory take_memory() {
-        const std::scoped_lock lock(mutex_);
-        if (spare_.empty()) {
-            return {};
-        }
-        ResultMemory memory = std::move(spare_.back());
-        spare_.pop_back();
-        return memory;
-    }
-
     // Gives a place to this result and to all that waited for it.
     void hand_in(std::size_t number, Finished finished) {
         std::unique_lock lock(mutex_);
@@ -256,6 +256,7 @@ private:
             return true;
         }
         if (writers_ != 0) {
+            wants_room_ = true;
             wake_.wait(lock, [&] { return writers_ == 0; });
             return false;
         }
@@ -264,19 +265,18 @@ private:
     }
 
     // Writes to the result, while it does not move.
-    void place_result(const Job& job) {
-        Finished done;
+    void place_result(Own& own, const Job& job) {
         if (job.kind == JobKind::Touch) {
             result_.touch_chunk(job.number);
         } else {
-            done = std::move(finished_[job.number]);
+            Finished done = std::move(finished_[job.number]);
             result_.copy(done, tasks_[job.number].document);
+            if (done.memory.ids.data() != nullptr) {
+                own.worker->spare.push_back(std::move(done.memory));
+            }
         }
         const std::scoped_lock lock(mutex_);
-        if (done.memory.ids.data() != nullptr) {
-            spare_.push_back(std::move(done.memory));
-        }
-        if (--writers_ == 0) {
+        if (--writers_ == 0 && wants_room_) {
             wake_.notify_all();
         }
     }
@@ -293,11 +293,10 @@ private:
     std::condition_variable wake_;
     std::size_t next_task_ = 0;
     std::size_t placed_ = 0;
-    std::size_t next_copy_ = 0;
     std::size_t next_chunk_ = 0;
-    std::size_t writers_ = 0;          // threads that write to the result at this moment
-    std::vector<Finished> finished_;   // by task
-    std::vector<ResultMemory> spare_;  // of workers, to be used again
+    std::size_t writers_ = 0;         // threads that write to the result at this moment
+    bool wants_room_ = false;         // a thread waits, or has waited, for them
+    std::vector<Finished> finished_;  // by task
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;
 };

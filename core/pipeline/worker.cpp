@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kSlack = 64;  // ids are stored three at a time
 constexpr std::size_t kFirstIds = std::size_t{1} << 16;
 constexpr std::size_t kScratch = std::size_t{1} << 17;
+constexpr std::size_t kKeptSpare = 3;  // buffers between two calls: as many as one mostly needs
+constexpr std::size_t kMaxKept = std::size_t{2} << 20;
 constexpr std::size_t kUntilNextTry = std::size_t{1} << 16;  // bytes of text
 
 // Makes `buffer` hold `wanted` items and keeps the first `used` of them. Doubling keeps the copies
@@ -54,8 +56,20 @@ std::uint8_t* Worker::take_scratch(std::size_t size) {
     return at;
 }
 
+ResultMemory Worker::take_spare_memory() noexcept {
+    if (spare.empty()) {
+        return {};
+    }
+    ResultMemory taken = std::move(spare.back());
+    spare.pop_back();
+    return taken;
+}
+
 std::size_t Worker::buffer_bytes() const noexcept {
     std::size_t total = memory.ids.size_bytes();
+    for (const ResultMemory& kept : spare) {
+        total += kept.ids.size_bytes();
+    }
     for (const auto& block : scratch_) {
         total += block.size();
     }
@@ -63,8 +77,7 @@ std::size_t Worker::buffer_bytes() const noexcept {
 }
 
 void Worker::expect(std::size_t size) {
-    const bool are_small = encoder.has_small_tables() && size > small_left_;
-    if (are_small || encoder.tables.are_full()) {
+    if (encoder.has_small_tables() && size > small_left_) {
         flush();
         encoder.grow_tables();
     }
@@ -72,14 +85,13 @@ void Worker::expect(std::size_t size) {
 
 void Worker::add_range(const TextRange& range, const SpanRange& place) {
     const auto size = static_cast<std::size_t>(range.stop - range.begin);
-    if (encoder.has_small_tables()) {
-        if (size > small_left_) {
-            flush();
-            encoder.grow_tables();
-            small_left_ = kUntilNextTry;
-        } else {
-            small_left_ -= size;
-        }
+    const bool are_small = encoder.has_small_tables();
+    if (are_small && size <= small_left_) {
+        small_left_ -= size;
+    } else if (are_small || encoder.tables.are_full()) {
+        flush();
+        encoder.grow_tables();
+        small_left_ = kUntilNextTry;
     }
     reserve(size);
     if (has_spans()) {
@@ -149,6 +161,8 @@ void Worker::reset() {
         encoder.set_stop(nullptr);
     }
     encoder.shared = nullptr;
+    std::erase_if(spare, [](const ResultMemory& one) { return one.ids.size_bytes() > kMaxKept; });
+    spare.resize(std::min(spare.size(), kKeptSpare));
 }
 
 }  // namespace tokenmill::pipeline

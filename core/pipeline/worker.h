@@ -109,7 +109,8 @@ struct AheadOfTime {
 // The methods are for everybody. Of the data members,
 //   - the batch (encoder, fixed, marks, doc_ends, cursor, spans) belongs to the text compiled once
 //     per target (worker-inl.h, lone-inl.h, spans-inl.h);
-//   - `memory` belongs to BatchRun between tasks: it takes results away and brings new buffers;
+//   - `memory` and `spare` belong to BatchRun between tasks: it takes results away and brings
+//     buffers back;
 //   - `reader` belongs to DocumentReader, `ahead` to BatchRun and the text compiled per target.
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
@@ -150,6 +151,8 @@ struct Worker {
     [[nodiscard]] std::size_t written() const noexcept {
         return static_cast<std::size_t>(cursor - first());
     }
+    // One of the spare buffers, or none.
+    [[nodiscard]] ResultMemory take_spare_memory() noexcept;
     // Bytes of results and scratch that the worker holds.
     [[nodiscard]] std::size_t buffer_bytes() const noexcept;
 
@@ -159,6 +162,7 @@ struct Worker {
     encode::WordEncoder encoder;
 
     ResultMemory memory;
+    std::vector<ResultMemory> spare;  // used before, for the next tasks
     std::uint32_t* cursor = nullptr;  // where the next id goes
 
     // A unit of the batch whose ids are known, as a value (vocab/value.h).
