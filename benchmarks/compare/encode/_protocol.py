@@ -11,7 +11,8 @@ import json
 import sys
 import time
 from dataclasses import dataclass
-from importlib import metadata
+from importlib import import_module, metadata
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ class Library:
 def serve(library: Library) -> None:
     """Answer the request on stdin with one line of JSON on stdout."""
     request = json.load(sys.stdin)
-    report: dict[str, Any] = {"version": metadata.version(library.package)}
+    report: dict[str, Any] = {"version": version_of(library.package)}
     try:
         report.update(TASKS[request["task"]](library, request))
     except CannotError as error:
@@ -62,6 +63,14 @@ def serve(library: Library) -> None:
     except Exception as error:  # a peer may raise anything; the table shows it
         report["cannot"] = f"{type(error).__name__}: {str(error)[:200]}"
     sys.stdout.write(json.dumps(report) + "\n")
+
+
+def version_of(package: str) -> str:
+    """Return the version of a package, which may lie in a folder without being installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return str(getattr(import_module(package), "__version__", ""))
 
 
 def measure_passes(library: Library, request: dict[str, Any]) -> dict[str, Any]:
@@ -136,8 +145,15 @@ TASKS: dict[str, Callable[[Library, dict[str, Any]], dict[str, Any]]] = {
 def documents_for(library: Library, request: dict[str, Any]) -> tuple[list[Any], int]:
     """Return the documents in the form the library takes, and their size in bytes."""
     limit = request["limit_bytes"]
-    documents = [d for path in request["corpora"] for d in read_documents(Path(path), limit)]
-    return [as_input(library, document) for document in documents], sum(map(len, documents))
+    once = [d for path in request["corpora"] for d in read_documents(Path(path), limit)]
+    size = sum(map(len, once))
+    documents = list(once)
+    for document in cycle(once):
+        if size >= request.get("repeat_to_bytes", 0):
+            break
+        documents.append(bytes(bytearray(document)))  # in memory of its own
+        size += len(document)
+    return [as_input(library, document) for document in documents], size
 
 
 def as_input(library: Library, text: bytes) -> Any:
