@@ -31,9 +31,9 @@ SharedView::~SharedView() {
     }
 }
 
-std::optional<WordTables> SharedView::adopt() noexcept {
-    std::optional<WordTables> adopted = of_->adopt();
-    if (adopted) {
+std::unique_ptr<WordTables> SharedView::adopt() noexcept {
+    std::unique_ptr<WordTables> adopted = of_->adopt();
+    if (adopted != nullptr) {
         of_ = nullptr;
     }
     return adopted;
@@ -67,7 +67,7 @@ SharedTables::Opened SharedTables::open() noexcept {
 
 bool SharedTables::make() noexcept {
     try {
-        tables_.emplace(WordTables::make_unseeded(vocab_, bits_));
+        tables_ = std::make_unique<WordTables>(WordTables::make_unseeded(vocab_, bits_));
         next_id_.store(tables_->stored_count, std::memory_order_relaxed);
         return true;
     } catch (const std::bad_alloc&) {
@@ -85,13 +85,12 @@ void SharedTables::leave(bool copied) noexcept {
     }
 }
 
-std::optional<WordTables> SharedTables::adopt() noexcept {
+std::unique_ptr<WordTables> SharedTables::adopt() noexcept {
     State mine_alone = kFull + kView;
     if (!state_.compare_exchange_strong(mine_alone, kGone, std::memory_order_acq_rel)) {
-        return std::nullopt;
+        return nullptr;
     }
-    std::optional<WordTables> adopted(std::move(tables_));
-    tables_.reset();
+    std::unique_ptr<WordTables> adopted = std::move(tables_);
     adopted->stored_count = std::min(ids_taken(), adopted->stored_room);
     return adopted;
 }
@@ -190,12 +189,12 @@ bool WordTables::is_view_full() const noexcept {
 }
 
 bool WordTables::leave_shared(const vocab::VocabView& vocab, bool at_any_price) {
-    std::optional<WordTables> own = view.adopt();
-    if (!own) {
+    std::unique_ptr<WordTables> own = view.adopt();
+    if (own == nullptr) {
         if (!view.begin_copy() && !at_any_price) {
             return false;
         }
-        own.emplace(vocab, bits);
+        own = std::make_unique<WordTables>(vocab, bits);
         own->put_words_of(*this);
     }
     swap_ring(*own);

@@ -17,7 +17,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <optional>
+#include <memory>
 
 #include "encode/tables.h"
 #include "vocab/vocab.h"
@@ -37,7 +37,7 @@ public:
     // Full tables become the caller's own if nobody else has them open: it must not leave() them
     // then. If somebody has, the caller may copy the words to tables of its own, unless all others
     // do that already.
-    [[nodiscard]] std::optional<WordTables> adopt() noexcept;
+    [[nodiscard]] std::unique_ptr<WordTables> adopt() noexcept;
     [[nodiscard]] bool begin_copy() noexcept;
     void leave(bool copied) noexcept;
 
@@ -89,7 +89,7 @@ private:
 
     const vocab::VocabView& vocab_;
     const TableBits bits_;
-    std::optional<WordTables> tables_;
+    std::unique_ptr<WordTables> tables_;
     std::atomic<State> state_{kNew};
     // In a line of their own, because every range of text looks at the state.
     alignas(64) std::atomic<std::uint32_t> refused_{0};

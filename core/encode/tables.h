@@ -13,7 +13,7 @@
 // So the common way reads one line, and still few words that come again are lost.
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "base/buffer.h"
 #include "base/types.h"
@@ -122,7 +122,7 @@ public:
 
     // See SharedTables; the view is empty after adopt(), if that was possible.
     // Needs: a view that is not empty.
-    [[nodiscard]] std::optional<WordTables> adopt() noexcept;
+    [[nodiscard]] std::unique_ptr<WordTables> adopt() noexcept;
     [[nodiscard]] bool begin_copy() noexcept;
     [[nodiscard]] SharedTables* operator->() const noexcept { return of_; }
     [[nodiscard]] explicit operator bool() const noexcept { return of_ != nullptr; }
