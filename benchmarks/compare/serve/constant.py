@@ -27,8 +27,17 @@ class ConstantApp:
         """Answer at once."""
         return HttpAnswer(200, answer_to(request.path.decode(), request.body))
 
+    @property
+    def gate(self) -> ConstantApp:
+        """Return the gate, which is always open."""
+        return self
+
     def refusal(self, _size: int) -> None:
         """Refuse nothing."""
+
+    def is_large(self, _size: int) -> bool:
+        """Count nothing."""
+        return False
 
 
 async def main(port: int) -> None:

@@ -46,11 +46,10 @@ class App:
             self._routes.setdefault(route.path, {})[route.method] = route
         self._token = None if token is None else token.encode()
         self._log = log
-        self._gate = gate
-        self.refusal = gate.refusal  # of a request whose length is known
+        self.gate = gate
 
     def handle(self, request: HttpRequest) -> HttpAnswer | Waiting:
-        """HttpAnswer a request, or begin to: what never waits is answered without a task."""
+        """Answer a request, or begin to: what never waits is answered without a task."""
         path = request.path.partition(b"?")[0]
         methods = self._routes.get(path)
         if methods is None:

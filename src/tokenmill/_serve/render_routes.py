@@ -42,13 +42,13 @@ class RenderRoutes(RouteGroup):
         ]
 
     async def render_chat(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer with one GenerateRequest."""
+        """Answer with one GenerateRequest."""
         fields = load_object(request.body)
         ids = await self._chat.ids(fields)
         return HttpAnswer(200, write_answer(*self._parts("chatcmpl", fields, ids)))
 
     async def render_completion(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer with a list of GenerateRequests, one for each prompt."""
+        """Answer with a list of GenerateRequests, one for each prompt."""
         fields = load_object(request.body)
         model = expect(fields, "model", str, None) or None
         adds = expect(fields, "add_special_tokens", bool, True)

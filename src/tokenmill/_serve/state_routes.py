@@ -57,11 +57,11 @@ class StateRoutes:
         ]
 
     async def live(self, _request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer that the event loop runs."""
+        """Answer that the event loop runs."""
         return HttpAnswer(200, b'{"live":true}')
 
     async def ready(self, _request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer whether all models are loaded and still give the ids of their first test."""
+        """Answer whether all models are loaded and still give the ids of their first test."""
         models = {
             name: {"state": state.state, "self_test": self._test(name, state.tokenizer)}
             for name, state in self._service.models.items()
@@ -72,7 +72,7 @@ class StateRoutes:
         return HttpAnswer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)
 
     async def stats(self, _request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer with all counts: of every worker, where they share memory."""
+        """Answer with all counts: of every worker, where they share memory."""
         about = {
             "pid": os.getpid(),
             "worker": self._service.counters.row,
@@ -83,7 +83,7 @@ class StateRoutes:
         return HttpAnswer(200, _json({"server": about, **self._service.stats()}))
 
     async def list_models(self, _request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer with the models, as OpenAI's API lists them."""
+        """Answer with the models, as OpenAI's API lists them."""
         data = [
             {
                 "id": name,
@@ -99,7 +99,7 @@ class StateRoutes:
         return HttpAnswer(200, _json({"object": "list", "data": data}))
 
     async def tokenizer_info(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer with the fields of tokenizer_config.json and the class of the tokenizer."""
+        """Answer with the fields of tokenizer_config.json and the class of the tokenizer."""
         query = parse_qs(request.path.partition(b"?")[2].decode(errors="replace"))
         name = query.get("model", [None])[0]
         tokenizer = self._service.tokenizer(name)

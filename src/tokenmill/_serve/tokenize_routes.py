@@ -40,7 +40,7 @@ class TokenizeRoutes(RouteGroup):
         ]
 
     async def tokenize(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer vLLM's /tokenize: one prompt, or messages."""
+        """Answer vLLM's /tokenize: one prompt, or messages."""
         fields = await self._read(request, read_tokenize)
         if fields.prompts is not None:
             raise _wrong("prompt", "expected a string; /v1/tokenize takes an array of them")
@@ -62,7 +62,7 @@ class TokenizeRoutes(RouteGroup):
         return await self._answer(len(ids), begin, ids, b',"token_strs":', strings, b"}")
 
     async def tokenize_many(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer SGLang's /v1/tokenize: one prompt, or an array of them."""
+        """Answer SGLang's /v1/tokenize: one prompt, or an array of them."""
         fields = await self._read(request, read_tokenize)
         tail = b',"max_model_len":%d}' % self._max_model_len(fields.model)
         if fields.prompts is None:
@@ -85,7 +85,7 @@ class TokenizeRoutes(RouteGroup):
         return await self._answer(size, b'{"tokens":', rows, b',"count":', counts, tail)
 
     async def count(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer how many ids a prompt, an array of them, or messages have."""
+        """Answer how many ids a prompt, an array of them, or messages have."""
         fields = await self._read(request, read_tokenize)
         tail = b',"max_model_len":%d}' % self._max_model_len(fields.model)
         model, adds = fields.model or None, _adds(fields)
@@ -104,7 +104,7 @@ class TokenizeRoutes(RouteGroup):
         return HttpAnswer(200, b'{"count":%d' % count + tail)
 
     async def detokenize(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer vLLM's /detokenize."""
+        """Answer vLLM's /detokenize."""
         fields = await self._read(request, read_detokenize)
         if fields.is_nested:
             raise _wrong("tokens", "expected an array of ids; /v1/detokenize takes several")
@@ -112,7 +112,7 @@ class TokenizeRoutes(RouteGroup):
         return await self._answer(len(text), b'{"prompt":', text, b"}")
 
     async def detokenize_many(self, request: HttpRequest) -> HttpAnswer:
-        """HttpAnswer SGLang's /v1/detokenize: one array of ids, or an array of arrays."""
+        """Answer SGLang's /v1/detokenize: one array of ids, or an array of arrays."""
         fields = await self._read(request, read_detokenize)
         skip = True if fields.skip_special_tokens is None else fields.skip_special_tokens
         if not fields.is_nested:
