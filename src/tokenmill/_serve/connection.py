@@ -132,10 +132,12 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body; that of a refused request only passes by."""
-        if not self._is_closing and self._request.refusal is None:
+        if self._is_closing:
+            return
+        self._body_bytes += len(body)
+        self._check_size(self._body_bytes)
+        if self._request.refusal is None:
             self._body.append(body)
-            self._body_bytes += len(body)
-            self._check_size(self._body_bytes)
 
     def on_message_complete(self) -> None:
         """Hand the request over, or keep it until the one before is answered."""
