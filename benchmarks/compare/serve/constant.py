@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import uvloop
-from asgi_app import answer_to
+from asgi_app import answer_to  # type: ignore[import-not-found]
 
 from tokenmill._serve.connection import Connection
 from tokenmill._serve.connections import Connections
