@@ -10,6 +10,7 @@ from pathlib import Path
 from nanobind.stubgen import StubGen
 
 # Results are made by numpy's C interface, so the module itself only knows that they are objects.
+# Methods of one name return the same.
 RESULTS = {
     "encode": "NDArray[numpy.uint32]",
     "encode_cached": "NDArray[numpy.uint32] | None",
@@ -46,8 +47,8 @@ def generate() -> str:
     for method, result in RESULTS.items():
         signature = rf"(def {method}\(.*\)) -> .*?:( \.\.\.)?$"
         text, count = re.subn(signature, rf"\1 -> {result}:\2", text, flags=re.MULTILINE)
-        if count != 1:
-            raise ValueError(f"{method}: expected one method of this name, got {count}")
+        if count == 0:
+            raise ValueError(f"{method}: expected a method of this name, got none")
     return text
 
 

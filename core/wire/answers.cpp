@@ -139,7 +139,8 @@ std::uint8_t* write_string(Bytes text, std::uint8_t* out) noexcept {
             *out++ = second;
             continue;
         }
-        std::memcpy(out, "u00", 3);
+        out[0] = 'u';
+        out[1] = out[2] = '0';
         out[3] = static_cast<std::uint8_t>(kHex[c >> 4]);
         out[4] = static_cast<std::uint8_t>(kHex[c & 15]);
         out += 5;

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import uvloop
-from asgi_app import answer_to
+from asgi_app import answer_to  # type: ignore[import-not-found]
 
 from tokenmill._serve.connection import Connection
 from tokenmill._serve.connections import Connections
@@ -27,8 +27,17 @@ class ConstantApp:
         """Answer at once."""
         return HttpAnswer(200, answer_to(request.path.decode(), request.body))
 
+    @property
+    def gate(self) -> ConstantApp:
+        """Return the gate, which is always open."""
+        return self
+
     def refusal(self, _size: int) -> None:
         """Refuse nothing."""
+
+    def is_large(self, _size: int) -> bool:
+        """Count nothing."""
+        return False
 
 
 async def main(port: int) -> None:

@@ -18,11 +18,12 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+sys.path.append(str(Path(__file__).resolve().parents[3]))
 sys.path.append(str(Path(__file__).resolve().parents[1] / "encode"))
 
 from _driver import RESULTS, write_results
-from _requests import Requests, make_requests
-from _servers import build_load, kinds, resident_mib, run_load, serving
+from benchmarks.compare.serve._requests import Requests, make_requests
+from benchmarks.compare.serve._servers import build_load, kinds, resident_mib, run_load, serving
 
 if TYPE_CHECKING:
     import subprocess

@@ -46,9 +46,8 @@ class App:
             self._routes.setdefault(route.path, {})[route.method] = route
         self._token = None if token is None else token.encode()
         self._log = log
+        self.gate = gate
         self.failures = 0  # answers with an error of the server
-        self._gate = gate
-        self.refusal = gate.refusal  # of a request whose length is known
 
     def handle(self, request: HttpRequest) -> HttpAnswer | Waiting:
         """Answer a request, or begin to: what never waits is answered without a task."""

@@ -37,8 +37,8 @@ class Connection(asyncio.Protocol):
     """Reads requests, hands each to the app, writes the answers in order."""
 
     __slots__ = (
-        "_app", "_body", "_body_bytes", "_head_bytes", "_is_closing", "_is_stalled", "_parser",
-        "_reading", "_request", "_room", "_task", "_transport", "_waiting",
+        "_active", "_app", "_body", "_body_bytes", "_head_bytes", "_is_closing", "_is_stalled",
+        "_parser", "_reading", "_request", "_room", "_task", "_transport", "_waiting",
     )  # fmt: skip
 
     def __init__(self, room: Connections, app: App) -> None:
@@ -47,6 +47,7 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._transport = cast("asyncio.Transport", None)
         self._request = HttpRequest()
+        self._active = self._request  # the one that is being answered
         self._body: list[bytes] = []
         self._body_bytes = 0
         self._head_bytes = 0
@@ -89,6 +90,8 @@ class Connection(asyncio.Protocol):
         """Stop the work that nobody waits for any more."""
         self._is_closing = True
         self._room.leave(self)
+        for request in (self._request, self._active, *self._waiting):
+            self._release(request)
         if self._task is not None:
             self._task.cancel()
 
@@ -129,10 +132,12 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, body: bytes) -> None:
         """Keep a part of the body; that of a refused request only passes by."""
-        if not self._is_closing and self._request.refusal is None:
+        if self._is_closing:
+            return
+        self._body_bytes += len(body)
+        self._check_size(self._body_bytes)
+        if self._request.refusal is None:
             self._body.append(body)
-            self._body_bytes += len(body)
-            self._check_size(self._body_bytes)
 
     def on_message_complete(self) -> None:
         """Hand the request over, or keep it until the one before is answered."""
@@ -181,6 +186,7 @@ class Connection(asyncio.Protocol):
     # inside
 
     def _begin(self, request: HttpRequest) -> None:
+        self._active = request
         result = request.refusal or self._app.handle(request)
         if isinstance(result, Waiting):
             self._task = asyncio.ensure_future(self._finish(request, result))
@@ -200,6 +206,7 @@ class Connection(asyncio.Protocol):
             self._begin(self._waiting.popleft())
 
     def _write(self, request: HttpRequest, answer: HttpAnswer) -> None:
+        self._release(request)
         if self._is_closing:
             return
         room = self._room
@@ -219,7 +226,18 @@ class Connection(asyncio.Protocol):
     def _announce(self, size: int) -> None:
         """Look at the length that a request says it has, before its body is there."""
         self._check_size(size)
-        self._request.refusal = self._app.refusal(size)
+        request = self._request
+        request.refusal = self._app.gate.refusal(size)
+        if request.refusal is None and self._app.gate.is_large(size) and not self._is_closing:
+            self._release(request)
+            request.held = size
+            self._app.gate.enter(size)
+
+    def _release(self, request: HttpRequest) -> None:
+        """Give the place of a request back."""
+        if request.held:
+            self._app.gate.leave(request.held)
+            request.held = 0
 
     def _check_size(self, size: int) -> None:
         if size > self._room.limits.max_body_bytes:

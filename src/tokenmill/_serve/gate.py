@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Gate:
-    """Counts requests that wait, by the limits of the service.
+    """Counts requests from their header to their answer, by the limits of the service.
 
     The service would refuse them too, but only after their bodies were read and parsed, which for
     32,000 tokens is a quarter of the work. Under twice the load that a server can take, all those
@@ -30,9 +30,13 @@ class Gate:
         self._waiting = 0
         self._bytes = 0
 
+    def is_large(self, size: int) -> bool:
+        """Whether a request of this length is counted."""
+        return size > self._small
+
     def refusal(self, size: int) -> HttpAnswer | None:
         """Return the answer to a request of this length, if there is no room for it."""
-        if size <= self._small:
+        if not self.is_large(size):
             return None
         if self._waiting >= self._most:
             return self._refused("max_queue")
@@ -41,12 +45,12 @@ class Gate:
         return None
 
     def enter(self, size: int) -> None:
-        """Count a request that waits for its answer."""
+        """Count a request whose length is known."""
         self._waiting += 1
         self._bytes += size
 
     def leave(self, size: int) -> None:
-        """Forget a request that was answered."""
+        """Forget a request that was answered, or whose client is gone."""
         self._waiting -= 1
         self._bytes -= size
 

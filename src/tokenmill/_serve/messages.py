@@ -16,7 +16,7 @@ class HttpRequest:
     """One HTTP request; headers that nobody here reads are not kept."""
 
     __slots__ = (
-        "accept", "authorization", "body", "content_type", "keep_alive", "method", "path",
+        "accept", "authorization", "body", "content_type", "held", "keep_alive", "method", "path",
         "refusal",
     )  # fmt: skip
 
@@ -28,6 +28,7 @@ class HttpRequest:
         self.authorization = b""
         self.content_type = b""
         self.keep_alive = True
+        self.held = 0  # bytes that it was admitted with; 0 for a small one
         self.refusal: HttpAnswer | None = None  # known before the body was read
 
 

@@ -320,7 +320,7 @@ class Service:
     # ---- what a Watch does
 
     def narrow(self, *, is_narrow: bool) -> None:
-        """Keep nearly no queue for now, so that what is taken is answered soon; or keep it again."""
+        """Keep nearly no queue for now, so that all that is taken is answered soon; or a full one."""
         if self._door is not None:
             self._door.narrow(is_narrow=is_narrow)
 
