@@ -12,7 +12,7 @@ REPORTS_LEAKS: bool = False
 def raise_error(code: int, text: str) -> None:
     """Raise the exception of an ErrorCode."""
 
-ERROR_CODES: int = 13
+ERROR_CODES: int = 14
 
 class Stop:
     """Ends the calls it is passed to: after `timeout`, or on cancel()."""
@@ -263,6 +263,7 @@ class Session:
 
     @property
     def reason(self) -> str: ...
+
 class ControlTokens:
     """Added tokens that count only in trusted text: special ones, `more`."""
 
@@ -272,6 +273,33 @@ def encode_parts(model: object, texts: object, trusted: Sequence[bool], control:
     """
     Encode joined texts; control tokens count only where all text is trusted.
     """
+
+class SegmentCache:
+    """Ids of segments of text, within a byte budget."""
+
+    def __init__(self, budget_bytes: int, min_bytes: int, cut_bytes: int, other_bytes: int, verify: int, seed: bytes, switches_off: bool) -> None: ...
+
+    def encode_cached(self, model: object, text: object | None, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None, disk: object | None = None) -> NDArray[numpy.uint32] | None: ...
+
+    def segments(self, model: object, text: object) -> list[tuple[bytes, int]]: ...
+
+    def warm(self, model: object, text: object, key: bytes, disk: object | None = None) -> None: ...
+
+    @staticmethod
+    def fingerprint(model: object) -> bytes: ...
+
+    def clear(self) -> None: ...
+
+    def resize(self, budget_bytes: int) -> None: ...
+
+    def after_fork(self) -> None: ...
+
+    def use(self) -> dict: ...
+
+    def models(self) -> list[dict]: ...
+
+def is_whole_record(record: bytes) -> bool:
+    """Is a record of the cache as it was written?"""
 
 def normalize(program: bytes, text: bytes) -> bytes:
     """Rewrite UTF-8 by a serialized normalizer."""
