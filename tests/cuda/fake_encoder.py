@@ -72,4 +72,7 @@ class CpuEncoder:
         raise NotImplementedError
 
     model: Any = None
-    new_lines = add_to_turn = count_flags = jsonl_reader  # it takes only texts
+    new_lines = count_flags = jsonl_reader  # it takes only texts
+
+    def add_to_turn(self) -> None:
+        raise NotImplementedError

@@ -28,7 +28,13 @@ class FakeCache:
         self.sizes.append(memory_bytes)
 
     def stats(self) -> dict[str, Any]:
-        memory = {"bytes": 9, "hits": 1, "lookups": 3, "hit_tokens": self.hit_tokens}
+        memory = {
+            "budget": 64 * MIB,
+            "bytes": 9,
+            "hits": 1,
+            "lookups": 3,
+            "hit_tokens": self.hit_tokens,
+        }
         return {"memory": memory, "saved_seconds": self.saved, "differences": 0}
 
 
@@ -38,7 +44,7 @@ class FakeService:
     def __init__(self, cache: FakeCache | None = None, memory_limit: int | None = None) -> None:
         self.counters = Counters(1)
         self.models = {"a": None}
-        self.limits = SimpleNamespace(memory_limit=memory_limit, cache_bytes=64 * MIB)
+        self.limits = SimpleNamespace(memory_limit=memory_limit)
         self.cache = cache
         self.ready = True
         self.done: list[Any] = []

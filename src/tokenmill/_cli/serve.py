@@ -112,6 +112,17 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--memory-limit", type=_options.positive, metavar="BYTES", help="of each worker"
     )
     group.add_argument(
+        "--cache", type=_options.positive, metavar="BYTES",
+        help="remember the ids of long texts between special tokens (default: no cache)",
+    )  # fmt: skip
+    group.add_argument(
+        "--cache-folder", metavar="FOLDER",
+        help="keep them on disk too, for all workers and the next start",
+    )  # fmt: skip
+    group.add_argument(
+        "--warm", metavar="FILE", help="fill the cache from this file: JSONL, or a text a line"
+    )
+    group.add_argument(
         "--max-body-bytes", type=_options.positive, default=64 << 20, metavar="N",
         help="of one request; a longer one is refused unread (default: 64 MiB)",
     )  # fmt: skip
@@ -145,7 +156,7 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
 
     given = {"timeout": options.timeout, "threads": options.threads, "grace": options.grace,
              "max_queue": options.max_queue, "max_text_bytes": options.max_text_bytes,
-             "memory_limit": options.memory_limit}  # fmt: skip
+             "memory_limit": options.memory_limit, "cache_bytes": options.cache}  # fmt: skip
     if options.private_key and not options.certificate:
         raise OptionError("needs --certificate", where="private_key")
     return ServeOptions(
@@ -160,6 +171,8 @@ def _serve_options(options: argparse.Namespace) -> ServeOptions:
         max_model_len=options.max_model_len,
         trusts_templates=options.trust_request_chat_template,
         profile=options.profile,
+        cache_folder=options.cache_folder,
+        warm=options.warm,
         json_logs=options.json,
         http=HttpLimits(
             max_body_bytes=options.max_body_bytes,
@@ -220,11 +233,13 @@ def _token(path: str | None) -> str | None:
 def _explain(options: ServeOptions) -> int:
     from dataclasses import asdict
 
+    from tokenmill._service import explain
     from tokenmill._service.limits import limits_of
 
-    limits = limits_of(options.profile, options.service)  # type: ignore[arg-type]
-    for name, value in {**limits.as_dict(), **asdict(options.http)}.items():
-        print(f"{name:20} {value}")  # noqa: T201
+    print(explain(limits_of(options.profile, options.service)))  # type: ignore[arg-type]  # noqa: T201
+    print("HTTP:")  # noqa: T201
+    for name, value in asdict(options.http).items():
+        print(f"  {name:16}  {value}")  # noqa: T201
     return 0
 
 

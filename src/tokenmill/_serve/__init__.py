@@ -19,9 +19,11 @@ def serve(options: ServeOptions) -> int:
         raise MissingDependency("needed to serve", name="httptools", hint=hint) from error
     from tokenmill._serve.log import ServeLog
     from tokenmill._serve.parent import Parent
+    from tokenmill._serve.segments import check_segments
     from tokenmill._serve.sockets import address_of, close, listen, tls_of
     from tokenmill._serve.worker import CANNOT_START, ServeWorker
 
+    check_segments(options)
     tls_of(options)  # a wrong file is an error now, not one of each worker
     sockets = listen(options)
     log = ServeLog(as_json=options.json_logs, who="serve")

@@ -33,6 +33,8 @@ class ServeOptions:
     private_key: str | None = None
     max_model_len: int | None = None
     profile: str = "inference"
+    cache_folder: str | None = None  # of the segment cache, for its tier on disk
+    warm: str | None = None  # a file of texts for it
     trusts_templates: bool = False  # chat templates that come with a request
     json_logs: bool = False
     http: HttpLimits = field(default_factory=HttpLimits)

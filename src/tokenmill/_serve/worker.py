@@ -18,11 +18,13 @@ from tokenmill._serve.gate import Gate
 from tokenmill._serve.log import ServeLog
 from tokenmill._serve.models import ServedModels
 from tokenmill._serve.render_routes import RenderRoutes
+from tokenmill._serve.segments import open_segments, warm_segments
 from tokenmill._serve.sockets import BACKLOG, tls_of
 from tokenmill._serve.state_routes import StateRoutes
 from tokenmill._serve.tokenize_routes import TokenizeRoutes
 from tokenmill._serve.watch_routes import WatchRoutes
 from tokenmill._service import Service
+from tokenmill._service.limits import limits_of
 from tokenmill._service.watch import Watch
 from tokenmill._tokenizer import Tokenizer
 
@@ -74,10 +76,14 @@ class ServeWorker:
 
     async def _serve(self) -> int:
         options = self._options
-        sources = {name: source or Tokenizer.load() for name, source in options.models}
+        tables = limits_of(options.profile, options.service).tables  # type: ignore[arg-type]
+        sources = {name: source or Tokenizer.load(tables=tables) for name, source in options.models}
+        cache = open_segments(options)
         team = self._team
         counters = None if team is None else team.counters
-        service = Service(sources, profile=options.profile, counters=counters, **options.service)
+        service = Service(
+            sources, profile=options.profile, cache=cache, counters=counters, **options.service
+        )
         connections = Connections(options.http, None if team is None else team.note)
         watch = Watch(
             service,
@@ -101,6 +107,8 @@ class ServeWorker:
         cut_off = await connections.stop()
         loading.cancel()
         await service.close(0.0)
+        if cache is not None:
+            cache.close()
         self._log.info("stopped", cut_off=cut_off)
         return self._status
 
@@ -129,6 +137,8 @@ class ServeWorker:
                 self._stop.set()
             else:
                 self._log.info("loaded", model=name, seconds=round(state.seconds, 3))
+        if self._status == DONE:
+            warm_segments(service, self._options, self._log)
         gc.collect()
         gc.freeze()  # what is there now lives as long as the process: later passes skip it
 

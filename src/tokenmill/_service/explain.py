@@ -25,7 +25,7 @@ _WHY = {
     "inline_bytes": "up to here the event loop does the work: a thread and back costs more",
     "short_bytes": "up to here a request has the express thread and waits for no long one",
     "tables": "word tables of each worker: speed for memory",
-    "cache_bytes": "of the segment cache, if there is one",
+    "cache_bytes": "of the segment cache; 0 is none: encoding is nearly as fast",
     "memory_limit": "resident bytes of the process; above it caches go, then requests are refused",
     "nice": "priority that threads give up, so that the event loop is served first",
     "grace": "that close() waits for requests before it stops them",

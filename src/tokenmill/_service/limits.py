@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill._calls.options import thread_count
 from tokenmill._checks import one_of, whole_number
@@ -45,9 +45,9 @@ class Limits:
     each of the lanes (inline, short, long). `max_text_bytes`: of one request. `timeout`: seconds
     from the call to the answer, None for no limit. `inline_bytes`: up to here a request runs on
     the event loop. `short_bytes`: up to here it is a short one. `tables`: of the tokenizers that
-    the service loads. `cache_bytes`: of the segment cache. `memory_limit`: resident bytes of the
-    process, None for no limit. `nice`: priority that threads give up for the event loop (Linux).
-    `grace`: seconds that `close` waits for requests.
+    the service loads. `cache_bytes`: of the segment cache, 0 is none. `memory_limit`: resident
+    bytes of the process, None for no limit. `nice`: priority that threads give up for the event
+    loop (Linux). `grace`: seconds that `close` waits for requests.
     """
 
     profile: str
@@ -59,7 +59,7 @@ class Limits:
     timeout: float | None
     inline_bytes: int
     short_bytes: int
-    tables: str
+    tables: Literal["usual", "small", "tiny"]
     cache_bytes: int
     memory_limit: int | None
     nice: int
@@ -96,7 +96,7 @@ PROFILES: dict[str, LimitOptions] = {
         "inline_bytes": 32 * KIB,
         "short_bytes": 256 * KIB,
         "tables": "usual",
-        "cache_bytes": 64 * MIB,
+        "cache_bytes": 0,
         "memory_limit": None,
         "nice": 1,
         "grace": 10.0,
@@ -111,7 +111,7 @@ PROFILES: dict[str, LimitOptions] = {
         "inline_bytes": 16 * KIB,
         "short_bytes": 64 * KIB,
         "tables": "usual",
-        "cache_bytes": 32 * MIB,
+        "cache_bytes": 0,
         "memory_limit": 512 * MIB,
         "nice": 5,
         "grace": 2.0,

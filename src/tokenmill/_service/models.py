@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from tokenmill._errors import ModelNotReady, OptionError, UnknownModel
 from tokenmill._service.counters import OPERATIONS, Counters
@@ -13,6 +13,7 @@ from tokenmill._tokenizer import Tokenizer
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+Tables: TypeAlias = Literal["usual", "small", "tiny"]
 Source: TypeAlias = "Tokenizer | str | os.PathLike[str]"
 
 _SAMPLE = (
@@ -33,13 +34,16 @@ class ModelState:
     """One tokenizer of a service: `state` is "loading", "ready" or "failed", with its `error`."""
 
     __slots__ = (
-        "error", "name", "native", "seconds", "source", "state", "tallies", "tokenizer",
+        "error", "name", "native", "seconds", "source", "state", "tables", "tallies", "tokenizer",
     )  # fmt: skip
 
-    def __init__(self, name: str, source: Source, tallies: Mapping[str, Tally]) -> None:
+    def __init__(
+        self, name: str, source: Source, tallies: Mapping[str, Tally], tables: Tables
+    ) -> None:
         self.name = name
         self.tallies = tallies
         self.source = source
+        self.tables = tables
         self.state = "loading"
         self.tokenizer: Tokenizer | None = None
         self.native: Any = None  # its model, for calls with a Stop
@@ -58,7 +62,10 @@ class ModelState:
         begin = time.perf_counter()
         try:
             source = self.source
-            loaded = source if isinstance(source, Tokenizer) else Tokenizer.load(source)
+            if isinstance(source, Tokenizer):
+                loaded = source
+            else:
+                loaded = Tokenizer.load(source, tables=self.tables)
             self.tallies["encode"].pace.calibrate(loaded)
             self.native = loaded.ready.model
             self.tokenizer, self.error, self.state = loaded, None, "ready"
@@ -110,7 +117,12 @@ class Tally(NamedTuple):
 class Models:
     """All tokenizers of a service; the first one is the default."""
 
-    def __init__(self, sources: Source | Mapping[str, Source], counters: Counters | None) -> None:
+    def __init__(
+        self,
+        sources: Source | Mapping[str, Source],
+        counters: Counters | None,
+        tables: Tables = "usual",
+    ) -> None:
         if isinstance(sources, (Tokenizer, str, os.PathLike)):
             named = {_name_of(sources): sources}
             self._rename = not isinstance(sources, Tokenizer)
@@ -127,7 +139,7 @@ class Models:
                 )
         self.counters = counters or Counters(len(named))
         self.states = {
-            name: ModelState(name, source, _tallies(self.counters, i))
+            name: ModelState(name, source, _tallies(self.counters, i), tables)
             for i, (name, source) in enumerate(named.items())
         }
         self.default = next(iter(self.states.values()))

@@ -77,8 +77,8 @@ class Service:
         counters: Counters | None = None,
         **limits: Unpack[LimitOptions],
     ) -> None:
-        self._models = Models(tokenizers, counters)
         self._limits = limits_of(profile, limits)
+        self._models = Models(tokenizers, counters, self._limits.tables)
         self._cache = cache
         self._guard = MemoryGuard(self._limits.memory_limit)
         self._guard.hooks.append(self.release_tables)
@@ -320,7 +320,7 @@ class Service:
     # ---- what a Watch does
 
     def narrow(self, *, is_narrow: bool) -> None:
-        """Keep nearly no queue for now, so that all that is taken is answered soon; or a full one."""
+        """Keep nearly no queue for now, so that what is taken is answered soon; or all of it."""
         if self._door is not None:
             self._door.narrow(is_narrow=is_narrow)
 

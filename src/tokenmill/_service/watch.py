@@ -52,6 +52,8 @@ class Watch:
         self._last_failures = deque([0], maxlen=int(_HEALTH_SECONDS / _PERIOD))
         self._last_saved = deque([0.0], maxlen=int(_HEALTH_SECONDS / _PERIOD))
         self._timer: asyncio.TimerHandle | None = None
+        cache = service.cache
+        self._budget: int = 0 if cache is None else cache.stats()["memory"]["budget"]
         self.gauges = Gauges() if gauges is None else gauges
         self.health = Health(rules)
         self.samples: deque[dict[str, Any]] = deque(maxlen=_SAMPLES)
@@ -139,8 +141,8 @@ class Watch:
         actions, service = self.health.actions, self._service
         service.narrow(is_narrow="shed" in actions)
         if service.cache is not None:
-            budget = service.limits.cache_bytes
-            service.cache.resize(budget // 4 if "shrink_cache" in actions else budget)
+            budget = self._budget // 4 if "shrink_cache" in actions else self._budget
+            service.cache.resize(budget)
         if "release_tables" in actions:
             service.release_tables()
 

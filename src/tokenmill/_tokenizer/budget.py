@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._calls.batch import EncodedBatch
+    from tokenmill._calls.encoded import EncodedBatch
     from tokenmill._model.ready import Ready
     from tokenmill._post import ResultOptions, Wanted
     from tokenmill._post.request import RowOptions
