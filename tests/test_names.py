@@ -27,7 +27,7 @@ MILL = {
     "_service", "_write",
 }  # fmt: skip
 SHARED = {"_checks", "_errors", "_hints", "_lazy"}
-FACES = {"__init__", "__main__", "compat"}
+FACES = {"__init__", "__main__", "compat", "ray_serve"}
 
 
 def room_of(file: Path) -> str:

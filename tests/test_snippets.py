@@ -16,6 +16,7 @@ import tokenmill
 import tokenmill.cuda
 from tokenmill._cli import _parser
 from tokenmill._load.known import KNOWN
+from tokenmill._model.shared import SHELF
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -40,6 +41,7 @@ def test_the_snippets_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(SHELF, "_models", {})  # a snippet is read as a program of its own
     document = Sybil(parsers=[PythonCodeBlockParser()], path=str(ROOT)).parse(page)
     with patch.dict(os.environ):  # what a snippet sets ends with it
         for example in document.examples():

@@ -1,5 +1,5 @@
 // trust: which bytes of a document may hold control tokens. Internal to pipeline; the rule and why
-// it holds are in docs/develop/decisions/0020.
+// it holds are in docs/develop/decisions/0011.
 #pragma once
 
 #include <vector>

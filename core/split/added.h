@@ -79,7 +79,7 @@ struct AddedText {
     AddedToken token;
 };
 
-// Control tokens count only inside trusted text (docs/develop/decisions/0020).
+// Control tokens count only inside trusted text (docs/develop/decisions/0011).
 struct Trusted {
     std::span<const ByteRange> ranges;      // in rising order, not touching each other
     std::span<const std::uint8_t> control;  // by index of the token: 1 for a control token

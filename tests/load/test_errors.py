@@ -47,6 +47,10 @@ EXAMPLES: list[tuple[TokenmillError, type[Exception], str]] = [
     (_errors.MissingDependency("absent", name="torch"), ImportError, "torch: absent"),
     (_errors.DeadlineExceeded("late"), TimeoutError, "late"),
     (_errors.Overloaded("busy", reason="max_queue", retry_after=0.5), RuntimeError, "busy"),
+    (_errors.UnknownModel("none", model="a"), LookupError, "model: none"),
+    (_errors.ModelNotReady("late", model="a", state="loading"), RuntimeError, "a: late"),
+    (_errors.ServiceClosed("closed"), RuntimeError, "closed"),
+    (_errors.ChatError("refused"), ValueError, "refused"),
     (_errors.TextTooLong("long", size=9, limit=8, where="text"), ValueError, "text: long"),
 ]
 

@@ -1,6 +1,6 @@
 """Text that is trusted in parts, slow and obvious: a flag for every character.
 
-The rule (decision 0020), for each of the two passes of added_tokens.py:
+The rule (decision 0011), for each of the two passes of added_tokens.py:
 
 1. Cut the text into runs of characters that are all trusted or all not. Search every trusted run by
    itself, as if nothing were around it; what is found there and is a control token stays one.

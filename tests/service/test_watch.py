@@ -24,6 +24,9 @@ class FakeCache:
         self.saved = 0.0
         self.hit_tokens = 0
 
+    def clear(self) -> None:
+        """Forget nothing: nothing is here."""
+
     def resize(self, memory_bytes: int) -> None:
         self.sizes.append(memory_bytes)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tokenmill._tokenizer import Tokenizer
     from tokenmill._tokenizer.tokenizer import Text
 
-# Measured: docs/develop/decisions/0023-segment-cache.md.
+# Measured: docs/develop/decisions/0014-segment-cache.md.
 MEMORY_BYTES = 64 << 20
 DISK_BYTES = 512 << 20
 MIN_BYTES = 1024

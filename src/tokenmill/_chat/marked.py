@@ -5,7 +5,7 @@
 
 A plain str is trusted nowhere. Trust begins with the constants of a template and is only carried
 on: every method below copies it together with the characters that it belongs to, and whatever is
-not defined here returns a plain str, which is trusted nowhere (docs/develop/decisions/0020).
+not defined here returns a plain str, which is trusted nowhere (docs/develop/decisions/0011).
 """
 
 from __future__ import annotations

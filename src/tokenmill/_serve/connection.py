@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection: bytes -> requests, answers -> bytes, within limits of size and time.
 
 Written on httptools instead of an ASGI server: no dictionaries, events or tasks per request, and
-every limit of a hostile client is here. docs/develop/decisions/0022 has the figures.
+every limit of a hostile client is here. docs/develop/decisions/0013 has the figures.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@
 
 A turn is one round of the event loop. What runs inline in one turn is bounded, so neither a
 thousand tasks with a small text each nor one task that awaits in a loop keeps others waiting.
-Nothing waits for a batch to fill: a wait would be longer than the work (decision 0021).
+Nothing waits for a batch to fill: a wait would be longer than the work (decision 0012).
 """
 
 from __future__ import annotations
