@@ -345,7 +345,7 @@ class UnknownModel(TokenmillError, LookupError):
     """A model that a service does not have; `model` is the name that was asked for."""
 
     def __init__(self, problem: str, *, model: str = "", hint: str = "") -> None:
-        super().__init__(problem, where="model", hint=hint)
+        super().__init__(problem, where="model" if model else "", hint=hint)
         self.model = model
 
 

@@ -161,10 +161,10 @@ def test_wrong_options_are_told(arguments: list[str], part: str) -> None:
 def test_explain_prints_the_limits_of_a_profile() -> None:
     ran = run("--profile", "edge", "--explain", "--timeout", "3")
     assert ran.returncode == 0
-    lines = dict(line.split(None, 1) for line in ran.stdout.splitlines())
-    assert lines["profile"] == "edge"
-    assert lines["timeout"] == "3.0"
-    assert "max_body_bytes" in lines
+    assert ran.stdout.startswith("edge: a small machine")
+    words = [line.split() for line in ran.stdout.splitlines()]
+    assert any(line[:3] == ["timeout", "3", "s"] for line in words)
+    assert any(line[:2] == ["max_body_bytes", str(64 << 20)] for line in words)
 
 
 def test_logs_are_lines_of_json_if_asked_for(small_json: Path) -> None:

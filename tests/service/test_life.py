@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from tests.service.blocks import LONG, Block, turns, until
@@ -137,9 +137,9 @@ def test_start_without_waiting_returns_before_models_are_loaded(
     may_load = threading.Event()
     load = Tokenizer.load
 
-    def slow_load(source: object) -> Tokenizer:
+    def slow_load(source: object, *, tables: Literal["usual"]) -> Tokenizer:
         assert may_load.wait(30)
-        return load(source)
+        return load(source, tables=tables)
 
     async def main() -> None:
         monkeypatch.setattr(Tokenizer, "load", slow_load)
