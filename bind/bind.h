@@ -32,6 +32,7 @@ namespace tokenmill::bind {
 void register_errors(nb::module_& m);
 void register_stop(nb::module_& m);
 void register_model(nb::module_& m);
+void register_process(nb::module_& m);
 void register_cache(nb::module_& m);
 void register_method(nb::module_& m);
 void register_session(nb::module_& m);

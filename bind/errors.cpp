@@ -46,6 +46,37 @@ nb::dict hint_only(const char* hint) {
     return hint_only(nb::str(hint));
 }
 
+void raise_special_token(const Error& error, const std::string& token) {
+    nb::dict facts = place_of(error, hint_with("pass {} to make it the token, {} to keep it text",
+                                               "special_in_text", "encode", "text"));
+    facts["token"] = nb::str(token.c_str(), token.size());
+    raise("SpecialTokenInText", "the text holds the special token " + token, facts);
+}
+
+void raise_unknown_id(const std::string& id) {
+    nb::dict facts = hint_only("only ids below vocab_size can be decoded");
+    facts["id"] = nb::int_(nb::str(id.c_str()));
+    raise("UnknownId", "expected an id of the vocabulary, got " + id, facts);
+}
+
+// `sizes`: the bytes of the text and the limit, with a blank between them.
+void raise_too_long(const std::string& sizes) {
+    const std::size_t blank = sizes.find(' ');
+    const std::string size = sizes.substr(0, blank);
+    const std::string limit = sizes.substr(blank + 1);
+    nb::dict facts = hint_only(hint_with("pass a larger {}", "max_bytes", nb::none()));
+    facts["size"] = nb::int_(nb::str(size.c_str()));
+    facts["limit"] = nb::int_(nb::str(limit.c_str()));
+    raise("TextTooLong",
+          "the text would have " + size + " bytes, at most " + limit + " are allowed", facts);
+}
+
+void raise_device_failed(const std::string& what) {
+    nb::dict facts = hint_only("run it again with device='cpu', and report it");
+    facts["reason"] = nb::str("device_failed");
+    raise("DeviceError", "the device reported an error for " + what, facts);
+}
+
 // The switch names every code, so the compiler reports one without an exception.
 void set_python_error(const Error& error) {
     const std::string text = error.what();
@@ -61,20 +92,12 @@ void set_python_error(const Error& error) {
             raise("TextTypeError", text,
                   place_of(error, "texts are str, bytes-like, or an Arrow array of strings"));
             return;
-        case ErrorCode::SpecialInText: {
-            nb::dict facts =
-                place_of(error, hint_with("pass {} to make it the token, {} to keep it text",
-                                          "special_in_text", "encode", "text"));
-            facts["token"] = nb::str(text.c_str(), text.size());
-            raise("SpecialTokenInText", "the text holds the special token " + text, facts);
+        case ErrorCode::SpecialInText:
+            raise_special_token(error, text);
             return;
-        }
-        case ErrorCode::IdOutOfRange: {
-            nb::dict facts = hint_only("only ids below vocab_size can be decoded");
-            facts["id"] = nb::int_(nb::str(text.c_str()));
-            raise("UnknownId", "expected an id of the vocabulary, got " + text, facts);
+        case ErrorCode::IdOutOfRange:
+            raise_unknown_id(text);
             return;
-        }
         case ErrorCode::IdTooLargeForU16:
             raise("DtypeError", "uint16 holds ids up to 65535, this vocabulary goes up to " + text,
                   hint_only(hint_with("use {}", "dtype", "uint32")));
@@ -100,28 +123,17 @@ void set_python_error(const Error& error) {
             raise("DeadlineExceeded", "the work took longer than the " + text + " s it was given",
                   hint_only(hint_with("pass a larger {}, or less text", "timeout", nb::none())));
             return;
-        case ErrorCode::DeviceFailed: {
-            nb::dict facts = hint_only("run it again with device='cpu', and report it");
-            facts["reason"] = nb::str("device_failed");
-            raise("DeviceError", "the device reported an error for " + text, facts);
+        case ErrorCode::DeviceFailed:
+            raise_device_failed(text);
             return;
-        }
         case ErrorCode::Cancelled:
             // The caller that cancelled it does not wait for it: this is not an error of ours.
             PyErr_SetString(nb::module_::import_("concurrent.futures").attr("CancelledError").ptr(),
                             text.c_str());
             return;
-        case ErrorCode::TextTooLong: {
-            const std::size_t blank = text.find(' ');
-            nb::dict facts = hint_only(hint_with("pass a larger {}", "max_bytes", nb::none()));
-            facts["size"] = nb::int_(nb::str(text.substr(0, blank).c_str()));
-            facts["limit"] = nb::int_(nb::str(text.substr(blank + 1).c_str()));
-            raise("TextTooLong",
-                  "the text would have " + text.substr(0, blank) + " bytes, at most " +
-                      text.substr(blank + 1) + " are allowed",
-                  facts);
+        case ErrorCode::TextTooLong:
+            raise_too_long(text);
             return;
-        }
     }
     PyErr_SetString(PyExc_SystemError, text.c_str());
 }

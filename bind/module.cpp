@@ -21,6 +21,7 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_line_device(m);
     tokenmill::bind::register_gather(m);
     tokenmill::bind::register_model(m);
+    tokenmill::bind::register_process(m);
     tokenmill::bind::register_method(m);
     tokenmill::bind::register_session(m);
     tokenmill::bind::register_parts(m);

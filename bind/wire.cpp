@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "arrays.h"
 
@@ -101,7 +102,7 @@ TokenizeFields read_tokenize(nb::handle buffer) {
         for (const read::Value& prompt : found.prompts) {
             texts.append(text_of(prompt, body, found.fault, "prompt"));
         }
-        out.prompts = texts;
+        out.prompts = std::move(texts);
     } else if (found.fault.what.empty() && found.has_prompt) {
         out.prompt = text_of(found.prompts[0], body, found.fault, "prompt");
     }
