@@ -44,6 +44,19 @@ def test_workers_share_one_socket_and_one_set_of_counts(small_json: Path, small:
         assert server.stop() == 0
 
 
+def test_workers_map_a_model_that_no_cache_had(small_json: Path, tmp_path: Path) -> None:
+    with serving(
+        str(small_json), "--workers", "3", TOKENMILL_CACHE=str(tmp_path / "cache")
+    ) as server:
+        for _ in range(3):
+            server.wait_for("loaded model=")
+        for pid in pids(server):
+            with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:  # noqa: PTH123
+                assert f"{tmp_path}/cache/" in maps.read()
+        assert len(list((tmp_path / "cache").glob("*.mill"))) == 1
+        assert server.stop() == 0
+
+
 def test_a_killed_worker_comes_back_and_nothing_wrong_is_answered(
     small_json: Path, small: Tokenizer
 ) -> None:

@@ -80,7 +80,9 @@ class Parent:
         try:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             self._team.claim(row)
-            worker = ServeWorker(self._options, self._sockets, self._team, waits=not is_first)
+            # The first one answers health checks from the start; the others have models to offer.
+            waits = not is_first or row > 0
+            worker = ServeWorker(self._options, self._sockets, self._team, waits=waits)
             status = worker.run()
         except BaseException as error:
             self._log.error("worker failed", worker=row, error=repr(error))

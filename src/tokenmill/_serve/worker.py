@@ -17,6 +17,7 @@ from tokenmill._serve.connections import Connections
 from tokenmill._serve.gate import Gate
 from tokenmill._serve.log import ServeLog
 from tokenmill._serve.models import ServedModels
+from tokenmill._serve.prepare import prepare_models
 from tokenmill._serve.render_routes import RenderRoutes
 from tokenmill._serve.segments import open_segments, warm_segments
 from tokenmill._serve.sockets import BACKLOG, tls_of
@@ -127,6 +128,8 @@ class ServeWorker:
 
     async def _load(self, service: Service) -> None:
         """Load the models; a server without one of them does not stay."""
+        sources = [source for _, source in self._options.models if source is not None]
+        await asyncio.get_running_loop().run_in_executor(None, prepare_models, sources)
         await service.start(wait=False)
         while any(state.state == "loading" for state in service.models.values()):
             await asyncio.sleep(_LOOK_SECONDS)
