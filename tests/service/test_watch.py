@@ -147,6 +147,16 @@ def test_samples_are_rates_of_all_processes() -> None:
     assert (sample["cache_share"], sample["cache_saved"]) == (0.5, 0.25)
 
 
+def test_a_process_that_serves_and_is_not_ready_counts_for_all() -> None:
+    gauges = Gauges(3)
+    gauges.write(0, {"alive": 1, "ready": 1})
+    assert gauges.all_ready()
+    gauges.write(1, {"alive": 1})
+    assert not gauges.all_ready()
+    gauges.write(1, {"alive": 0})
+    assert gauges.all_ready()
+
+
 def test_events_are_reported_and_counted_in_the_gauges(monkeypatch: pytest.MonkeyPatch) -> None:
     reported: list[str] = []
     service = FakeService(memory_limit=100)

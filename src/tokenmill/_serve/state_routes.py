@@ -72,7 +72,9 @@ class StateRoutes:
         }
         passed = all(model["self_test"] for model in models.values())
         is_stopping, watch = self._is_stopping(), self._watch
-        is_ready = passed and self._service.ready and watch.is_ready and not is_stopping
+        is_own = passed and self._service.ready and watch.is_ready and not is_stopping
+        # A request may reach any worker, so all of them must be.
+        is_ready = is_own and watch.gauges.all_ready()
         found = {"ready": is_ready, "stopping": is_stopping, "models": models}
         body = _json(found | {"health": watch.health.state, "reasons": watch.health.reasons})
         return HttpAnswer(200 if is_ready else HTTPStatus.SERVICE_UNAVAILABLE.value, body)

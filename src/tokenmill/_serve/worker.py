@@ -98,6 +98,8 @@ class ServeWorker:
         if self._waits:
             await loading
         watch.start()
+        # Other workers see at once that this one is ready.
+        loading.add_done_callback(lambda _: None if self._stop.is_set() else watch.look())
         servers = [] if self._stop.is_set() else await self._listen(connections, app)
         await self._stop.wait()
         connections.is_stopping = True

@@ -58,6 +58,11 @@ class Gauges:
         """Add to a gauge of a row that counts something."""
         self._table[row, _PLACES[name]] += value
 
+    def all_ready(self) -> bool:
+        """Whether every process that serves is ready; one that is gone does not count."""
+        alive, ready = (self._table[:, _PLACES[name]] for name in ("alive", "ready"))
+        return bool((ready >= alive).all())
+
     def sum(self, name: str) -> float:
         """Add up the rows."""
         return float(self._table[:, _PLACES[name]].sum())
