@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.serve.server import Server, serving
 
-pytest.importorskip("httptools", reason="the extra `serve` is not installed")
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
