@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,7 @@ namespace tokenmill::bind {
 
 void register_errors(nb::module_& m);
 void register_stop(nb::module_& m);
+void register_counts(nb::module_& m);
 void register_model(nb::module_& m);
 void register_process(nb::module_& m);
 void register_cache(nb::module_& m);
@@ -47,6 +49,7 @@ void register_line_device(nb::module_& m);
 void register_pairs(nb::module_& m);
 void register_parts(nb::module_& m);
 void register_wire(nb::module_& m);
+void register_document(nb::module_& m);
 
 // The model inside a _core.Model, which must outlive its use.
 [[nodiscard]] const pipeline::Model& model_of(nb::handle model);
@@ -61,16 +64,16 @@ void register_wire(nb::module_& m);
 
 // The ids of a block of lines; see core/mill.
 [[nodiscard]] nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
-                                     const mill::BlockRules& rules);
+                                     const mill::BlockRules& rules, CallCounts* counts);
 // What it found, as a tuple.
 [[nodiscard]] nb::tuple jsonl_tuple(mill::JsonlIds& found, const mill::BlockRules& rules);
 // The same by a device, and the flags of documents that the CPU encoded; see core/device.
 [[nodiscard]] nb::object encode_lines(const pipeline::Model& model, device::LineDevice& device,
                                       nb::handle buffer, const mill::BlockRules& rules,
-                                      std::size_t reading);
+                                      std::size_t reading, std::optional<std::size_t> lane);
 class TextBuffer;
 [[nodiscard]] nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
-                                     const mill::BlockRules& rules);
+                                     const mill::BlockRules& rules, CallCounts* counts);
 
 // The model of a _core.Model, which the caller keeps alive; null for any other object.
 [[nodiscard]] const pipeline::Model* native_model(nb::handle model) noexcept;

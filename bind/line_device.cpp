@@ -1,8 +1,10 @@
 // line_device: addresses that Python has -> core/device, which uses them without the GIL.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <optional>
 #include <tuple>
 
 #include "arrays.h"
@@ -131,6 +133,24 @@ nb::tuple encode_started(LineDevice& self, std::size_t lane) {
                           array_of(std::move(found.offsets)));
 }
 
+// What callers of encode_lines spent in each step, in seconds, how many blocks they had, and how
+// many of those were read into their lane.
+nb::dict spent_of(const LineDevice& self) {
+    const device::Spent& spent = self.spent();
+    const std::pair<const char*, const std::atomic<std::uint64_t>*> steps[] = {
+        {"lane", &spent.lane},     {"copy_in", &spent.copy_in},   {"read", &spent.read},
+        {"places", &spent.places}, {"turn", &spent.turn},         {"encode", &spent.encode},
+        {"join", &spent.join},     {"copy_out", &spent.copy_out},
+    };
+    nb::dict found;
+    for (const auto& [name, nanoseconds] : steps) {
+        found[name] = 1e-9 * static_cast<double>(nanoseconds->load());
+    }
+    found["blocks"] = spent.blocks.load();
+    found["in_place"] = spent.in_place.load();
+    return found;
+}
+
 // Tries first: letting the GIL go costs more than a lock that is free.
 void lock(device::Turn& turn) {
     if (!turn.mutex.try_lock()) {
@@ -162,12 +182,14 @@ void register_turn(nb::module_& m) {
 // (ids, lengths, lines, begins, bad lines, counts, flags), or the outcome if there are none: 1, the
 // CPU must read the lines; 2, they do not fit.
 nb::object encode_lines(const pipeline::Model& model, LineDevice& device, nb::handle buffer,
-                        const mill::BlockRules& rules, std::size_t reading) {
+                        const mill::BlockRules& rules, std::size_t reading,
+                        std::optional<std::size_t> lane) {
     const HeldBuffer held(buffer);
     device::LineIds found;
     {
         const nb::gil_scoped_release release;
-        found = device.encode(model, held.bytes(), rules, reading);
+        found = lane.has_value() ? device.encode_lent(*lane, model, held.bytes(), rules, reading)
+                                 : device.encode(model, held.bytes(), rules, reading);
     }
     if (found.outcome != device::Outcome::Done) {
         return nb::int_(static_cast<int>(found.outcome));
@@ -219,7 +241,13 @@ void register_line_device(nb::module_& m) {
             nb::arg("lane"), nb::arg("size"), nb::arg("reading"),
             nb::call_guard<nb::gil_scoped_release>(), "Start to read what is in a lane.")
         .def("encode_started", &encode_started, nb::arg("lane"),
-             "Wait for a lane and encode its texts; the ids stay on the device.");
+             "Wait for a lane and encode its texts; the ids stay on the device.")
+        .def_prop_ro("free_lanes", &LineDevice::free_lanes)
+        .def("lend", &LineDevice::lend,
+             "Take a lane whose host memory the caller fills; None if all are in use.")
+        .def("give_back", &LineDevice::give_back, nb::arg("lane"))
+        .def_prop_ro("spent", &spent_of,
+                     "Seconds that calls of `encode_lines` took for each step, and their number.");
 }
 
 }  // namespace tokenmill::bind

@@ -47,12 +47,12 @@ void add_reading(nb::class_<mill::BlockRules>& rules, const char* name, T read::
 
 // (ids, lengths, lines, begins, bad lines, counts), as those of read_jsonl.
 nb::tuple encode_jsonl(const pipeline::Model& model, nb::handle buffer,
-                       const mill::BlockRules& rules) {
+                       const mill::BlockRules& rules, CallCounts* counts) {
     const HeldBuffer held(buffer);
     mill::JsonlIds found;
     {
         const nb::gil_scoped_release release;
-        found = mill::encode_jsonl(model, held.bytes(), rules);
+        found = mill::encode_jsonl(model, held.bytes(), rules, counts);
     }
     return jsonl_tuple(found, rules);
 }
@@ -69,11 +69,11 @@ nb::tuple jsonl_tuple(mill::JsonlIds& found, const mill::BlockRules& rules) {
 
 // (ids, lengths)
 nb::tuple encode_texts(const pipeline::Model& model, const TextBuffer& texts,
-                       const mill::BlockRules& rules) {
+                       const mill::BlockRules& rules, CallCounts* counts) {
     mill::BlockIds found;
     {
         const nb::gil_scoped_release release;
-        found = mill::encode_texts(model, texts.data(), texts.offsets(), rules);
+        found = mill::encode_texts(model, texts.data(), texts.offsets(), rules, counts);
     }
     return nb::make_tuple(ids_array(found, rules), array_of(std::move(found.lengths)));
 }

@@ -1,4 +1,5 @@
 // model: a compiled model -> the methods of _core.Model.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -8,9 +9,11 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <tuple>
 
 #include "arrays.h"
+#include "counts.h"
 #include "decode/decode.h"
 #include "method.h"
 #include "device/device.h"
@@ -82,24 +85,23 @@ public:
     // (ids of all texts, offsets of each)
     std::pair<nb::object, nb::object> encode_batch(nb::handle texts, int threads, int bits,
                                                    bool add_special_tokens, int special_mode,
-                                                   int errors, const Stop* stop) {
+                                                   int errors, const Stop* stop,
+                                                   CallCounts* counts) {
         pipeline::Output output;
         output.bits = bits_of(bits);
-        pipeline::Encoded encoded =
-            run(texts, options_of(add_special_tokens, special_mode, errors, stop, threads), output);
+        Options options = options_of(add_special_tokens, special_mode, errors, stop, threads);
+        options.counts = counts;
+        pipeline::Encoded encoded = run(texts, options, output);
         nb::object offsets = offsets_of(encoded);
         return {ids_of(encoded, output.bits), offsets};
     }
 
     // (ids, offsets, spans: two numbers for each id)
-    std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int threads,
-                                                                int bits, bool add_special_tokens,
-                                                                int special_mode, int errors,
-                                                                bool in_characters,
-                                                                const Stop* stop) {
+    std::tuple<nb::object, nb::object, nb::object> encode_spans(nb::handle texts, int bits,
+                                                                Options options,
+                                                                bool in_characters) {
         pipeline::Output output;
         output.bits = bits_of(bits);
-        Options options = options_of(add_special_tokens, special_mode, errors, stop, threads);
         options.spans = in_characters ? pipeline::SpanUnit::Characters : pipeline::SpanUnit::Bytes;
         pipeline::Encoded encoded = run(texts, options, output);
         nb::object offsets = offsets_of(encoded);
@@ -124,15 +126,18 @@ public:
         return {ids_of(encoded, 32), offsets, spans, words};
     }
 
-    nb::tuple encode_jsonl(nb::handle buffer, const mill::BlockRules& rules) const {
-        return bind::encode_jsonl(model_, buffer, rules);
+    nb::tuple encode_jsonl(nb::handle buffer, const mill::BlockRules& rules,
+                           CallCounts* counts) const {
+        return bind::encode_jsonl(model_, buffer, rules, counts);
     }
     nb::object encode_lines(device::LineDevice& device, nb::handle buffer,
-                            const mill::BlockRules& rules, std::size_t reading) const {
-        return bind::encode_lines(model_, device, buffer, rules, reading);
+                            const mill::BlockRules& rules, std::size_t reading,
+                            std::optional<std::size_t> lane) const {
+        return bind::encode_lines(model_, device, buffer, rules, reading, lane);
     }
-    nb::tuple encode_texts(const TextBuffer& texts, const mill::BlockRules& rules) const {
-        return bind::encode_texts(model_, texts, rules);
+    nb::tuple encode_texts(const TextBuffer& texts, const mill::BlockRules& rules,
+                           CallCounts* counts) const {
+        return bind::encode_texts(model_, texts, rules, counts);
     }
 
     // Into memory of the caller; returns the offsets.
@@ -237,17 +242,8 @@ public:
         return id == vocab::VocabView::kNoToken ? -1 : std::int64_t{id};
     }
 
-    nb::dict memory() const {
-        const pipeline::MemoryUse use = model_.memory();
-        nb::dict out;
-        out["mapped"] = use.mapped;
-        out["resident"] = use.tables + use.buffers;
-        out["tables"] = use.tables;
-        out["caches"] = use.buffers;
-        out["workers"] = use.workers;
-        out["large_tables"] = use.large_tables;
-        return out;
-    }
+    nb::dict memory() const { return memory_of(model_.memory()); }
+    nb::dict counters() const { return dict_of(model_.counters()); }
 
     std::size_t release() const {
         const nb::gil_scoped_release unlocked;
@@ -324,25 +320,35 @@ void register_model(nb::module_& m) {
     const auto special_mode = nb::arg("special_mode") = 0;
     const auto errors = nb::arg("errors") = 0;
     const auto stop = nb::arg("stop").none() = nb::none();
+    const auto counts = nb::arg("counts").none() = nb::none();
     nb::class_<BoundModel>(m, "Model", "A compiled model over a buffer that it keeps alive.")
         .def(nb::init<nb::handle, int, int>(), nb::arg("buffer"), nb::arg("shrink_tables") = 0,
              nb::arg("tables") = 0)
         .def("encode", &BoundModel::encode, nb::arg("text").none(), add_special_tokens,
              special_mode, errors, stop)
         .def("encode_batch", &BoundModel::encode_batch, nb::arg("texts").none(), threads, bits,
-             add_special_tokens, special_mode, errors, stop)
-        .def("encode_spans", &BoundModel::encode_spans, nb::arg("texts").none(), threads, bits,
-             add_special_tokens, special_mode, errors, nb::arg("in_characters") = true, stop)
+             add_special_tokens, special_mode, errors, stop, counts)
+        .def(
+            "encode_spans",
+            [](BoundModel& model, nb::handle texts, int n_threads, int id_bits, bool adds_special,
+               int special, int policy, bool in_characters, const Stop* end, CallCounts* count) {
+                Options options = options_of(adds_special, special, policy, end, n_threads);
+                options.counts = count;
+                return model.encode_spans(texts, id_bits, options, in_characters);
+            },
+            nb::arg("texts").none(), threads, bits, add_special_tokens, special_mode, errors,
+            nb::arg("in_characters") = true, stop, counts)
         .def("encode_words", &BoundModel::encode_words, nb::arg("texts").none(), threads,
              special_mode)
         .def("encode_into", &BoundModel::encode_into, nb::arg("texts").none(), nb::arg("out"),
              threads, add_special_tokens, special_mode, errors, stop)
-        .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"))
+        .def("encode_jsonl", &BoundModel::encode_jsonl, nb::arg("buffer"), nb::arg("rules"), counts)
         .def("encode_lines", &BoundModel::encode_lines, nb::arg("device"), nb::arg("buffer"),
-             nb::arg("rules"), nb::arg("reading"),
-             "Do the same on a device. Return the flags of documents that the CPU encoded besides; "
-             "or 1 if the CPU must read the lines, 2 if they do not fit.")
-        .def("encode_texts", &BoundModel::encode_texts, nb::arg("texts"), nb::arg("rules"))
+             nb::arg("rules"), nb::arg("reading"), nb::arg("lane") = nb::none(),
+             "Do the same on a device, in a lane that was lent, if given. Return the flags of "
+             "documents that the CPU encoded besides; or 1 if the CPU must read the lines, 2 if "
+             "they do not fit.")
+        .def("encode_texts", &BoundModel::encode_texts, nb::arg("texts"), nb::arg("rules"), counts)
         .def("count_batch", &BoundModel::count_batch, nb::arg("texts").none(), threads,
              add_special_tokens, special_mode, errors, nb::arg("limit") = -1, stop)
         .def("count", &BoundModel::count, nb::arg("text").none(), add_special_tokens, special_mode,
@@ -354,6 +360,7 @@ void register_model(nb::module_& m) {
         .def("token_bytes", &BoundModel::token_bytes, nb::arg("id"))
         .def("token_id", &BoundModel::token_id, nb::arg("token"))
         .def("memory", &BoundModel::memory)
+        .def("counters", &BoundModel::counters)
         .def("release", &BoundModel::release)
         .def("device_tables", &BoundModel::tables)
         .def_prop_ro("meta", &BoundModel::meta)

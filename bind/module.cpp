@@ -15,6 +15,7 @@ NB_MODULE(_core, m) {
     m.attr("REPORTS_LEAKS") = kReportsLeaks;
     tokenmill::bind::register_errors(m);
     tokenmill::bind::register_stop(m);
+    tokenmill::bind::register_counts(m);
     tokenmill::bind::register_compile(m);
     tokenmill::bind::register_texts(m);
     tokenmill::bind::register_mill(m);
@@ -31,4 +32,5 @@ NB_MODULE(_core, m) {
     tokenmill::bind::register_read(m);
     tokenmill::bind::register_pairs(m);
     tokenmill::bind::register_wire(m);
+    tokenmill::bind::register_document(m);
 }

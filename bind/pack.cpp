@@ -96,6 +96,13 @@ nb::tuple copy_pieces(const std::vector<int>& files, const Array<const std::int3
     return nb::make_tuple(fault.source, fault.error);
 }
 
+// 0, or the error of the system.
+int append_bytes(nb::handle data, int out, pack::Checksum& checksum) {
+    const HeldBuffer held(data);
+    const nb::gil_scoped_release release;
+    return pack::append_bytes(held.bytes(), out, checksum);
+}
+
 // The numbers of all pieces, a column after the other.
 nb::object piece_table(const Int64Array& documents, const Int64Array& begins,
                        const Int64Array& lengths, const Int64Array& row_pieces,
@@ -158,6 +165,9 @@ void register_checksum(nb::module_& m) {
           "Append pieces of files (descriptors) to another one; return the number of the file that "
           "could not be read, the number of files if that one could not be written, or -1; and the "
           "error of the system, 0 if the file ended.");
+    m.def("append_bytes", &append_bytes, nb::arg("data"), nb::arg("out"), nb::arg("checksum"),
+          "Append a buffer to a file (its descriptor) and to its checksum; return the error of the "
+          "system, or 0.");
 }
 
 template <typename Id>

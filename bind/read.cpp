@@ -284,7 +284,7 @@ void register_read(nb::module_& m) {
         nb::arg("memory").noconvert(),
         "Fill memory from a file (its descriptor): how many of its bytes are whole lines, and how "
         "many lines these are.");
-    m.def("keep_spares", &keep_spares, nb::arg("count"),
+    m.def("keep_spares", &keep_spares, nb::arg("count"), nb::call_guard<nb::gil_scoped_release>(),
           "Set how many freed buffers of each kind are kept for the next call.");
     m.attr("USUAL_SPARES") = kUsualSpares;
     m.def("read_jsonl", &read_jsonl, nb::arg("buffer"), nb::arg("field"),

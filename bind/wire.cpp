@@ -3,33 +3,17 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
 
 #include "arrays.h"
+#include "wire_tools.h"
 
 namespace tokenmill::bind {
 
 namespace {
-
-// Less is done before another thread could take the GIL.
-constexpr std::size_t kReleaseBytes = std::size_t{1} << 15;
-
-simd::Target wire_target() {
-    static const simd::Target chosen = simd::chosen_target();
-    return chosen;
-}
-
-// Runs `work` without the GIL if it is long enough.
-template <typename Work>
-auto run_unlocked(std::size_t size, Work work) {
-    std::optional<nb::gil_scoped_release> unlocked;
-    if (size > kReleaseBytes) {
-        unlocked.emplace();
-    }
-    return work();
-}
 
 // The text of a string as bytes. Escapes are undone into the memory of the result.
 nb::object text_of(const read::Value& string, Bytes body, wire::BodyFault& fault,
@@ -139,11 +123,12 @@ DetokenizeFields read_detokenize(nb::handle buffer) {
     return out;
 }
 
-// One part of an answer: JSON that is written already, a text, or ids.
+// One part of an answer: JSON that is written already, a text, ids, or rows of them.
 struct AnswerPart {
-    enum class Kind : std::uint8_t { Json, Text, Ids } kind;
+    enum class Kind : std::uint8_t { Json, Text, Ids, Rows } kind;
     Bytes bytes;
     std::span<const TokenId> ids;
+    std::span<const std::int64_t> ends;  // of rows
 
     [[nodiscard]] std::size_t size() const noexcept {
         switch (kind) {
@@ -153,6 +138,8 @@ struct AnswerPart {
                 return wire::string_size(bytes);
             case Kind::Ids:
                 return wire::ids_size(ids);
+            case Kind::Rows:
+                return wire::rows_size(ids, ends);
         }
         return 0;
     }
@@ -165,19 +152,25 @@ struct AnswerPart {
                 return wire::write_string(bytes, out);
             case Kind::Ids:
                 return wire::write_ids(ids, out);
+            case Kind::Rows:
+                return wire::write_rows(ids, ends, out);
         }
         return out;
     }
 };
 
 using WireIds = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using WireEnds = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // The parts, and what keeps their memory.
 class AnswerParts {
 public:
     void add(nb::handle object) {
         if (PyBytes_Check(object.ptr())) {
-            parts_.push_back({AnswerPart::Kind::Json, view_of(nb::borrow<nb::bytes>(object)), {}});
+            const Bytes json = view_of(nb::borrow<nb::bytes>(object));
+            parts_.push_back({AnswerPart::Kind::Json, json, {}, {}});
+        } else if (PyTuple_Check(object.ptr())) {
+            add_rows(object);
         } else if (PyUnicode_Check(object.ptr())) {
             add_text(object);
         } else if (PyList_Check(object.ptr())) {
@@ -187,7 +180,7 @@ public:
             if (object.is_none() || !nb::try_cast(object, ids, false)) {  // false: as it is
                 throw nb::type_error("expected bytes, str, an array of uint32, or a list of these");
             }
-            parts_.push_back({AnswerPart::Kind::Ids, {}, {ids.data(), ids.size()}});
+            parts_.push_back({AnswerPart::Kind::Ids, {}, {ids.data(), ids.size()}, {}});
             arrays_.push_back(ids);
         }
     }
@@ -195,7 +188,7 @@ public:
     nb::bytes join() const {
         std::size_t rough = 0;
         for (const AnswerPart& part : parts_) {
-            rough += part.bytes.size() + part.ids.size_bytes();
+            rough += part.bytes.size() + part.ids.size_bytes() + part.ends.size_bytes();
         }
         const std::size_t size = run_unlocked(rough, [&] {
             std::size_t sum = 0;
@@ -221,7 +214,7 @@ public:
 private:
     void add_json(const char* text, std::size_t size) {
         parts_.push_back(
-            {AnswerPart::Kind::Json, {reinterpret_cast<const std::uint8_t*>(text), size}, {}});
+            {AnswerPart::Kind::Json, {reinterpret_cast<const std::uint8_t*>(text), size}, {}, {}});
     }
     // Python keeps the UTF-8 of a str with the str.
     void add_text(nb::handle text) {
@@ -232,7 +225,25 @@ private:
         }
         const Bytes bytes(reinterpret_cast<const std::uint8_t*>(data),
                           static_cast<std::size_t>(size));
-        parts_.push_back({AnswerPart::Kind::Text, bytes, {}});
+        parts_.push_back({AnswerPart::Kind::Text, bytes, {}, {}});
+    }
+    // (ids, ends): the rows of a batch.
+    void add_rows(nb::handle pair) {
+        WireIds ids;
+        WireEnds ends;
+        const auto items = nb::borrow<nb::tuple>(pair);
+        if (items.size() != 2 || !nb::try_cast(items[0], ids, false) ||
+            !nb::try_cast(items[1], ends, false)) {
+            throw nb::type_error("expected ids (uint32) and the ends of their rows (int64)");
+        }
+        const std::span<const std::int64_t> places(ends.data(), ends.size());
+        if (places.empty() || places.front() < 0 || !std::ranges::is_sorted(places) ||
+            static_cast<std::size_t>(places.back()) > ids.size()) {
+            throw nb::value_error("expected ends of rows that rise within the ids");
+        }
+        parts_.push_back({AnswerPart::Kind::Rows, {}, {ids.data(), ids.size()}, places});
+        arrays_.push_back(ids);
+        ends_.push_back(ends);
     }
     void add_texts(nb::handle texts) {
         bool is_first = true;
@@ -253,6 +264,7 @@ private:
 
     std::vector<AnswerPart> parts_;
     std::vector<WireIds> arrays_;
+    std::vector<WireEnds> ends_;
 };
 
 nb::bytes write_answer(const nb::args& objects) {
@@ -293,7 +305,8 @@ void register_wire(nb::module_& m) {
     m.def("read_detokenize", &read_detokenize, nb::arg("body"),
           "Read the body of a request for the text of ids.");
     m.def("write_answer", &write_answer, nb::sig("def write_answer(*parts: object) -> bytes"),
-          "Join JSON (bytes), texts (str), ids (uint32 arrays) and lists of them to one body.");
+          "Join JSON (bytes), texts (str), ids (uint32 arrays), lists of them and rows (a tuple of "
+          "ids and the int64 ends of rows) to one body.");
 }
 
 }  // namespace tokenmill::bind

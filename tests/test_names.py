@@ -23,10 +23,13 @@ ENGINE = {
     "_spec", "_chat", "_tokenizer", "_unicode", "cuda",
 }  # fmt: skip
 MILL = {
-    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_pack", "_read", "_serve",
-    "_service", "_write",
+    "_bench", "_causal", "_cli", "_dataset", "_files", "_mill", "_mirror", "_pack", "_profile",
+    "_read", "_serve", "_service", "_store", "_tune", "_write",
 }  # fmt: skip
-SHARED = {"_checks", "_errors", "_hints", "_lazy"}
+SHARED = {
+    "_advice", "_cache_folder", "_checks", "_config", "_errors", "_hints", "_lazy", "_machine",
+    "_numbers", "_page", "_record", "_stats", "_timeline",
+}  # fmt: skip
 FACES = {"__init__", "__main__", "compat", "ray_serve"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from _gpu_timing import gigatoken_on_cpu, passes
@@ -87,7 +88,7 @@ def time_doors(
 
 def one_text(
     tokenizer: Tokenizer, gpu: GpuTokenizer, data: NDArray[np.uint8], calls: int, output: Any
-) -> dict[str, dict[str, list[float]]]:
+) -> dict[str, dict[str, Any]]:
     """Milliseconds of a call with one text, to ids on host or device, next to the CPU engine."""
     found = {}
     for size in ONE_TEXT:
@@ -98,8 +99,60 @@ def one_text(
         found[f"{len(text)} bytes"] = {
             "device": quantiles(on_device, calls),
             "CPU, one thread": quantiles(on_cpu, calls),
+            "steps": steps_of(gpu, on_device, calls),
         }
     return found
+
+
+def steps_of(gpu: GpuTokenizer, call: Callable[[], object], calls: int) -> dict[str, float]:
+    """Medians of a call's steps, in ms: before the launch, launch, wait, after; kernels alone."""
+    engine = gpu.encoder.engine
+    launch, outcome = engine.launch, engine.outcome
+    marks: list[float] = []
+    slots: list[Any] = []
+
+    def launching(slot: Any, *words: Any, **named: Any) -> None:
+        slots[:] = [slot]
+        marks.append(time.perf_counter())
+        launch(slot, *words, **named)
+        marks.append(time.perf_counter())
+
+    def waiting(slot: Any) -> Any:
+        found = outcome(slot)
+        marks.append(time.perf_counter())
+        return found
+
+    rows = []
+    engine.launch, engine.outcome = launching, waiting  # type: ignore[method-assign]
+    try:
+        for _ in range(calls):
+            marks[:] = [time.perf_counter()]
+            call()
+            marks.append(time.perf_counter())
+            rows.append([b - a for a, b in pairwise(marks)])
+    finally:
+        del engine.launch, engine.outcome
+    steps = ("before", "launch", "wait", "after")
+    medians = [round(1e3 * statistics.median(times), 4) for times in zip(*rows, strict=True)]
+    return {**dict(zip(steps, medians, strict=False)), "kernels": graph_time(slots[0], calls)}
+
+
+def graph_time(slot: Any, calls: int) -> float:
+    """Milliseconds that the device takes for the graph of the last short batch of a slot."""
+    import cupy
+
+    graphs = [graph for (_, _, by_kernels), graph in slot.graphs.items() if by_kernels]
+    if not graphs:
+        return 0.0
+    times = []
+    for _ in range(calls):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        graphs[-1].launch()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return round(float(statistics.median(times)), 4)
 
 
 def quantiles(call: Callable[[], object], calls: int) -> list[float]:

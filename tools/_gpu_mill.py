@@ -1,4 +1,4 @@
-"""Files of JSONL through a device: rows for a trainer, and shards; compared and timed."""
+"""Files of JSONL in memory, and rows of them for a trainer: compared and timed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ import json
 import shutil
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill import pack
 from tokenmill._core import TextBuffer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from _gpu_texts import Text
 
     from tokenmill import Tokenizer
@@ -29,9 +27,10 @@ SMALL = 20_000_000  # bytes that are compared
 
 
 class JsonlFiles:
-    """Lines of JSON in memory-backed files, removed at the end."""
+    """Lines of JSON in memory-backed files, removed at the end; less if there is little room."""
 
     def __init__(self, text: Text, total: int) -> None:
+        total = min(total, 2 * shutil.disk_usage(MEMORY).free // 5)
         self.folder = Path(tempfile.mkdtemp(prefix="tokenmill-", dir=MEMORY))
         lines = b"".join(
             json.dumps({"id": number, "text": document.decode()}, ensure_ascii=False).encode()
@@ -40,13 +39,17 @@ class JsonlFiles:
         )
         times = max(1, -(-total // (FILES * len(lines))))
         self.paths = [self.folder / f"{number}.jsonl" for number in range(FILES)]
-        for path in self.paths:
-            with path.open("wb") as file:
-                for _ in range(times):
-                    file.write(lines)
+        with ThreadPoolExecutor(FILES) as pool:
+            list(pool.map(lambda path: self._fill(path, lines, times), self.paths))
         self.size = FILES * times * len(lines)
         self.small = self.folder / "small.jsonl"
         self.small.write_bytes(lines[: lines.rfind(b"\n", 0, SMALL) + 1])
+
+    @staticmethod
+    def _fill(path: Path, lines: bytes, times: int) -> None:
+        with path.open("wb") as file:
+            for _ in range(times):
+                file.write(lines)
 
     def __enter__(self) -> JsonlFiles:
         return self
@@ -102,23 +105,3 @@ def time_rows(files: JsonlFiles, tokenizer: Tokenizer, epochs: int) -> dict[str,
         "fallbacks": dict(rows.fallbacks),
         "chunks that the CPU read": rows.left_to_reader,
     }
-
-
-def time_pack(
-    files: JsonlFiles, tokenizer: Tokenizer, devices: list[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield GB/s of each run, and whether it wrote what the first one did."""
-    first: Any = None
-    for number, device in enumerate(devices):
-        output = files.folder / f"out{number}"
-        begin = time.perf_counter()
-        manifest = pack(
-            [str(path) for path in files.paths],
-            output=output, tokenizer=tokenizer, context_length=CONTEXT, device=device,
-        )  # fmt: skip
-        seconds = time.perf_counter() - begin
-        wrote = json.dumps(manifest.data, sort_keys=True)
-        first = first or wrote
-        shutil.rmtree(output)
-        facts = {"GB/s": round(files.size / 1e9 / seconds, 2), "seconds": round(seconds, 2)}
-        yield f"{number}: {device}", {**facts, "same as the first": wrote == first}

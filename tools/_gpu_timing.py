@@ -61,6 +61,20 @@ class Clock:
         return event
 
 
+def against(earlier: dict[str, Any], key: str, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the speed of each state as a ratio to that of an earlier run, and its slowest step."""
+    before = earlier.get("sections", {}).get("timing", {}).get(key)
+    if before is None:
+        return {}
+    ratios: dict[str, Any] = {"bytes then": before["bytes"]}
+    for state, rate_then in before["GB/s"].items():
+        ratios[state] = round(found["GB/s"][state] / rate_then, 3)
+    now, then = found["ms/GB"]["warm"], before["ms/GB"]["warm"]
+    more = {step: round(now[step] - then.get(step, 0.0), 3) for step in now if step != "all"}
+    ratios["warm, ms/GB more"] = dict(sorted(more.items(), key=lambda item: -item[1])[:5])
+    return ratios
+
+
 def median(rows: list[dict[str, float]]) -> dict[str, float]:
     """Return the median of every column."""
     return {name: statistics.median(row[name] for row in rows) for name in rows[0]}

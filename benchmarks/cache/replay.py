@@ -32,7 +32,7 @@ Traces = dict[str, list[str]]
 
 def main() -> None:
     """Measure, print a table, write the result file."""
-    arguments = parse_arguments()
+    arguments = parser_of(__doc__).parse_args()
     tokenizer = tokenmill.Tokenizer.load(arguments.tokenizer)
     prose = _traces.read_text(arguments.prose, PROSE)
     schemas = _traces.read_text(arguments.schemas, PROSE)
@@ -52,15 +52,15 @@ def main() -> None:
         write(arguments, rows)
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def parser_of(about: str | None) -> argparse.ArgumentParser:
+    """Return the command line of the scripts in this folder."""
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--marks", nargs=2, required=True, help="tokens around a message")
     parser.add_argument("--prose", type=Path, required=True)
     parser.add_argument("--schemas", type=Path, required=True)
     parser.add_argument("--results", type=Path, help="a folder; none is written without it")
-    return parser.parse_args()
+    return parser
 
 
 def measure(tokenizer: tokenmill.Tokenizer, trace: list[str]) -> list[dict[str, Any]]:
@@ -132,7 +132,7 @@ def seconds(encode: Any, trace: list[str]) -> float:
     return time.perf_counter() - begin
 
 
-def write(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+def write(arguments: argparse.Namespace, rows: list[dict[str, Any]], kind: str = "cache") -> None:
     """Add a file to the results."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"],  # noqa: S607
@@ -152,7 +152,7 @@ def write(arguments: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
         "rows": rows,
     }
     words = facts["machine"].replace("(R)", "").lower().split()[:2]
-    path = arguments.results / f"cache-{today}-{'-'.join(words)}-{name}.json"
+    path = arguments.results / f"{kind}-{today}-{'-'.join(words)}-{name}.json"
     path.write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
 
 

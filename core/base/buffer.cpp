@@ -33,6 +33,20 @@ std::span<std::atomic<Spare*>> places_of(Spares kind) noexcept {
     return std::span(g_spares[static_cast<std::size_t>(kind)]).first(g_kept.load());
 }
 
+// What may go to any place.
+std::size_t most_of_small() noexcept {
+    return g_kept.load() > kUsualSpares ? kMaxJobSpare : kMaxSmallSpare;
+}
+
+// Puts a buffer back where it was taken from, unless another has come there.
+void put_back(std::atomic<Spare*>& place, std::unique_ptr<Spare> spare) noexcept {
+    Spare* expected = nullptr;
+    Spare* const own = spare.release();
+    if (!place.compare_exchange_strong(expected, own)) {
+        spare.reset(own);
+    }
+}
+
 // Pages that were not needed elsewhere when the buffer is used again cost nothing then; the others
 // are new and zeroed, as if they had never been touched.
 void offer_to_system(const PageBuffer& buffer, std::size_t touched_bytes) noexcept {
@@ -92,7 +106,8 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept {
 #endif
 }
 
-PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes) {
+PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes,
+                      Pages pages) {
     for (std::atomic<Spare*>& place : places_of(kind)) {
         if (place.load(std::memory_order_relaxed) == nullptr) {
             continue;  // an exchange would take the line from the other threads
@@ -104,7 +119,7 @@ PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_
         }
     }
     touched_bytes = 0;
-    return PageBuffer(generous(size_bytes));
+    return PageBuffer(generous(size_bytes), pages);
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind) {
@@ -120,10 +135,10 @@ void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexc
     auto* spare = new (std::nothrow) Spare{std::move(buffer), touched_bytes};
     const auto places = places_of(kind);
     // The first places, where take_spare() looks first: what was used last is still in the cache.
-    const std::size_t open = touched_bytes <= kMaxSmallSpare ? places.size() : 0;
+    const std::size_t open = touched_bytes <= most_of_small() ? places.size() : 0;
     for (std::size_t i = 1; i < open; ++i) {
-        Spare* expected = nullptr;
-        if (places[i].compare_exchange_strong(expected, spare)) {
+        Spare* expected = places[i].load(std::memory_order_relaxed);
+        if (expected == nullptr && places[i].compare_exchange_strong(expected, spare)) {
             return;
         }
     }
@@ -136,6 +151,12 @@ void keep_spares(std::size_t count) noexcept {
         for (std::atomic<Spare*>& place : std::span(places).subspan(g_kept)) {
             delete place.exchange(nullptr);
         }
+        for (std::atomic<Spare*>& place : std::span(places).first(g_kept).subspan(1)) {
+            std::unique_ptr<Spare> spare(place.exchange(nullptr));
+            if (spare != nullptr && spare->touched_bytes <= most_of_small()) {
+                put_back(place, std::move(spare));
+            }
+        }
     }
 }
 
@@ -143,11 +164,10 @@ std::size_t spare_bytes() noexcept {
     std::size_t total = 0;
     for (Places& places : g_spares) {
         for (std::atomic<Spare*>& place : places) {
-            Spare* spare = place.exchange(nullptr);
-            total += spare == nullptr ? 0 : spare->touched_bytes;
-            Spare* expected = nullptr;
-            if (spare != nullptr && !place.compare_exchange_strong(expected, spare)) {
-                delete spare;
+            std::unique_ptr<Spare> spare(place.exchange(nullptr));
+            if (spare != nullptr) {
+                total += spare->touched_bytes;
+                put_back(place, std::move(spare));
             }
         }
     }

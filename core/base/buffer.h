@@ -48,21 +48,23 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept;
 
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a
 // text whose words are known. Of each kind one buffer is kept with at most 512 MiB touched, and a
-// few small ones for other threads. Their bytes are not zeroed. The system may take what is after
-// the first 64 MiB whenever it needs memory, without asking (MADV_FREE).
+// few small ones for other threads: of up to 8 MiB, or 16 while a job asks for many of them,
+// because the ids of a block may be longer than its text. Their bytes are not zeroed. The system
+// may take what is after the first 64 MiB whenever it needs memory, without asking (MADV_FREE).
 constexpr std::size_t kMaxSpare = std::size_t{512} << 20;
 constexpr std::size_t kMaxHeld = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;
+constexpr std::size_t kMaxJobSpare = std::size_t{16} << 20;
 enum class Spares : std::uint8_t { Ids, Spans, Words, Texts, Framed };
 [[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind);
-// The first `touched_bytes` of what take_spare() returns have pages already.
-[[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind,
-                                    std::size_t& touched_bytes);
+// The first `touched_bytes` of what take_spare() returns have pages already. A new one has `pages`.
+[[nodiscard]] PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes,
+                                    Pages pages = Pages::Small);
 void give_spare(PageBuffer buffer, std::size_t touched_bytes, Spares kind) noexcept;
 // Sets how many buffers of each kind are kept, 4 at first; a job with many threads needs more.
-// Those beyond the new number are freed.
+// Those beyond the new number are freed, and those that are too large for it.
 constexpr std::size_t kUsualSpares = 4;
-constexpr std::size_t kMostSpares = 128;
+constexpr std::size_t kMostSpares = 512;
 void keep_spares(std::size_t count) noexcept;
 // Touched bytes of the buffers that are kept.
 [[nodiscard]] std::size_t spare_bytes() noexcept;

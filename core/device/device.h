@@ -5,9 +5,12 @@
 // them. Many threads may call, each with a lane of its own.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -119,6 +122,20 @@ struct ChunkIds {
     std::vector<std::int64_t> offsets;
 };
 
+// Nanoseconds that callers of `encode` spent in each step, all together.
+struct Spent {
+    std::atomic<std::uint64_t> lane{0};      // waiting for a free lane
+    std::atomic<std::uint64_t> copy_in{0};   // into memory that the device copies directly
+    std::atomic<std::uint64_t> read{0};      // waiting for the bus and the reading of lines
+    std::atomic<std::uint64_t> places{0};    // fetching places and faults
+    std::atomic<std::uint64_t> turn{0};      // waiting for the turn to use the tables
+    std::atomic<std::uint64_t> encode{0};    // waiting for the ids
+    std::atomic<std::uint64_t> copy_out{0};  // fetching ids
+    std::atomic<std::uint64_t> join{0};      // with the ids around documents
+    std::atomic<std::uint64_t> blocks{0};    // a count
+    std::atomic<std::uint64_t> in_place{0};  // blocks that were read into their lane
+};
+
 struct ReplacedIds;
 
 class LineDevice {
@@ -126,10 +143,16 @@ public:
     LineDevice(const Driver& driver, const Layout& layout, Turn& turn, void* work_stream)
         : driver_(driver), layout_(layout), turn_(turn), work_stream_(work_stream) {}
 
-    // Before any other call, or while nobody else calls.
+    // The caller of add_seat and add_reading waits for them; lanes may be added at any time.
     std::size_t add_seat(Seat seat);
     std::size_t add_lane(Lane lane);
     std::size_t add_reading(Reading reading);
+    [[nodiscard]] std::size_t free_lanes();
+
+    // Takes a lane for a caller that fills `raw_in` of it; none if all are in use. A caller that
+    // has one must not wait for another: all could be lent to callers that wait.
+    [[nodiscard]] std::optional<std::size_t> lend();
+    void give_back(std::size_t lane);
 
     // Starts to read the first `size` bytes of a lane's host memory: whole lines.
     void start(std::size_t lane, std::size_t size, std::size_t reading);
@@ -139,6 +162,10 @@ public:
     // Reads and encodes a block in any lane; waits until one is free.
     [[nodiscard]] LineIds encode(const pipeline::Model& model, Bytes lines,
                                  const mill::BlockRules& rules, std::size_t reading);
+    // The same in a lane that was lent; lines that are not there yet are copied.
+    [[nodiscard]] LineIds encode_lent(std::size_t lane, const pipeline::Model& model, Bytes lines,
+                                      const mill::BlockRules& rules, std::size_t reading);
+    [[nodiscard]] const Spent& spent() const noexcept { return spent_; }
 
 private:
     class HeldLane;
@@ -149,6 +176,11 @@ private:
     void fetch(const Lane& lane, std::uint8_t* to, std::uint64_t from, std::size_t size) const;
     void settle(const Lane& lane) const;
     void start(Lane& lane, std::size_t size, std::size_t reading) const;
+    [[nodiscard]] Lane& lane_at(std::size_t number);
+    [[nodiscard]] const Seat& seat_of(const Lane& lane) const;
+    [[nodiscard]] const Reading& reading_at(std::size_t number) const;
+    [[nodiscard]] LineIds encode_in(Lane& lane, const pipeline::Model& model, Bytes lines,
+                                    const mill::BlockRules& rules, std::size_t reading);
     [[nodiscard]] ReadCounts finish_reading(const Lane& lane) const;
     [[nodiscard]] EncodedCounts encode_texts(const Lane& lane, const ReadCounts& read);
     void take_places(const Lane& lane, const ReadCounts& read, read::JsonlDocuments& out) const;
@@ -158,8 +190,7 @@ private:
                                       const ReadCounts& read, const EncodedCounts& made,
                                       pipeline::SpecialMode special,
                                       std::vector<std::int64_t>& flags) const;
-    [[nodiscard]] std::vector<std::uint8_t> fetch_many(const Lane& lane, std::uint64_t from,
-                                                       std::size_t size) const;
+    void fetch_many(const Lane& lane, std::uint8_t* to, std::uint64_t from, std::size_t size) const;
     [[nodiscard]] mill::BlockIds take_ids(const pipeline::Model& model, const Lane& lane,
                                           const ReadCounts& read, const EncodedCounts& made,
                                           const mill::BlockRules& rules,
@@ -169,12 +200,13 @@ private:
     Layout layout_;
     Turn& turn_;
     void* work_stream_;
-    std::vector<Seat> seats_;
-    std::vector<Lane> lanes_;
-    std::vector<Reading> readings_;
-    std::mutex mutex_;  // of free_
+    mutable std::mutex mutex_;  // of what follows; elements of a deque stay where they are
+    std::deque<Seat> seats_;
+    std::deque<Lane> lanes_;
+    std::deque<Reading> readings_;
     std::condition_variable freed_;
     std::vector<std::size_t> free_;
+    mutable Spent spent_;
 };
 
 }  // namespace tokenmill::device

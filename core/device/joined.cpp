@@ -11,11 +11,20 @@ namespace {
 template <typename Id>
 class Writer {
 public:
-    Writer(const mill::BlockRules& rules, std::size_t ids, std::size_t documents) {
+    Writer(const mill::BlockRules& rules, std::size_t ids, std::size_t documents,
+           std::size_t most_bytes) {
         narrow(rules.before, before_);
         narrow(rules.after, after_);
         const std::size_t all = ids + documents * (before_.size() + after_.size());
-        out_.ids = take_spare(std::max<std::size_t>(all * sizeof(Id), 1), Spares::Framed);
+        const std::size_t size = all * sizeof(Id);
+        // Ids of hundreds of blocks wait for their shards, all in memory that is new at first, and
+        // many threads that fault on small pages stop each other.
+        std::size_t touched = 0;
+        out_.ids = take_spare(std::max({size, most_bytes / 2 * sizeof(Id), std::size_t{1}}),
+                              Spares::Framed, touched, Pages::Large);
+        if (touched < size) {
+            touch_pages(out_.ids.data() + touched, size - touched);
+        }
         out_.lengths.reserve(documents);
         at_ = out_.ids.template as<Id>();
     }
@@ -68,10 +77,10 @@ private:
 // The device gives a document that it leaves to the CPU any number of ids: they are not used.
 template <typename Id>
 mill::BlockIds join_as(const DeviceIds& device, const ReplacedIds& replaced,
-                       const mill::BlockRules& rules) {
+                       const mill::BlockRules& rules, std::size_t most_bytes) {
     const std::size_t documents = device.begins.size() - 1;
     const auto* const ids = reinterpret_cast<const Id*>(device.ids);
-    Writer<Id> writer(rules, device.begins.back() + replaced.encoded.count, documents);
+    Writer<Id> writer(rules, device.begins.back() + replaced.encoded.count, documents, most_bytes);
     std::size_t next = 0;
     for (std::size_t i = 0; i < documents; ++i) {
         if (next < replaced.numbers.size() && replaced.numbers[next] == i) {
@@ -89,9 +98,9 @@ mill::BlockIds join_as(const DeviceIds& device, const ReplacedIds& replaced,
 }  // namespace
 
 mill::BlockIds join(const DeviceIds& device, const ReplacedIds& replaced,
-                    const mill::BlockRules& rules) {
-    return rules.bits == 16 ? join_as<std::uint16_t>(device, replaced, rules)
-                            : join_as<std::uint32_t>(device, replaced, rules);
+                    const mill::BlockRules& rules, std::size_t most_bytes) {
+    return rules.bits == 16 ? join_as<std::uint16_t>(device, replaced, rules, most_bytes)
+                            : join_as<std::uint32_t>(device, replaced, rules, most_bytes);
 }
 
 }  // namespace tokenmill::device

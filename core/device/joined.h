@@ -22,7 +22,9 @@ struct ReplacedIds {
     pipeline::Encoded encoded;
 };
 
+// `most_bytes` of text are in a block. Their memory is the same for most blocks, as in the mill: so
+// it is used again.
 [[nodiscard]] mill::BlockIds join(const DeviceIds& device, const ReplacedIds& replaced,
-                                  const mill::BlockRules& rules);
+                                  const mill::BlockRules& rules, std::size_t most_bytes);
 
 }  // namespace tokenmill::device

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "device/joined.h"
+#include "device/stopwatch.h"
 
 namespace tokenmill::device {
 
@@ -51,24 +51,20 @@ public:
         device.freed_.wait(lock, [&] { return !device.free_.empty(); });
         number_ = device.free_.back();
         device.free_.pop_back();
+        lane_ = &device.lanes_[number_];
     }
-    ~HeldLane() {
-        {
-            const std::scoped_lock lock(device_.mutex_);
-            device_.free_.push_back(number_);
-        }
-        device_.freed_.notify_one();
-    }
+    ~HeldLane() { device_.give_back(number_); }
     HeldLane(const HeldLane&) = delete;
     HeldLane& operator=(const HeldLane&) = delete;
     HeldLane(HeldLane&&) = delete;
     HeldLane& operator=(HeldLane&&) = delete;
 
-    [[nodiscard]] Lane& lane() const noexcept { return device_.lanes_[number_]; }
+    [[nodiscard]] Lane& lane() const noexcept { return *lane_; }
 
 private:
     LineDevice& device_;
     std::size_t number_ = 0;
+    Lane* lane_ = nullptr;
 };
 
 void LineDevice::check(int error, const char* what) {
@@ -78,20 +74,65 @@ void LineDevice::check(int error, const char* what) {
 }
 
 std::size_t LineDevice::add_seat(Seat seat) {
+    const std::scoped_lock lock(mutex_);
     seats_.push_back(std::move(seat));
     return seats_.size() - 1;
 }
 
 std::size_t LineDevice::add_lane(Lane lane) {
-    const std::scoped_lock lock(mutex_);
-    lanes_.push_back(std::move(lane));
-    free_.push_back(lanes_.size() - 1);
-    return lanes_.size() - 1;
+    std::size_t number = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        number = lanes_.size();
+        lanes_.push_back(std::move(lane));
+        free_.push_back(number);
+    }
+    freed_.notify_one();
+    return number;
 }
 
 std::size_t LineDevice::add_reading(Reading reading) {
+    const std::scoped_lock lock(mutex_);
     readings_.push_back(std::move(reading));
     return readings_.size() - 1;
+}
+
+std::size_t LineDevice::free_lanes() {
+    const std::scoped_lock lock(mutex_);
+    return free_.size();
+}
+
+std::optional<std::size_t> LineDevice::lend() {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) {
+        return std::nullopt;
+    }
+    const std::size_t number = free_.back();
+    free_.pop_back();
+    return number;
+}
+
+void LineDevice::give_back(std::size_t lane) {
+    {
+        const std::scoped_lock lock(mutex_);
+        free_.push_back(lane);
+    }
+    freed_.notify_one();
+}
+
+Lane& LineDevice::lane_at(std::size_t number) {
+    const std::scoped_lock lock(mutex_);
+    return lanes_.at(number);
+}
+
+const Seat& LineDevice::seat_of(const Lane& lane) const {
+    const std::scoped_lock lock(mutex_);
+    return seats_.at(lane.seat);
+}
+
+const Reading& LineDevice::reading_at(std::size_t number) const {
+    const std::scoped_lock lock(mutex_);
+    return readings_.at(number);
 }
 
 void LineDevice::use_device() const {
@@ -110,12 +151,12 @@ void LineDevice::settle(const Lane& lane) const {
 
 void LineDevice::start(std::size_t lane, std::size_t size, std::size_t reading) {
     use_device();
-    start(lanes_.at(lane), size, reading);
+    start(lane_at(lane), size, reading);
 }
 
 void LineDevice::start(Lane& lane, std::size_t size, std::size_t reading) const {
     const Recorded& recorded = fitting(lane.reads, size);
-    for (const FieldValue& field : readings_.at(reading)) {
+    for (const FieldValue& field : reading_at(reading)) {
         lane.job[field.place] = field.value;
     }
     lane.job[layout_.json_size] = size;
@@ -144,9 +185,11 @@ ReadCounts LineDevice::finish_reading(const Lane& lane) const {
 
 // The host waits within the turn: the caller that has the next one finds the tables unused.
 EncodedCounts LineDevice::encode_texts(const Lane& lane, const ReadCounts& read) {
-    const Seat& seat = seats_.at(lane.seat);
+    const Seat& seat = seat_of(lane);
     const Recorded& recorded = fitting(seat.works, read.text_bytes);
+    Stopwatch watch;
     const std::scoped_lock lock(turn_.mutex);
+    watch.lap(spent_.turn);
     if (turn_.last != nullptr) {
         check(driver_.wait(work_stream_, turn_.last, 0), "the work of the turn before");
     }
@@ -159,6 +202,7 @@ EncodedCounts LineDevice::encode_texts(const Lane& lane, const ReadCounts& read)
     check(driver_.launch(recorded.graph, work_stream_), "encoding");
     check(driver_.record(lane.event, work_stream_), "an event");
     check(driver_.synchronize(lane.event), "encoding");
+    watch.lap(spent_.encode);
     EncodedCounts made;
     made.has_failed = seat.counters[layout_.arrival] != 0;
     made.has_flags = made.has_failed || seat.counters[layout_.flagged] != 0;
@@ -167,7 +211,7 @@ EncodedCounts LineDevice::encode_texts(const Lane& lane, const ReadCounts& read)
 }
 
 ChunkIds LineDevice::encode_started(std::size_t number) {
-    const Lane& lane = lanes_.at(number);
+    const Lane& lane = lane_at(number);
     use_device();
     ChunkIds out;
     out.read = finish_reading(lane);
@@ -177,7 +221,7 @@ ChunkIds LineDevice::encode_started(std::size_t number) {
     out.made = encode_texts(lane, out.read);
     if (!out.made.has_flags) {
         const std::size_t count = out.read.documents + 1;
-        fetch(lane, lane.numbers, seats_[lane.seat].doc_ids, count * kNumber);
+        fetch(lane, lane.numbers, seat_of(lane).doc_ids, count * kNumber);
         settle(lane);
         out.offsets = widened(reinterpret_cast<const std::uint32_t*>(lane.numbers), count);
     }
@@ -186,19 +230,37 @@ ChunkIds LineDevice::encode_started(std::size_t number) {
 
 LineIds LineDevice::encode(const pipeline::Model& model, Bytes lines, const mill::BlockRules& rules,
                            std::size_t reading) {
-    LineIds out;
+    Stopwatch watch;
     const HeldLane held(*this);
-    Lane& lane = held.lane();
+    watch.lap(spent_.lane);
+    return encode_in(held.lane(), model, lines, rules, reading);
+}
+
+LineIds LineDevice::encode_lent(std::size_t lane, const pipeline::Model& model, Bytes lines,
+                                const mill::BlockRules& rules, std::size_t reading) {
+    return encode_in(lane_at(lane), model, lines, rules, reading);
+}
+
+LineIds LineDevice::encode_in(Lane& lane, const pipeline::Model& model, Bytes lines,
+                              const mill::BlockRules& rules, std::size_t reading) {
+    LineIds out;
     const std::size_t size = lines.size() + (!lines.empty() && lines.back() != '\n' ? 1 : 0);
     if (size == 0 || size > lane.raw_room) {
         out.outcome = Outcome::DoesNotFit;
         return out;
     }
+    Stopwatch watch;
     use_device();
-    std::memcpy(lane.raw_in, lines.data(), lines.size());
+    if (lines.data() != lane.raw_in) {
+        std::memcpy(lane.raw_in, lines.data(), lines.size());
+    } else {
+        spent_.in_place.fetch_add(1, std::memory_order_relaxed);
+    }
     lane.raw_in[size - 1] = '\n';
+    watch.lap(spent_.copy_in);
     start(lane, size, reading);
     const ReadCounts read = finish_reading(lane);
+    watch.lap(spent_.read);
     if (!read.is_sure) {
         out.outcome = Outcome::LeftToReader;
         return out;
@@ -209,6 +271,8 @@ LineIds LineDevice::encode(const pipeline::Model& model, Bytes lines, const mill
     documents.repaired_surrogates = static_cast<std::int64_t>(read.repaired);
     take_bad(lane, read, documents);
     take_places(lane, read, documents);
+    watch.lap(spent_.places);
+    spent_.blocks.fetch_add(1, std::memory_order_relaxed);
     EncodedCounts made;
     if (read.text_bytes != 0) {
         made = encode_texts(lane, read);
@@ -253,104 +317,6 @@ void LineDevice::take_bad(const Lane& lane, const ReadCounts& read,
         out.bad.push_back({static_cast<std::int64_t>(line), begin, ends[line] - begin,
                            faults[line] - begin, static_cast<read::Reason>(reasons[line])});
     }
-}
-
-namespace {
-
-// Which documents have flags, and their texts in `text`, which has those of all documents.
-std::vector<pipeline::Text> flagged_texts(std::span<const std::uint32_t> flags,
-                                          const std::uint32_t* begins, const std::uint8_t* text,
-                                          std::vector<std::size_t>& numbers) {
-    std::vector<pipeline::Text> texts;
-    for (std::size_t i = 0; i < flags.size(); ++i) {
-        if (flags[i] != 0) {
-            numbers.push_back(i);
-            texts.push_back(
-                {text + begins[i], begins[i + 1] - begins[i], pipeline::Text::Encoding::Utf8});
-        }
-    }
-    return texts;
-}
-
-}  // namespace
-
-ReplacedIds LineDevice::replace(const pipeline::Model& model, const Lane& lane,
-                                const ReadCounts& read, const EncodedCounts& made,
-                                pipeline::SpecialMode special,
-                                std::vector<std::int64_t>& flags) const {
-    const std::size_t documents = read.documents;
-    std::vector<std::uint32_t> marks(documents, layout_.failed_flag);
-    std::vector<std::uint32_t> begins(documents + 1);
-    // The raw lines are not needed any more, so their memory takes what comes.
-    const auto take = [&](std::vector<std::uint32_t>& numbers, std::uint64_t from) {
-        fetch(lane, lane.raw_in, from, numbers.size() * kNumber);
-        settle(lane);
-        std::memcpy(numbers.data(), lane.raw_in, numbers.size() * kNumber);
-    };
-    take(begins, lane.doc_begin);
-    if (!made.has_failed) {
-        take(marks, seats_.at(lane.seat).doc_flags);
-    }
-    fetch(lane, lane.raw_in, lane.text, read.text_bytes);
-    settle(lane);
-    ReplacedIds replaced;
-    const std::vector<pipeline::Text> texts =
-        flagged_texts(marks, begins.data(), lane.raw_in, replaced.numbers);
-    for (const std::size_t number : replaced.numbers) {
-        flags.push_back(marks[number]);
-    }
-    pipeline::Options options;
-    options.special = special;
-    replaced.encoded = model.encode_batch(texts, options, {});
-    return replaced;
-}
-
-// Ids go through memory that the device copies to directly; more than fit there go in pieces.
-std::vector<std::uint8_t> LineDevice::fetch_many(const Lane& lane, std::uint64_t from,
-                                                 std::size_t size) const {
-    std::vector<std::uint8_t> many(size);
-    for (std::size_t at = 0; at < size; at += lane.numbers_room) {
-        const std::size_t some = std::min(lane.numbers_room, size - at);
-        fetch(lane, lane.numbers, from + at, some);
-        settle(lane);
-        std::memcpy(many.data() + at, lane.numbers, some);
-    }
-    return many;
-}
-
-mill::BlockIds LineDevice::take_ids(const pipeline::Model& model, const Lane& lane,
-                                    const ReadCounts& read, const EncodedCounts& made,
-                                    const mill::BlockRules& rules,
-                                    std::vector<std::int64_t>& flags) const {
-    const Seat& seat = seats_.at(lane.seat);
-    std::vector<std::uint32_t> begins(read.documents + 1, 0);
-    const std::size_t size = made.ids * rules.bits / 8;
-    const std::size_t head = begins.size() * kNumber;
-    const bool fits = head + size <= lane.numbers_room;
-    std::vector<std::uint8_t> many;
-    const std::uint8_t* ids = lane.numbers + head;
-    if (made.ids != 0) {
-        fetch(lane, lane.numbers, seat.doc_ids, head);
-        if (fits) {
-            fetch(lane, lane.numbers + head, seat.ids, size);
-        }
-        settle(lane);
-        std::memcpy(begins.data(), lane.numbers, head);
-        if (!fits) {
-            many = fetch_many(lane, seat.ids, size);
-            ids = many.data();
-        }
-    }
-    ReplacedIds replaced;
-    if (made.has_flags) {
-        replaced = replace(model, lane, read, made, rules.special, flags);
-    }
-    mill::BlockIds block = join({ids, begins}, replaced, rules);
-    if (made.has_flags) {
-        give_spare(std::move(replaced.encoded.memory.ids), replaced.encoded.count * sizeof(TokenId),
-                   Spares::Ids);
-    }
-    return block;
 }
 
 }  // namespace tokenmill::device

@@ -3,27 +3,66 @@
 // than the near caches, so every line is asked for (prefetch) well before it is read, and nothing
 // in the common path depends on a jump.
 
-constexpr unsigned kPrefetchAhead = 96;
+// Makes keys of 9 to 16 bytes for the units that were appended without one. Without jumps: a unit
+// is written to both lists, and one of the counts grows. A key with a lower half of 0 is left to
+// the others: another worker may write the two halves of such a key while they are compared.
+[[gnu::noinline]] inline void make_keys16(encode::WordEncoder& e) noexcept {
+    encode::LongerUnits& longer = e.longer_units;
+    const unsigned shift = 64 - e.tables.bits.words16;
+    std::uint32_t n16 = longer.n16;
+    std::uint32_t n_others = longer.n_others;
+    for (std::uint32_t j = 0; j < e.longer_count; ++j) {
+        const std::uint16_t i = e.longer[j];
+        const encode::Unit unit = e.unit[i];
+        const std::uint32_t size = encode::unit_size(unit);
+        const std::uint8_t* const word = encode::unit_begin(unit);
+        const std::uint64_t low = load<std::uint64_t>(word);
+        const std::uint64_t last8 = load<std::uint64_t>(word + size - 8);
+        const std::uint64_t high = last8 >> ((128 - 8 * size) & 63);  // as load_upper
+        const std::uint32_t is16 =
+            std::uint32_t{size <= 16} & std::uint32_t{last8 >> 56 != 0} & std::uint32_t{low != 0};
+        longer.key16[std::size_t{2} * n16] = low;
+        longer.key16[std::size_t{2} * n16 + 1] = high;
+        longer.line16[n16] = static_cast<std::uint32_t>(hash_pair(low, high) >> shift);
+        longer.in16[n16] = i;
+        longer.others[n_others] = i;
+        n16 += is16;
+        n_others += 1 - is16;
+    }
+    e.longer_count = 0;
+    longer.n16 = n16;
+    longer.n_others = n_others;
+}
 
-inline void prefetch(const void* at) noexcept {
-    __builtin_prefetch(at, 0, 3);
+// Words whose ids are known because no character of theirs is go to the others.
+inline void drop_unknown16(const encode::WordEncoder& e, encode::LongerUnits& longer) noexcept {
+    std::uint32_t kept = longer.asked16;
+    for (std::uint32_t j = kept; j < longer.n16; ++j) {
+        const std::uint16_t i = longer.in16[j];
+        if (e.words.is_unknown({encode::unit_begin(e.unit[i]), encode::unit_size(e.unit[i])})) {
+            longer.others[longer.n_others++] = i;
+            continue;
+        }
+        longer.in16[kept] = i;
+        longer.key16[std::size_t{2} * kept] = longer.key16[std::size_t{2} * j];
+        longer.key16[std::size_t{2} * kept + 1] = longer.key16[std::size_t{2} * j + 1];
+        longer.line16[kept++] = longer.line16[j];
+    }
+    longer.n16 = kept;
 }
 
 // Asks for the lines of units of 9 to 16 bytes.
-inline void find_lines16(const encode::WordEncoder& e, encode::LongerUnits& longer,
-                         std::uint32_t first) noexcept {
-    const unsigned shift = 64 - e.tables.bits.words16;
-    for (std::uint32_t j = first; j < longer.n16; ++j) {
-        const encode::Unit unit = e.unit[longer.in16[j]];
-        const std::uint8_t* word = encode::unit_begin(unit);
-        const std::uint64_t low = load<std::uint64_t>(word);
-        const std::uint64_t high = load_upper(word, encode::unit_size(unit));
-        const auto line = static_cast<std::uint32_t>(hash_pair(low, high) >> shift);
-        prefetch(&e.tables.lines16[line]);
-        longer.key16[std::size_t{2} * j] = low;
-        longer.key16[std::size_t{2} * j + 1] = high;
-        longer.line16[j] = line;
+inline void ask_lines16(encode::WordEncoder& e, encode::LongerUnits& longer) noexcept {
+    if (e.longer_count != 0) {
+        make_keys16(e);
     }
+    if (e.words.has_unknown()) {
+        drop_unknown16(e, longer);
+    }
+    for (std::uint32_t j = longer.asked16; j < longer.n16; ++j) {
+        prefetch(&e.tables.lines16[longer.line16[j]]);
+    }
+    longer.asked16 = longer.n16;
 }
 
 // The same for 17 to 32 bytes.
@@ -43,35 +82,33 @@ inline void find_sets32(const encode::WordEncoder& e, encode::LongerUnits& longe
     }
 }
 
-// Sorts the units of more than 8 bytes that were gathered since the last call by table, and asks
-// for their lines. Without jumps: every unit is written to every list, and one of the counts grows.
-inline void ask_longer(encode::WordEncoder& e) noexcept {
-    encode::LongerUnits& longer = e.longer_units;
+// The others: of more than 16 bytes, or without a key for the two smaller tables.
+[[gnu::noinline]] inline void ask_others(encode::WordEncoder& e,
+                                         encode::LongerUnits& longer) noexcept {
     const bool has_unknown = e.words.has_unknown();
-    const std::uint32_t first16 = longer.n16;
     const std::uint32_t first32 = longer.n32;
-    for (std::uint32_t j = longer.asked; j < e.longer_count; ++j) {
-        const std::uint16_t i = e.longer[j];
-        const encode::Unit unit = e.unit[i];
-        const std::uint32_t size = encode::unit_size(unit);
-        const std::uint8_t* word = encode::unit_begin(unit);
-        if (has_unknown && e.words.is_unknown({word, size})) {
+    for (std::uint32_t j = longer.asked_others; j < longer.n_others; ++j) {
+        const std::uint16_t i = longer.others[j];
+        const std::uint32_t size = encode::unit_size(e.unit[i]);
+        if (has_unknown && e.words.is_unknown({encode::unit_begin(e.unit[i]), size})) {
             longer.unknown[longer.n_unknown++] = i;
             continue;
         }
-        // 9 to 16 bytes without a NUL in the end; 17 to 32
-        const std::uint32_t is16 = std::uint32_t{size - 9 < 8} & std::uint32_t{word[size - 1] != 0};
-        const std::uint32_t is32 = std::uint32_t{size - 17 < 16};
-        longer.in16[longer.n16] = i;
+        const std::uint32_t is32 = std::uint32_t{size - 17 < 16};  // 17 to 32 bytes
         longer.in32[longer.n32] = i;
         longer.rest[longer.n_rest] = i;
-        longer.n16 += is16;
         longer.n32 += is32;
-        longer.n_rest += 1 - (is16 | is32);
+        longer.n_rest += 1 - is32;
     }
-    longer.asked = e.longer_count;
-    find_lines16(e, longer, first16);
+    longer.asked_others = longer.n_others;
     find_sets32(e, longer, first32);
+}
+
+inline void ask_longer(encode::WordEncoder& e) noexcept {
+    ask_lines16(e, e.longer_units);
+    if (e.longer_units.asked_others != e.longer_units.n_others) {
+        ask_others(e, e.longer_units);
+    }
 }
 
 // Asks for the lines that probe8 reads first.
@@ -86,62 +123,25 @@ inline void ask_first(encode::WordEncoder& e) noexcept {
 // they are made a few at a time, between blocks of text.
 inline void ask_early(encode::WordEncoder& e) noexcept {
     constexpr std::uint32_t kAtOnce = 16;
-    if (e.longer_count >= e.longer_units.asked + kAtOnce) {
+    if (e.longer_count + e.longer_units.n16 >= e.longer_units.asked16 + kAtOnce) {
         ask_longer(e);
         ask_first(e);
     }
 }
 
-// Looks all units up in the 8-byte table; the indices of those it lacks go to `missing`. A longer
-// unit has key 0, which the first line always holds, so that it needs no test. Slot 3 is read on a
-// miss, too (`same | 8`): the value is replaced later.
-inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noexcept {
-    constexpr unsigned kFound = 16;  // a bit that adding kFound - 1 gives to all masks but 0
-    const auto* const lines = reinterpret_cast<const std::uint8_t*>(e.tables.lines8);
-    const std::uint32_t count = e.count;
-    std::uint32_t n_missing = 0;
-    for (std::uint32_t i = 0; i < count; i += 8) {  // up to seven stale units more: harmless
-        const std::uint32_t* const line_of = e.line + i;
-        const std::uint64_t* const key_of = e.key + i;
-        std::uint64_t* const value_of = e.value + i;
-        unsigned found = kFound;
-#pragma GCC unroll 8
-        for (std::size_t k = 0; k < 8; ++k) {
-            prefetch(lines + line_of[k + kPrefetchAhead]);
-            const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
-            const unsigned same = equal_keys(line->key, key_of[k]);
-            value_of[k] = encode::peek_found(line->value[std::size_t{trailing_zeros(same | 8U)}]);
-            found &= same + (kFound - 1);
-        }
-        // Asked again for both key and value: another worker may have filled the place meanwhile.
-        for (std::uint32_t k = 0; found == 0 && k < 8 && i + k < count; ++k) {
-            const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
-            const unsigned same = equal_keys(line->key, key_of[k]);
-            value_of[k] = encode::peek_found(line->value[std::size_t{trailing_zeros(same | 8U)}]);
-            missing[n_missing] = static_cast<std::uint16_t>(i + k);
-            n_missing += std::uint32_t{same == 0};
-        }
-    }
-    return n_missing;
-}
-
 // The same for the tables of longer words, and values for those that need no table.
 inline void probe_longer(encode::WordEncoder& e, std::uint16_t* missing, std::uint32_t& n_missing) {
     const encode::LongerUnits& longer = e.longer_units;
+    const std::uint32_t missing8 = n_missing;
     for (std::uint32_t j = 0; j < longer.n16; ++j) {
         const encode::Line16& line = e.tables.lines16[longer.line16[j]];
-        const std::uint64_t low = longer.key16[std::size_t{2} * j];
-        const std::uint64_t high = longer.key16[std::size_t{2} * j + 1];
-        // The upper half first, as it is written last; `|` alone does not order its sides.
-        const std::uint64_t high0 = encode::peek(line.key[1]) ^ high;
-        const std::uint64_t high1 = encode::peek(line.key[3]) ^ high;
-        const bool first = ((encode::peek(line.key[0]) ^ low) | high0) == 0;
-        const bool second = ((encode::peek(line.key[2]) ^ low) | high1) == 0;
+        const unsigned same = equal_pairs(line.key, longer.key16 + std::size_t{2} * j);
         const std::uint16_t i = longer.in16[j];
-        e.value[i] = encode::peek(line.value[static_cast<std::uint32_t>(!first)]);
+        e.value[i] = encode::peek_found(line.value[std::size_t{(same & 1) ^ 1}]);
         missing[n_missing] = i;
-        n_missing += static_cast<std::uint32_t>(!first) & static_cast<std::uint32_t>(!second);
+        n_missing += std::uint32_t{same == 0};
     }
+    const std::uint32_t missing16 = n_missing;
     for (std::uint32_t j = 0; j < longer.n32; ++j) {
         const std::uint16_t i = longer.in32[j];
         const std::uint32_t size = encode::unit_size(e.unit[i]);
@@ -159,6 +159,11 @@ inline void probe_longer(encode::WordEncoder& e, std::uint16_t* missing, std::ui
         } else {
             missing[n_missing++] = i;
         }
+    }
+    e.counters.add(Tally::Hit16, longer.n16 - (missing16 - missing8));
+    if ((longer.n32 | longer.n_unknown) != 0) {
+        e.counters.add(Tally::Hit32, longer.n32 - (n_missing - missing16));
+        e.counters.add(Tally::HitVocabulary, longer.n_unknown);
     }
     for (std::uint32_t j = 0; j < longer.n_unknown; ++j) {
         e.value[longer.unknown[j]] = e.words.unknown_value();
@@ -224,15 +229,19 @@ inline std::uint32_t count_ids(const encode::WordEncoder& e, std::uint32_t index
     return encode::is_piece(e.unit[index]) ? ids[1] : 1;
 }
 
-// Fills e.value for every gathered unit.
+// Fills e.value for every gathered unit. Those that are not to be looked up (Worker::fixed) count
+// as found.
 inline void answer_batch(encode::WordEncoder& e) {
     ask_first(e);
     ask_longer(e);
     std::uint16_t missing[encode::WordEncoder::kCapacity + 1];
     std::uint32_t n_missing = probe8(e, missing);
+    e.counters.add(Tally::Hit8, e.count - e.longer_units.count() - n_missing);
     probe_longer(e, missing, n_missing);
     e.choose_batch(n_missing);
+    e.clock.lap(WorkStage::LookUp);
     resolve_missing(e, missing, n_missing);
+    e.clock.lap(WorkStage::Merge);
 }
 
 // A unit that must not be looked up in the 8-byte table: a NUL makes its padded key ambiguous.
@@ -242,6 +251,6 @@ inline void append_unkeyed(encode::WordEncoder& e, const std::uint8_t* begin, st
     e.key[n] = 0;
     e.line[n] = 0;
     e.unit[n] = encode::make_unit(begin, size, cuts);
-    e.longer[e.longer_count++] = static_cast<std::uint16_t>(n);
+    e.longer_units.others[e.longer_units.n_others++] = static_cast<std::uint16_t>(n);
     e.count = n + 1;
 }

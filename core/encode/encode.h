@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/stage_clock.h"
 #include "base/stop.h"
 #include "base/types.h"
 #include "encode/long_word.h"
@@ -47,23 +48,29 @@ constexpr std::uint32_t kUnitsOfNewBatch = 2048;
 // A block adds 64 units and writes 16 more, look-ahead reads 104.
 constexpr std::uint32_t kUnitCapacity = kUnitsOfNewBatch + 320;
 
-// Units of a batch of more than 8 bytes, by the table that may know them. Columns as those of
-// WordEncoder.
+// Units of a batch that the table of 8-byte words cannot know, by the table that may know them.
+// Columns as those of WordEncoder.
 struct LongerUnits {
     std::uint16_t in16[kUnitCapacity];
+    std::uint16_t others[kUnitCapacity];  // sorted into the next three
     std::uint16_t in32[kUnitCapacity];
     std::uint16_t rest[kUnitCapacity];
     std::uint16_t unknown[kUnitCapacity];  // need no table
     std::uint64_t key16[2 * kUnitCapacity];
     std::uint32_t line16[kUnitCapacity];
     std::uint32_t set32[kUnitCapacity];
-    std::uint32_t asked = 0;  // so many of WordEncoder::longer are sorted
+    std::uint32_t asked16 = 0;       // the lines of so many of `in16` were asked for
+    std::uint32_t asked_others = 0;  // so many of `others` are sorted
     std::uint32_t n16 = 0;
+    std::uint32_t n_others = 0;
     std::uint32_t n32 = 0;
     std::uint32_t n_rest = 0;
     std::uint32_t n_unknown = 0;
 
-    void clear() noexcept { asked = n16 = n32 = n_rest = n_unknown = 0; }
+    [[nodiscard]] std::uint32_t count() const noexcept { return n16 + n_others; }
+    void clear() noexcept {
+        asked16 = asked_others = n16 = n_others = n32 = n_rest = n_unknown = 0;
+    }
 };
 
 // One worker's state; not shared between threads. Borrows the vocabulary, owns everything else.
@@ -128,6 +135,8 @@ struct WordEncoder {
     void find_parts(Bytes word, std::span<const TokenId> ids, std::vector<WordPart>& parts);
 
     const vocab::VocabView& vocab;
+    PendingCounts counters;
+    StageClock clock;
     WordTables tables;
     SharedTables* shared = nullptr;  // set while there are other workers
     LongMerger merger;
@@ -138,7 +147,7 @@ struct WordEncoder {
     alignas(64) std::uint64_t value[kCapacity];
     alignas(64) Unit unit[kCapacity];
     alignas(64) std::uint32_t line[kCapacity];    // first byte of the line in the 8-byte table
-    alignas(64) std::uint16_t longer[kCapacity];  // indices of the units with key 0
+    alignas(64) std::uint16_t longer[kCapacity];  // units of more than 8 bytes in no list yet
     std::uint32_t count = 0;
     std::uint32_t longer_count = 0;
     std::uint32_t batch = kUnitsOfBatch;  // units that are answered together
@@ -152,8 +161,13 @@ struct WordEncoder {
     const std::uint8_t* open_word = nullptr;  // start of the word that the last batch ended within
 
 private:
+    void count_merged(Bytes word) noexcept {
+        counters.add(Tally::Merged, 1);
+        counters.add_bytes(WorkStage::Merge, word.size());
+    }
     // For words of up to 32 bytes, a second look.
     [[nodiscard]] bool answer_from_tables(Bytes word, std::uint64_t& answer);
+    void encode_giant_now(Bytes word, std::uint64_t cuts);
     void encode_word(Bytes word);  // external ids to long_ids
     void answer_unsure();
     [[nodiscard]] const std::uint8_t* word_begin(std::uint32_t index) const noexcept;

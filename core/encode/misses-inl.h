@@ -95,6 +95,7 @@ public:
         for (std::uint32_t j = 0; j < count_; ++j) {
             e.value[again_[j]] = e.value[first_[j]];
         }
+        e.counters.add(Tally::HitBatch, count_);
     }
 
 private:

@@ -9,6 +9,7 @@ namespace tokenmill::encode {
 
 WordEncoder::WordEncoder(const vocab::VocabView& vocabulary, const TableBits& bits)
     : vocab(vocabulary),
+      clock(counters),
       tables(WordTables::make_small(bits)),
       merger(vocabulary),
       words(vocabulary),
@@ -43,6 +44,7 @@ void WordEncoder::grow_tables() {
     WordTables large =
         opened == SharedTables::Opened::Yes ? WordTables(*shared) : WordTables(vocab, large_bits_);
     large.put_words_of(tables);
+    large.evicted += tables.evicted;
     tables = std::move(large);
     has_small_tables_ = false;
 }
@@ -121,14 +123,17 @@ bool WordEncoder::answer_from_tables(Bytes word, std::uint64_t& answer) {
             return false;
         }
         answer = side_value(found->ids, peek(found->header) & 255);
+        counters.add(Tally::Hit32, 1);
         return true;
     }
     if (word[size - 1] == 0) {
         return false;  // it has no key: see remember()
     }
-    return size > 8 ? tables.find16(load<std::uint64_t>(word.data()), load_upper(word.data(), size),
-                                    answer)
-                    : tables.find8(load_short(word.data(), size), answer);
+    const bool is_found = size > 8 ? tables.find16(load<std::uint64_t>(word.data()),
+                                                   load_upper(word.data(), size), answer)
+                                   : tables.find8(load_short(word.data(), size), answer);
+    counters.add(size > 8 ? Tally::Hit16 : Tally::Hit8, std::uint64_t{is_found});
+    return is_found;
 }
 
 bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
@@ -143,6 +148,7 @@ bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
         std::uint32_t count_of_ids = 0;
         if (const std::uint32_t* ids = tables.find_long(word, hash_long(word), count_of_ids)) {
             answer = side_value(ids, count_of_ids);
+            counters.add(Tally::HitLong, 1);
             return true;
         }
     }
@@ -150,6 +156,7 @@ bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
         const TokenId whole = vocab.find(word);
         if (whole != vocab::VocabView::kNoToken && !vocab.is_reachable(whole)) {
             answer = resolve_ambiguous(word, is_piece(what), whole);
+            counters.add(Tally::HitVocabulary, 1);
             return true;
         }
     }
@@ -159,6 +166,7 @@ bool WordEncoder::answer_unmerged(Unit what, std::uint64_t& answer) {
 // The common case has no loops: their ends are jumps that no CPU foresees.
 std::uint64_t WordEncoder::keep_merged(Unit what, std::uint32_t* ids, std::uint32_t n) {
     const Bytes word(unit_begin(what), unit_size(what));
+    count_merged(word);
     if (n <= vocab::kInlineIds && word.size() <= 16 && word.back() != 0) {
         const std::uint64_t second = vocab.external[ids[n > 1 ? 1 : 0]];
         const std::uint64_t third = vocab.external[ids[n > 2 ? 2 : 0]];
@@ -191,6 +199,7 @@ std::uint64_t WordEncoder::resolve(Unit what) {
         return answer;
     }
     const Bytes word(unit_begin(what), unit_size(what));
+    count_merged(word);
     encode_word(word);
     const auto n = static_cast<std::uint32_t>(long_ids.size());
     remember(word, long_ids.data(), n);
@@ -244,11 +253,13 @@ void WordEncoder::look_up_missing(std::span<const std::uint16_t> missing) {
         const Bytes word(unit_begin(unit[index]), unit_size(unit[index]));
         if (const std::uint32_t earlier = repeats.find(index); earlier != Repeats::kNone) {
             value[index] = value[earlier];
+            counters.add(Tally::HitBatch, 1);
             continue;
         }
         if (answer_unmerged(unit[index], value[index])) {
             continue;
         }
+        count_merged(word);
         words.look_up(word, long_ids);
         if (words.is_sure()) {
             repeats.add(index);
@@ -335,12 +346,19 @@ void WordEncoder::find_parts(Bytes word, std::span<const TokenId> ids,
 
 // Goes around the tables: words this long hardly ever come twice.
 void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
+    do_step(clock, WorkStage::Merge, word.size(), [&] { encode_giant_now(word, cuts); });
+}
+
+void WordEncoder::encode_giant_now(Bytes word, std::uint64_t cuts) {
     long_ids.clear();
     if (is_whole_text()) {
         sentences.look_up(word, long_ids);
+        sentences.count(counters);
+        counters.add_bytes(WorkStage::Merge, word.size());
         return;
     }
     if (!vocab.is_merged()) {
+        count_merged(word);
         const std::uint8_t* const begin = (cuts & kCutStart) != 0 ? open_word : word.data();
         const std::uint8_t* const end = word.data() + word.size();
         words.look_up({begin, end}, long_ids);
@@ -355,9 +373,11 @@ void WordEncoder::encode_giant(Bytes word, std::uint64_t cuts) {
         const TokenId whole = vocab.find(word);
         if (whole != vocab::VocabView::kNoToken) {
             long_ids.push_back(whole);
+            counters.add(Tally::HitVocabulary, 1);
             return;
         }
     }
+    count_merged(word);
     encode_word(word);
 }
 

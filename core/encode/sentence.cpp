@@ -76,14 +76,23 @@ void SentenceLookUp::look_up(Bytes text, std::vector<std::uint32_t>& ids) {
     }
 }
 
+void SentenceLookUp::count(PendingCounts& counters) noexcept {
+    counters.add(Tally::Hit32, found_);
+    counters.add(Tally::Merged, asked_ - found_);
+    asked_ = found_ = 0;
+}
+
 // Appends the ids of the next word; returns the sum at its end.
 float SentenceLookUp::append_word(const WordAhead& ahead, float sum,
                                   std::vector<std::uint32_t>& ids) {
+    ++asked_;
     if (ahead.set != nullptr) {
+        const std::uint64_t before = found_;
         const KnownWord word = word_of(ahead);
         if (std::abs(sum) < word.limit) {
             return append_known(word, sum, ids);
         }
+        found_ = before;  // the table has the word, but it does not help here
     }
     sum = find_best(ahead.text, sum);
     append_found(ahead.text, ids);
@@ -146,6 +155,7 @@ SentenceLookUp::KnownWord SentenceLookUp::word_of(const WordAhead& ahead) {
     for (unsigned way = 0; way < 2; ++way) {
         const Line32& line = ahead.set[way];
         if (line.header >> 8 == size && is_same_key(line.key, ahead.key)) {
+            ++found_;
             return {std::bit_cast<float>(line.ids[0]), (line.header & 255) - 1, line.ids + 1};
         }
     }

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "base/counters.h"
 #include "base/stop.h"
 #include "base/types.h"
 #include "encode/look_up.h"
@@ -20,6 +21,8 @@ public:
     // Replaces `ids` by those of `text`.
     void look_up(Bytes text, std::vector<std::uint32_t>& ids);
     void set_stop(const Stop* stop) noexcept { stop_ = stop; }
+    // Counts the words of the texts since the last call.
+    void count(PendingCounts& counters) noexcept;
     // The parts of `text` that they stand for.
     void find_parts(Bytes text, std::vector<WordPart>& parts);
 
@@ -79,6 +82,8 @@ private:
     float unknown_score_ = 0.0F;
     float largest_score_ = 0.0F;  // without its sign
     WordTables* tables_;
+    std::uint64_t asked_ = 0;  // words since count(), and how many of them the table knew
+    std::uint64_t found_ = 0;
     WordAhead ahead_[kAhead];
     std::uint32_t record_[1 + kMostIds];  // a limit and ids, as the tables keep them
     std::vector<SentenceStep> steps_;

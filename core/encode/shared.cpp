@@ -198,6 +198,7 @@ bool WordTables::leave_shared(const vocab::VocabView& vocab, bool at_any_price) 
         own->put_words_of(*this);
     }
     swap_ring(*own);
+    own->evicted += evicted;
     *this = std::move(*own);
     return true;
 }

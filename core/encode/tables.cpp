@@ -36,7 +36,9 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
       lines8(memory8.as<Line8>()),
       lines16(memory16.as<Line16>()),
       lines32(memory32.as<Line32>()),
-      entries(memory_long.as<LongEntry>()) {}
+      entries(memory_long.as<LongEntry>()) {
+    lines8[0].value[0] = kNoIds;  // of key 0
+}
 
 WordTables WordTables::make_unseeded(const vocab::VocabView& vocab, const TableBits& sizes) {
     WordTables made(sizes, vocab.seed_ids.size());
@@ -58,6 +60,7 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
         __builtin_prefetch(&line16_of(later.key[0], later.key[1]), 1);
         put16(seed.key[0], seed.key[1], seed.value);
     }
+    evicted = 0;  // none was of a text
 }
 
 std::size_t WordTables::ring_bytes(const TableBits& sizes) noexcept {
@@ -165,6 +168,7 @@ std::uint32_t WordTables::slot_for(const Line8& line, std::uint64_t key) noexcep
 }
 
 void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
+    value = value == 0 ? kNoIds : value;
     if (view) {
         if (!share8(key, value)) {
             view->refuse();
@@ -176,6 +180,7 @@ void WordTables::put8(std::uint64_t key, std::uint64_t value) noexcept {
     if (line.key[slot] != 0 && line.key[slot] != key) {
         Line8& next = line_next_to(line);
         const std::uint32_t to = slot_for(next, line.key[slot]);
+        evicted += std::uint64_t{next.key[to] != 0 && next.key[to] != line.key[slot]};
         next.key[to] = line.key[slot];
         next.value[to] = line.value[slot];
     }
@@ -244,7 +249,9 @@ void WordTables::put16(std::uint64_t low, std::uint64_t high, std::uint64_t valu
     const std::uint64_t* const moved = line.key + std::size_t{2} * slot;
     if (line.value[slot] != 0 && (moved[0] != low || moved[1] != high)) {
         Line16& next = line_next_to(line);
-        next.set(slot_for(next, moved[0], moved[1]), moved[0], moved[1], line.value[slot]);
+        const std::uint32_t to = slot_for(next, moved[0], moved[1]);
+        evicted += std::uint64_t{next.value[to] != 0 && !next.has(to, moved[0], moved[1])};
+        next.set(to, moved[0], moved[1], line.value[slot]);
     }
     line.set(slot, low, high, value);
 }
@@ -293,7 +300,9 @@ void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std
     Line32& line = set[set[0].header == 0 ? 0 : set[1].header == 0 ? 1 : turn++ & 1];
     if (line.header != 0) {
         Line32* const next = set_next_to(set);
-        next[next[0].header == 0 ? 0 : next[1].header == 0 ? 1 : turn & 1] = line;
+        Line32& to = next[next[0].header == 0 ? 0 : next[1].header == 0 ? 1 : turn & 1];
+        evicted += std::uint64_t{to.header != 0};
+        to = line;
     }
     std::memcpy(line.key, key, sizeof(line.key));
     line.header = size << 8 | count;
@@ -351,6 +360,7 @@ void WordTables::put_long(Bytes word, std::uint64_t hash, const std::uint32_t* i
     if (slot == 4) {
         slot = turn++ & 3;
     }
+    evicted += std::uint64_t{line[slot].position != 0};
     line[slot] = {ring_head, static_cast<std::uint32_t>(hash),
                   static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(count)};
     ring_head += record;

@@ -39,7 +39,7 @@ template <typename Number>
 #endif
 }
 
-// Words of 1..8 bytes, zero-padded; key 0 is free.
+// Words of 1..8 bytes, zero-padded; key 0 is free. No value is 0: a word without ids has kNoIds.
 struct Line8 {
     std::uint64_t key[4];
     std::uint64_t value[4];
@@ -49,6 +49,7 @@ struct Line8 {
     [[nodiscard]] static unsigned shift_of(unsigned bits) noexcept { return 64 - 6 - bits; }
 };
 static_assert(sizeof(Line8) == 64);
+constexpr std::uint64_t kNoIds = 1;  // a count of 0, and something after it
 // Words of 9..16 bytes, zero-padded; value 0 is free.
 struct alignas(64) Line16 {
     std::uint64_t key[4];  // two slots of two numbers
@@ -201,8 +202,9 @@ struct WordTables {
     Line32* lines32 = nullptr;  // sets of two lines
     LongEntry* entries = nullptr;
     std::uint64_t ring_head = 64;
-    std::uint32_t turn = 0;  // which word of a full line is replaced next
-    SharedView view;         // empty if all lines are its own
+    std::uint32_t turn = 0;     // which word of a full line is replaced next
+    std::uint64_t evicted = 0;  // words that lost their place, until somebody counts them
+    SharedView view;            // empty if all lines are its own
 
 private:
     [[nodiscard]] bool is_view_full() const noexcept;

@@ -1,5 +1,5 @@
 // encode: text of units -> columns of the batch. Text compiled once per target, inside its
-// namespace, and followed by the target's own append_inner.
+// namespace, and followed by the target's own append_ends.
 
 // Appends units with the counters in registers; they go back when it ends.
 struct UnitWriter {
@@ -42,3 +42,10 @@ struct UnitWriter {
     std::uint32_t n;
     std::uint32_t n_longer;
 };
+
+// The unit that a block continues, or that starts with it.
+struct OpenUnit {
+    const std::uint8_t* begin;
+    std::uint64_t cut_start;  // kCutStart or 0
+};
+constexpr std::ptrdiff_t kLongestOpen = 64;  // bytes before a block; a longer one is appended alone

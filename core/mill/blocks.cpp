@@ -19,6 +19,25 @@ public:
             throw Error(ErrorCode::IdTooLargeForU16, std::to_string(model.max_id()));
         }
         options_.special = rules.special;
+        options_.counts = &counted_;
+    }
+
+    // What was done since the last border, apart from encoding, belongs to this stage.
+    void lap(WorkStage stage) noexcept {
+        const Ticks now = read_ticks();
+        values_.add_ticks(stage, ticks_between(last_, now));
+        last_ = now;
+    }
+    void add_bytes(WorkStage stage, std::uint64_t bytes) noexcept {
+        values_.add_bytes(stage, bytes);
+    }
+    // Adds all that was counted since the joiner was made.
+    void count_to(CallCounts* counts) noexcept {
+        if (counts != nullptr) {
+            lap(WorkStage::Other);
+            values_ += counted_.values;
+            counts->end_call(ticks_between(began_, last_), 1, values_);
+        }
     }
 
     void add(const std::uint8_t* text, std::span<const std::int64_t> offsets) {
@@ -31,7 +50,9 @@ public:
         if (texts_.empty()) {
             return;
         }
+        lap(WorkStage::Other);
         pipeline::Encoded encoded = model_.encode_batch(texts_, options_, {});
+        last_ = read_ticks();
         const std::span<const TokenId> ids(encoded.memory.ids.as<TokenId>(), encoded.count);
         const std::span<const std::int64_t> ends(encoded.offsets.get(), offsets.size());
         if (rules_.bits == 16) {
@@ -40,6 +61,7 @@ public:
             append<std::uint32_t>(ids, ends);
         }
         give_spare(std::move(encoded.memory.ids), ids.size_bytes(), Spares::Ids);
+        lap(WorkStage::Emit);
     }
 
     [[nodiscard]] BlockIds take() noexcept { return std::move(out_); }
@@ -87,6 +109,10 @@ private:
     pipeline::Options options_;
     std::vector<pipeline::Text> texts_;
     BlockIds out_;
+    CallCounts counted_;    // by the engine
+    CounterValues values_;  // by this
+    const Ticks began_ = read_ticks();
+    Ticks last_ = began_;
 };
 
 // The end of whole lines, about `step_bytes` of them.
@@ -120,13 +146,17 @@ void add_places(read::JsonlDocuments& all, const read::JsonlDocuments& found,
 
 }  // namespace
 
-JsonlIds encode_jsonl(const pipeline::Model& model, Bytes buffer, const BlockRules& rules) {
+JsonlIds encode_jsonl(const pipeline::Model& model, Bytes buffer, const BlockRules& rules,
+                      CallCounts* counts) {
     Joiner joiner(model, rules, buffer.size());
     JsonlIds out;
     const std::uint8_t* const end = buffer.data() + buffer.size();
     for (const std::uint8_t* at = buffer.data(); at != end;) {
         const std::uint8_t* stop = step_end(at, end, rules.step_bytes);
+        joiner.lap(WorkStage::Other);
         read::JsonlDocuments found = read::read_jsonl({at, stop}, rules.read, model.target());
+        joiner.lap(WorkStage::Parse);
+        joiner.add_bytes(WorkStage::Parse, static_cast<std::uint64_t>(stop - at));
         const std::size_t used = found.texts.used();
         PageBuffer memory = found.texts.take_memory();
         joiner.add(memory.data(), found.texts.offsets);
@@ -135,11 +165,13 @@ JsonlIds encode_jsonl(const pipeline::Model& model, Bytes buffer, const BlockRul
         at = stop;
     }
     out.block = joiner.take();
+    joiner.count_to(counts);
     return out;
 }
 
 BlockIds encode_texts(const pipeline::Model& model, const std::uint8_t* text,
-                      std::span<const std::int64_t> offsets, const BlockRules& rules) {
+                      std::span<const std::int64_t> offsets, const BlockRules& rules,
+                      CallCounts* counts) {
     Joiner joiner(model, rules,
                   offsets.empty() ? 0 : static_cast<std::size_t>(offsets.back() - offsets.front()));
     for (std::size_t first = 0; first + 1 < offsets.size();) {
@@ -151,6 +183,7 @@ BlockIds encode_texts(const pipeline::Model& model, const std::uint8_t* text,
         joiner.add(text, offsets.subspan(first, last - first + 1));
         first = last;
     }
+    joiner.count_to(counts);
     return joiner.take();
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/counters.h"
 #include "base/types.h"
 #include "pipeline/pipeline.h"
 #include "read/read.h"
@@ -39,12 +40,14 @@ struct JsonlIds {
 // What read::read_jsonl() and Model::encode_batch() give one after the other.
 //   {"text": "a b"}\n  with 9 after each document  ->  ids of "a", " b", and 9
 // Throws their errors; a document's number in one counts from its step.
+// `counts`, unless it is null, gets what the call counts, the reading included.
 [[nodiscard]] JsonlIds encode_jsonl(const pipeline::Model& model, Bytes buffer,
-                                    const BlockRules& rules);
+                                    const BlockRules& rules, CallCounts* counts = nullptr);
 
 // The same for texts that were read already: text i is [offsets[i], offsets[i + 1]) of `text`, and
 // known to be UTF-8.
 [[nodiscard]] BlockIds encode_texts(const pipeline::Model& model, const std::uint8_t* text,
-                                    std::span<const std::int64_t> offsets, const BlockRules& rules);
+                                    std::span<const std::int64_t> offsets, const BlockRules& rules,
+                                    CallCounts* counts = nullptr);
 
 }  // namespace tokenmill::mill

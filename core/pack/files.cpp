@@ -167,4 +167,15 @@ FileFault copy_pieces(std::span<const int> files, const SourcePlaces& places, st
     return failed == 0 ? fault : FileFault{static_cast<std::int64_t>(files.size()), failed};
 }
 
+int append_bytes(Bytes data, int out, Checksum& checksum) {
+    for (std::size_t at = 0; at < data.size(); at += kStep) {
+        const Bytes some = data.subspan(at, std::min(kStep, data.size() - at));
+        checksum.update(some);
+        if (const int error = write_all(out, some.data(), some.size()); error != 0) {
+            return error;
+        }
+    }
+    return 0;
+}
+
 }  // namespace tokenmill::pack

@@ -173,6 +173,10 @@ private:
 [[nodiscard]] FileFault copy_pieces(std::span<const int> files, const SourcePlaces& places,
                                     std::size_t id_bytes, int out, Checksum& checksum);
 
+// Appends bytes to a file and adds them to its checksum, in steps that stay in the cache. Returns 0
+// or the error of the system.
+[[nodiscard]] int append_bytes(Bytes data, int out, Checksum& checksum);
+
 // Writes rows of `lengths[i]` ids that lie back to back as rows of `length` ids, filled up with the
 // `id_bytes` bytes of `pad`. Throws BadArgument if a row is longer or the ids are not theirs.
 void fill_rows(Ids ids, Lengths lengths, std::int64_t length, const std::uint8_t* pad,

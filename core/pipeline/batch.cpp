@@ -10,8 +10,13 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"
 #include "pipeline/results.h"
+#include "pipeline/task_clock.h"
 #include "pipeline/threads.h"
 #include "pipeline/transcode.h"
+
+#if TOKENMILL_SLOWED  // percent: a build that is slower, to see whether `bench` notices
+#include "base/slowed.h"
+#endif
 
 namespace tokenmill::pipeline {
 
@@ -44,7 +49,12 @@ public:
         } else {
             run_threads(threads);
         }
-        return result_.take();
+        Encoded encoded = result_.take();
+        if (options_.counts != nullptr) {
+            const Ticks took = ticks_between(began_, read_ticks());
+            options_.counts->end_call(took, std::max(threads, 1U), counted_);
+        }
+        return encoded;
     }
 
 private:
@@ -59,11 +69,13 @@ private:
     void run_in_place() {
         Model::Lease lease(model_);
         Worker& worker = lease.worker();
+        TaskClock clock(worker, options_.counts, plan_.bound(), began_);
         ResultMemory own = std::exchange(worker.memory, result_.make_memory());
         try {
             worker.clear();
             model_.set_up(worker, options_);
             worker.encoder.shared = model_.shared_tables(1);
+            clock.open();
             for (std::size_t i = 0; i < tasks_.size(); ++i) {
                 worker.expect(plan_.bound());
                 result_.touch_ahead(worker.memory, worker.written(), i);
@@ -74,14 +86,21 @@ private:
             worker.memory = std::move(own);
             throw;
         }
+        clock.lap_encoding();
         const std::size_t count = worker.written();
         std::swap(worker.memory, own);
         result_.adopt(std::move(own), count, worker.doc_ends);
+        clock.lap(WorkStage::Emit);
+        counted_ = clock.end();
     }
 
     void run_threads(unsigned threads) {
+        model_.counters_.count_call();
+        counted_ = plan_.counted();
         result_.allocate();
         finished_.resize(tasks_.size());
+        const Ticks planned = ticks_between(began_, read_ticks());
+        counted_.add_ticks(WorkStage::Other, ticks_between(counted_.all_ticks(), planned));
         run_on_threads(threads, [this] { work(); });
         if (failure_) {
             std::rethrow_exception(failure_);
@@ -96,28 +115,43 @@ private:
 
     // What each thread does until nothing is left.
     void work() {
+        const Ticks began = read_ticks();
         Own own;
         try {
             own.worker = lease_worker();
         } catch (...) {
             fail(0);
         }
+        if (own.worker != nullptr) {
+            TaskClock clock(*own.worker, options_.counts, plan_.bound(), began);
+            work_with(own, clock);
+            const CounterValues counted = clock.end();
+            model_.give_back(own.worker);
+            const std::scoped_lock lock(mutex_);
+            counted_ += counted;
+        }
+    }
+
+    void work_with(Own& own, TaskClock& clock) {
         while (const std::optional<Job> job = next_job(own)) {
+            clock.lap(WorkStage::WaitOutput);
             try {
                 if (job->kind == JobKind::Encode) {
-                    hand_in(job->number, run_task(own, tasks_[job->number]));
+                    clock.open();
+                    Finished finished = run_task(own, tasks_[job->number]);
+                    clock.lap_encoding();
+                    hand_in(job->number, std::move(finished));
                     own.finished.push_back(job->number);
                 } else {
                     place_result(own, *job);
                 }
+                clock.lap(WorkStage::Emit);
             } catch (...) {
                 fail(job->number);
                 break;
             }
         }
-        if (own.worker != nullptr) {
-            model_.give_back(own.worker);
-        }
+        clock.lap(WorkStage::WaitOutput);
     }
 
     // Before the first task, because a new worker may take a while, and the tasks after one that
@@ -281,6 +315,7 @@ private:
         }
     }
 
+    const Ticks began_ = read_ticks();
     const Model& model_;
     std::span<const Text> texts_;
     const Options& options_;
@@ -299,6 +334,7 @@ private:
     std::vector<Finished> finished_;  // by task
     std::exception_ptr failure_;
     std::size_t failed_task_ = 0;
+    CounterValues counted_;  // by all threads that have ended
 };
 
 Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
@@ -306,6 +342,9 @@ Encoded Model::encode_batch(std::span<const Text> texts, const Options& options,
     if (!output.count_only && output.bits == 16 && max_id_ > 0xFFFF) {
         throw Error(ErrorCode::IdTooLargeForU16, std::to_string(max_id_));
     }
+#if TOKENMILL_SLOWED
+    const Slowed slowed;
+#endif
     return BatchRun(*this, texts, options, output).run();
 }
 

@@ -35,6 +35,8 @@ Bytes DocumentReader<Sink>::open(const Text& text, std::size_t document) {
     may_have_added_ = true;
     keeps_parts_ = false;
     const Bytes bytes = utf8_of(text);
+    worker_.encoder.counters.add(Tally::Documents, 1);
+    worker_.encoder.counters.add_bytes(WorkStage::Normalize, bytes.size());
     text_ = bytes.data();
     check_stop(options_.stop);
     return bytes;
@@ -44,12 +46,19 @@ Bytes DocumentReader<Sink>::open(const Text& text, std::size_t document) {
 template <typename Sink>
 Bytes DocumentReader<Sink>::utf8_of(const Text& text) {
     if (text.encoding != Text::Encoding::Utf8 && text.encoding != Text::Encoding::Trusted) {
-        return transcode(text, worker_.kernel, options_.replace_invalid, document_, sink_);
+        return normalizing(text.size, [this, &text] {
+            return transcode(text, worker_.kernel, options_.replace_invalid, document_, sink_);
+        });
     }
     const Bytes bytes(static_cast<const std::uint8_t*>(text.data), text.size);
     if (text.encoding == Text::Encoding::Trusted || bytes.empty()) {
         return bytes;
     }
+    return normalizing(text.size, [this, bytes] { return checked(bytes); });
+}
+
+template <typename Sink>
+Bytes DocumentReader<Sink>::checked(Bytes bytes) {
     bool may_start = false;
     if (worker_.kernel.check_text(model_.added_.raw.filter(), bytes.data(),
                                   bytes.data() + bytes.size(), may_start)) {
@@ -87,12 +96,11 @@ template <typename Sink>
 void DocumentReader<Sink>::find_segments(Bytes text) {
     std::vector<split::Segment>& segments = worker_.reader.segments;
     segments.clear();
-    const split::AddedView& added = model_.added_;
-    if (added.raw.empty() || !may_have_added_) {
+    if (model_.added_.raw.empty() || !may_have_added_) {
         segments.push_back({0, text.size(), 0});
         return;
     }
-    find_raw_tokens(text, segments);
+    normalizing(text.size(), [this, text] { find_raw_tokens(text, worker_.reader.segments); });
 }
 
 template <typename Sink>
@@ -192,51 +200,6 @@ Bytes DocumentReader<Sink>::keep(Bytes text, Bytes front) {
     return {out, size};
 }
 
-// The normalizer without its last step, if that one prepends text: the text in front is put there
-// by hand, because most documents need nothing else and can then skip the normalizer.
-template <typename Sink>
-Bytes DocumentReader<Sink>::rewrite(Bytes text) {
-    const normalize::Program& rewriter =
-        is_cut_off() ? options_.continues->rewriter() : model_.rewriter_;
-    const Bytes prepended = is_continued_ ? Bytes{} : model_.prepended_;
-    const bool is_same = keeps_parts_ || normalize::is_identity(rewriter, text);
-    worker_.reader.origins.clear();
-    front_ = 0;
-    if (is_same && (text.empty() || prepended.empty())) {
-        return text;
-    }
-    if (!is_same && has_spans()) {
-        text = rewrite_aligned(text);
-    } else if (!is_same && needs_origins()) {
-        normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
-        normalize::run_aligned(model_.rewriter_, text, aligned, options_.stop);
-        worker_.reader.origins = std::move(aligned.spans);
-        worker_.reader.normalized = std::move(aligned.text);
-        text = worker_.reader.normalized;
-    } else if (!is_same) {
-        normalize::run(rewriter, text, worker_.reader.normalized, options_.stop);
-        text = worker_.reader.normalized;
-    }
-    const Bytes front = text.empty() ? Bytes{} : prepended;
-    front_ = front.size();
-    const Bytes kept = keep(text, front);
-    if (has_spans()) {
-        range_.begin = kept.data() + front.size();
-    }
-    return kept;
-}
-
-// As rewrite, and remembers which bytes of the document each new byte stands for.
-template <typename Sink>
-Bytes DocumentReader<Sink>::rewrite_aligned(Bytes text) {
-    normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
-    normalize::run_aligned(model_.rewriter_, text, aligned, options_.stop);
-    source_->aligned.push_back(std::move(aligned.spans));
-    range_.aligned = source_->aligned.back().data();
-    worker_.reader.normalized = std::move(aligned.text);
-    return worker_.reader.normalized;
-}
-
 // Text between the tokens of the raw document: normalized, then searched for the other tokens.
 // Text that was rewritten lies in memory of its own, which ends where the text does.
 template <typename Sink>
@@ -254,7 +217,9 @@ void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* read
     }
     std::vector<split::Segment>& segments = worker_.reader.inner_segments;
     segments.clear();
-    find_normal_tokens(raw, text, segments);
+    normalizing(text.size(), [this, raw, text] {
+        find_normal_tokens(raw, text, worker_.reader.inner_segments);
+    });
     StopPoints points(options_.stop);
     for (const split::Segment& segment : segments) {
         points.pass(segment.begin);
@@ -264,43 +229,6 @@ void DocumentReader<Sink>::read_raw_segment(Bytes text, const std::uint8_t* read
             put_token(segment.token, text, segment);
         }
     }
-}
-
-// Some tokenizers rewrite text after the added tokens were cut out. With spans, two alignments are
-// chained: bytes of the new text stand for bytes of `text`, and those for bytes of the document.
-template <typename Sink>
-Bytes DocumentReader<Sink>::respell(Bytes text, SpanRange& range) {
-    const normalize::Program& respeller =
-        is_cut_off() ? options_.continues->respeller() : model_.respeller_;
-    if (respeller.steps.empty() || normalize::is_identity(respeller, text)) {
-        return text;
-    }
-    if (!has_spans()) {
-        normalize::run(respeller, text, worker_.reader.normalized, options_.stop);
-        return keep(worker_.reader.normalized, {});
-    }
-    normalize::AlignedText aligned{std::move(worker_.reader.normalized), {}};
-    normalize::run_aligned(respeller, text, aligned, options_.stop);
-    worker_.reader.normalized = std::move(aligned.text);
-    const Bytes kept = keep(worker_.reader.normalized, {});
-    const std::ptrdiff_t shift = text.data() - range.begin;
-    normalize::Spans& spans = aligned.spans;
-    std::size_t in_front = 0;  // bytes that stand for text put in front, at no place
-    while (in_front < spans.size() && spans[in_front].begin + shift < 0) {
-        ++in_front;
-    }
-    spans.erase(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(in_front));
-    for (normalize::Span& span : spans) {
-        span.begin = static_cast<std::uint32_t>(span.begin + shift);
-        span.end = static_cast<std::uint32_t>(span.end + shift);
-        if (range.aligned != nullptr) {
-            span = {range.aligned[span.begin].begin, range.aligned[span.end - 1].end};
-        }
-    }
-    source_->aligned.push_back(std::move(spans));
-    range.aligned = source_->aligned.back().data();
-    range.begin = kept.data() + in_front;
-    return kept;
 }
 
 // A stretch without added tokens, on its way to split.

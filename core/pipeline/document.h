@@ -54,14 +54,19 @@ public:
 
 private:
     [[nodiscard]] Bytes utf8_of(const Text& text);
+    // The bytes, if they are UTF-8; else a repaired copy, or an Error.
+    [[nodiscard]] Bytes checked(Bytes bytes);
     void open_source(Bytes text);
     void read_text(Bytes text);
     void read_raw_segment(Bytes text, const std::uint8_t* readable);
     [[nodiscard]] Bytes rewrite(Bytes text);
+    [[nodiscard]] Bytes rewritten(Bytes text, const normalize::Program& rewriter, Bytes prepended);
     [[nodiscard]] Bytes rewrite_aligned(Bytes text);
     void read_range(Bytes text, const std::uint8_t* readable);
     // Text as the model expects it; `range` then describes the new text.
     [[nodiscard]] Bytes respell(Bytes text, SpanRange& range);
+    [[nodiscard]] Bytes respelled(Bytes text, const normalize::Program& respeller,
+                                  SpanRange& range);
     [[nodiscard]] Bytes put_blank_in_front(Bytes text, SpanRange& range);
     // A copy in the sink's memory, with something in front.
     [[nodiscard]] Bytes keep(Bytes text, Bytes front);
@@ -85,6 +90,11 @@ private:
         return options_.trust != nullptr && options_.trust->control.has_normalized();
     }
     [[nodiscard]] bool has_spans() const noexcept { return options_.spans != SpanUnit::None; }
+    // Does a step on so many bytes, and times it if they are many.
+    template <typename Do>
+    decltype(auto) normalizing(std::size_t size, const Do& step) const {
+        return do_step(worker_.encoder.clock, WorkStage::Normalize, size, step);
+    }
 
     const Model& model_;
     Worker& worker_;

@@ -7,6 +7,10 @@
 #include "pipeline/safe_cuts.h"
 #include "pipeline/transcode.h"
 
+#if TOKENMILL_SLOWED  // percent: a build that is slower, to see whether `bench` notices
+#include "base/slowed.h"
+#endif
+
 namespace tokenmill::pipeline {
 
 namespace {
@@ -189,7 +193,8 @@ Worker* Model::take_worker() const {
             }
         }
     }
-    auto worker = std::make_unique<Worker>(vocab_, split_, facts_.data(), *kernel_, tables_);
+    auto worker = std::make_unique<Worker>(vocab_, split_, facts_.data(), *kernel_, tables_,
+                                           counters_.take());
     made_.fetch_add(1);
     return worker.release();
 }
@@ -210,17 +215,29 @@ encode::SharedTables* Model::shared_tables(std::size_t threads) const {
 
 void Model::give_back(Worker* worker) const noexcept {
     worker->reset();
+    put_back(worker);
+}
+
+void Model::put_back(Worker* worker) const noexcept {
     for (auto& slot : idle_) {
         Worker* expected = nullptr;
         if (slot.compare_exchange_strong(expected, worker, std::memory_order_release)) {
             return;
         }
     }
-    delete worker;  // more threads at once than we keep workers for
+    remove(worker);  // more threads at once than we keep workers for
+}
+
+void Model::remove(Worker* worker) const noexcept {
+    worker->publish();
+    delete worker;
     made_.fetch_sub(1);
 }
 
 std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& options) {
+#if TOKENMILL_SLOWED
+    const Slowed slowed;
+#endif
     worker_->reserve(0);
     worker_->clear();
     if (options.stop != nullptr) {
@@ -233,19 +250,43 @@ std::span<const TokenId> Model::Lease::encode(const Text& text, const Options& o
     return {worker_->first(), worker_->written()};
 }
 
-// Takes each idle worker for a moment, so that nobody uses it while its buffers are counted.
-MemoryUse Model::memory() const noexcept {
-    MemoryUse use{blob_.size_bytes(), 0, spare_bytes(), made_.load(),
-                  encode::WordTables::bytes_of(vocab_, tables_.bits)};
+// Takes each idle worker for a moment, so that nobody uses it meanwhile. Another one may have come
+// to its slot in that moment.
+template <typename Do>
+void Model::for_each_idle(const Do& look) const {
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
-            use.tables += worker->encoder.tables.size_bytes();
-            use.buffers += worker->buffer_bytes();
-            slot.store(worker, std::memory_order_release);
+            look(*worker);
+            Worker* expected = nullptr;
+            if (!slot.compare_exchange_strong(expected, worker, std::memory_order_release)) {
+                put_back(worker);
+            }
         }
     }
+}
+
+// Short calls publish nothing: that would cost more than counting.
+CounterValues Model::counters() const noexcept {
+    for_each_idle([](Worker& worker) { worker.publish(); });
+    return counters_.total();
+}
+
+MemoryUse Model::memory() const noexcept {
+    MemoryUse use{blob_.size_bytes(),
+                  0,
+                  spare_bytes(),
+                  0,
+                  0,
+                  made_.load(),
+                  encode::WordTables::bytes_of(vocab_, tables_.bits)};
+    for_each_idle([&](const Worker& worker) {
+        use.tables += worker.encoder.tables.size_bytes();
+        use.buffers += worker.buffer_bytes();
+        use.scratch += worker.scratch_bytes();
+    });
     if (encode::SharedTables* shared = shared_.load(std::memory_order_acquire)) {
-        use.tables += shared->size_bytes();
+        use.shared = shared->size_bytes();
+        use.tables += use.shared;
     }
     return use;
 }
@@ -257,8 +298,7 @@ std::size_t Model::release() const {
     for (auto& slot : idle_) {
         if (Worker* worker = slot.exchange(nullptr, std::memory_order_acquire)) {
             bytes += worker->encoder.tables.size_bytes() + worker->buffer_bytes();
-            delete worker;
-            made_.fetch_sub(1);
+            remove(worker);
         }
     }
     auto retired = std::make_unique<Retired>();

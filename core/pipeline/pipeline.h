@@ -67,6 +67,7 @@ struct Options {
     const SafeCuts* continues = nullptr;
     // Borrowed, for a single text whose encoding is Trusted: special tokens then count only there.
     const Trust* trust = nullptr;
+    CallCounts* counts = nullptr;  // borrowed; what the call counts is added
 };
 
 // A piece of a text, and whether control tokens count in it.
@@ -93,10 +94,15 @@ struct Encoded {
 // The kernels of a target.
 [[nodiscard]] const EncodeKernel& kernel_of(simd::Target target);
 
+// A call of its own, or a part of one that is counted elsewhere.
+enum class LeaseFor : std::uint8_t { Call, Part };
+
 struct MemoryUse {
     std::size_t mapped;   // the compiled model
-    std::size_t tables;   // word tables of all idle workers
-    std::size_t buffers;  // their output and scratch
+    std::size_t tables;   // word tables of all idle workers, and those that they share
+    std::size_t buffers;  // the output and scratch of idle workers, and spare buffers
+    std::size_t shared;   // of the tables: those that workers share
+    std::size_t scratch;  // of the buffers: for texts on their way
     std::size_t workers;
     std::size_t large_tables;  // of one worker that has seen enough text
 };
@@ -113,7 +119,12 @@ public:
     // are in the worker's memory until the next call.
     class Lease {
     public:
-        explicit Lease(const Model& model) : model_(model), worker_(model.take_worker()) {}
+        explicit Lease(const Model& model, LeaseFor what = LeaseFor::Call)
+            : model_(model), worker_(model.take_worker()) {
+            if (what == LeaseFor::Call) {
+                worker_->encoder.clock.begin_short();
+            }
+        }
         ~Lease() { model_.give_back(worker_); }
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;
@@ -169,6 +180,9 @@ public:
     [[nodiscard]] std::size_t most_ids(const Text& text) const noexcept;
     [[nodiscard]] TokenId max_id() const noexcept { return max_id_; }
     [[nodiscard]] MemoryUse memory() const noexcept;
+    // What all calls since the model was made have counted. Calls that are running count as far as
+    // they have come, except for the time of their stages.
+    [[nodiscard]] CounterValues counters() const noexcept;
     // Deletes the workers that nobody uses now, and the tables that they share if there is no other
     // one. Returns their bytes.
     std::size_t release() const;
@@ -186,6 +200,11 @@ private:
     [[nodiscard]] encode::SharedTables* shared_tables(std::size_t threads) const;
     [[nodiscard]] bool is_border(std::uint8_t left, std::uint8_t right) const;
     void give_back(Worker* worker) const noexcept;
+    // The same for a worker that nobody has used.
+    void put_back(Worker* worker) const noexcept;
+    void remove(Worker* worker) const noexcept;
+    template <typename Do>
+    void for_each_idle(const Do& look) const;
     // Makes a worker write the spans and words that the options ask for, and end where they say.
     void set_up(Worker& worker, const Options& options) const;
 
@@ -220,6 +239,7 @@ private:
     // Lock-free so that a fork in the middle of anything leaves it usable.
     mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};
+    mutable CounterShelf counters_;
     mutable std::atomic<const std::vector<std::uint8_t>*> token_sizes_{nullptr};  // made if needed
     mutable std::atomic<const SafeCuts*> safe_cuts_{nullptr};                     // made if needed
     mutable std::array<std::atomic<std::uint64_t>, 2> fingerprint_{};             // if needed

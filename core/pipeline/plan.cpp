@@ -72,16 +72,27 @@ void Plan::read_all_big() {
 // counts.
 void Plan::read_big(BigDocument& big) const {
     try {
-        Model::Lease lease(model_);
-        lease.worker().reserve(0);
-        lease.worker().set_stop(options_.stop);
-        DocumentReader(model_, lease.worker(), options_, big.list)
-            .read(texts_[big.document], big.document);
+        Model::Lease lease(model_, LeaseFor::Part);
+        Worker& worker = lease.worker();
+        worker.reserve(0);
+        worker.set_stop(options_.stop);
+        const CounterValues before = worker.counted();
+        DocumentReader(model_, worker, options_, big.list).read(texts_[big.document], big.document);
         big.list.cut(model_.split(), kTaskBytes, options_.stop);
+        big.counted = worker.counted();
+        big.counted -= before;
     } catch (...) {
         big.failure = std::current_exception();
         big.list.clear();
     }
+}
+
+CounterValues Plan::counted() const noexcept {
+    CounterValues sum;
+    for (const auto& big : big_) {
+        sum += big->counted;
+    }
+    return sum;
 }
 
 // Every task but the last leaves the document open, so that its end is counted once.

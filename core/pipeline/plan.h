@@ -14,6 +14,7 @@ struct BigDocument {
     std::size_t document = 0;
     ItemList list;
     std::exception_ptr failure;  // of reading it; thrown when its turn comes
+    CounterValues counted;       // while it was read
 };
 
 struct Task {
@@ -36,6 +37,8 @@ public:
     [[nodiscard]] const std::vector<Task>& tasks() const noexcept { return tasks_; }
     // The most ids that the batch can become, unless a normalizer lengthens it.
     [[nodiscard]] std::size_t bound() const noexcept { return bound_; }
+    // What was counted while big documents were read.
+    [[nodiscard]] CounterValues counted() const noexcept;
 
 private:
     [[nodiscard]] bool is_big(std::size_t document) const noexcept;

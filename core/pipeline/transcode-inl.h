@@ -17,10 +17,14 @@ inline pipeline::Transcoded write_units(const Unit* from, std::size_t size,
             to += kAsciiUnits;
             continue;
         }
-        for (std::ptrdiff_t i = 0; is_well_formed && i < kAsciiUnits; i += kGroupUnits<Unit>) {
+        for (std::ptrdiff_t i = 0; i < kAsciiUnits; i += kGroupUnits<Unit>) {
             const std::size_t written = write_group(at, to);
-            is_well_formed = written != 0;  // else the loop below finds the surrogate
-            at += is_well_formed ? kGroupUnits<Unit> : 0;
+            // A jump, so that the next group need not wait for the size of this one.
+            if (__builtin_expect(written == 0, 0)) {
+                is_well_formed = false;  // the loop below finds the surrogate
+                break;
+            }
+            at += kGroupUnits<Unit>;
             to += written;
         }
     }

@@ -1,7 +1,7 @@
 // All text that is compiled once per target, in the order in which it depends on itself. A target's
 // worker_<target>.cpp includes it inside its namespace, after its block of simd, and names the
-// five files of its own: TOKENMILL_CHARS3, TOKENMILL_EMIT, TOKENMILL_LANES, TOKENMILL_UNITS and
-// TOKENMILL_TRANSCODE.
+// six files of its own: TOKENMILL_CHARS3, TOKENMILL_EMIT, TOKENMILL_LANES, TOKENMILL_PROBE,
+// TOKENMILL_UNITS and TOKENMILL_TRANSCODE.
 
 // clang-format off: the order matters, each file uses the ones before it.
 #include "simd/utf8-inl.h"
@@ -20,6 +20,8 @@
 #include "encode/lockstep-inl.h"
 #include "encode/misses-inl.h"
 #include TOKENMILL_EMIT
+#include "encode/ahead-inl.h"
+#include TOKENMILL_PROBE
 #include "encode/encode-inl.h"
 #include "encode/units-inl.h"
 #include TOKENMILL_UNITS

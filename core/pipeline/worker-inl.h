@@ -5,12 +5,17 @@
 inline void flush_batch(pipeline::Worker& worker) {
     encode::WordEncoder& e = worker.encoder;
     check_stop(e.stop());
+    e.clock.lap(WorkStage::Split);
     answer_batch(e);
-    for (const auto& fixed : worker.fixed) {
-        e.value[fixed.index] = fixed.value;
+    if (!worker.fixed.empty()) {
+        for (const auto& fixed : worker.fixed) {
+            e.value[fixed.index] = fixed.value;
+        }
+        e.counters.take_back(Tally::Hit8, worker.fixed.size());
     }
     std::uint32_t done = 0;
-    std::uint32_t* out = worker.cursor;
+    std::uint32_t* const begin = worker.cursor;
+    std::uint32_t* out = begin;
     const bool has_spans = worker.has_spans();
     for (const std::uint32_t mark : worker.marks) {
         std::uint32_t* const from = out;
@@ -29,6 +34,9 @@ inline void flush_batch(pipeline::Worker& worker) {
         write_words(worker, done, e.count, out);
         write_spans(worker, done, e.count, out);
     }
+    const auto written = static_cast<std::size_t>(worker.cursor - begin);
+    e.counters.add_bytes(WorkStage::Emit, written * sizeof(TokenId));
+    e.clock.lap(WorkStage::Emit);
     worker.end_batch();
 }
 
@@ -250,12 +258,15 @@ private:
         if (size > encode::kLongestUnit || e_.is_whole_text()) {
             flush_batch(worker_);
             e_.encode_giant({begin, size}, cuts);
+            e_.clock.lap(WorkStage::Merge);
             std::memcpy(worker_.cursor, e_.long_ids.data(), e_.long_ids.size() * sizeof(TokenId));
             const std::size_t count = e_.long_ids.size();
             if (worker_.has_spans()) {
                 write_giant_spans(worker_, {begin, size}, count);
             }
             worker_.cursor += count;
+            e_.counters.add_bytes(WorkStage::Emit, count * sizeof(TokenId));
+            e_.clock.lap(WorkStage::Emit);
             return;
         }
         const std::uint64_t first8 = load_short(begin, size < 8 ? size : 8);

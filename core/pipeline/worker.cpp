@@ -70,6 +70,11 @@ std::size_t Worker::buffer_bytes() const noexcept {
     for (const ResultMemory& kept : spare) {
         total += kept.ids.size_bytes();
     }
+    return total + scratch_bytes();
+}
+
+std::size_t Worker::scratch_bytes() const noexcept {
+    std::size_t total = 0;
     for (const auto& block : scratch_) {
         total += block.size();
     }
@@ -79,8 +84,14 @@ std::size_t Worker::buffer_bytes() const noexcept {
 void Worker::expect(std::size_t size) {
     if (encoder.has_small_tables() && size > small_left_) {
         flush();
-        encoder.grow_tables();
+        grow_tables();
     }
+}
+
+// Takes milliseconds, so it is timed by itself.
+void Worker::grow_tables() {
+    const LongStep timed(encoder.clock, WorkStage::LookUp);
+    encoder.grow_tables();
 }
 
 void Worker::add_range(const TextRange& range, const SpanRange& place) {
@@ -90,15 +101,18 @@ void Worker::add_range(const TextRange& range, const SpanRange& place) {
         small_left_ -= size;
     } else if (are_small || encoder.tables.are_full()) {
         flush();
-        encoder.grow_tables();
+        grow_tables();
         small_left_ = kUntilNextTry;
     }
     reserve(size);
+    encoder.counters.add_bytes(WorkStage::Split, size);
+    encoder.clock.lap(WorkStage::Normalize);
     if (has_spans()) {
         spans.ranges.push_back(place);
         spans.ranges.back().first_unit = encoder.count;
     }
     kernel.encode_range(*this, range);
+    encoder.clock.lap(WorkStage::Split);
 }
 
 // The id takes a unit of the batch, so that ids stay in order; key 0 makes the look-up pass it by.
@@ -132,7 +146,13 @@ void Worker::end_batch() {
     }
     fixed.clear();
     marks.clear();
+    if (__builtin_expect(encoder.tables.evicted != 0, 0)) {
+        encoder.counters.add(Tally::Evicted, std::exchange(encoder.tables.evicted, 0));
+    }
     encoder.end_batch();
+    if (__builtin_expect(encoder.clock.end_batch(), 0)) {
+        publish();
+    }
 }
 
 // One block is kept for the next document, unless a long text made it large.
@@ -161,6 +181,7 @@ void Worker::reset() {
         encoder.set_stop(nullptr);
     }
     encoder.shared = nullptr;
+    encoder.clock.end_short();
     std::erase_if(spare, [](const ResultMemory& one) { return one.ids.size_bytes() > kMaxKept; });
     spare.resize(std::min(spare.size(), kKeptSpare));
 }

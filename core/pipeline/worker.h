@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "encode/encode.h"
+#include "pipeline/counter_shelf.h"
 #include "pipeline/spans.h"
 #include "split/split.h"
 
@@ -120,10 +121,12 @@ struct AheadOfTime {
 //   - `reader` belongs to DocumentReader, `ahead` to BatchRun and the text compiled per target.
 struct Worker {
     Worker(const vocab::VocabView& vocab, const split::SplitView& splitter,
-           const std::uint8_t* char_facts, const EncodeKernel& functions, const Tables& tables)
+           const std::uint8_t* char_facts, const EncodeKernel& functions, const Tables& tables,
+           CounterLease counted)
         : split(splitter),
           facts(char_facts),
           kernel(functions),
+          published(std::move(counted)),
           encoder(vocab, tables.bits),
           small_left_(tables.small_until) {}
 
@@ -146,6 +149,13 @@ struct Worker {
     void flush() { kernel.flush(*this); }
     // The batch is answered and written: forgets it. For the kernels.
     void end_batch();
+    // Lets all threads see what was counted.
+    void publish() noexcept { published->publish(encoder.counters); }
+    // What was ever counted here.
+    [[nodiscard]] CounterValues counted() noexcept {
+        publish();
+        return published->values();
+    }
     // Starts over; ids written before are no longer valid.
     void clear();
     // As new for the next lease, even after an error: nothing gathered, no spans wanted. Tables
@@ -161,10 +171,12 @@ struct Worker {
     [[nodiscard]] ResultMemory take_spare_memory() noexcept;
     // Bytes of results and scratch that the worker holds.
     [[nodiscard]] std::size_t buffer_bytes() const noexcept;
+    [[nodiscard]] std::size_t scratch_bytes() const noexcept;
 
     const split::SplitView& split;
     const std::uint8_t* facts;  // split::kFact... bits of every basic code point
     const EncodeKernel& kernel;
+    const CounterLease published;
     encode::WordEncoder encoder;
 
     ResultMemory memory;
@@ -186,6 +198,7 @@ struct Worker {
 
 private:
     void clear_scratch();
+    void grow_tables();
 
     std::size_t small_left_;                          // bytes of text until the tables grow
     std::size_t bound_ = 0;                           // the most ids since clear()

@@ -12,6 +12,7 @@ namespace {
 #define TOKENMILL_CHARS3 "split/chars3_avx512-inl.h"
 #define TOKENMILL_EMIT "encode/emit_avx512-inl.h"
 #define TOKENMILL_LANES "encode/lanes_avx512-inl.h"
+#define TOKENMILL_PROBE "encode/probe_avx512-inl.h"
 #define TOKENMILL_UNITS "encode/units_avx512-inl.h"
 #define TOKENMILL_TRANSCODE "pipeline/transcode_avx512-inl.h"
 #include "pipeline/worker-all-inl.h"

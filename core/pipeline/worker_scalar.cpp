@@ -8,6 +8,7 @@ namespace {
 #define TOKENMILL_CHARS3 "split/chars3_scalar-inl.h"
 #define TOKENMILL_EMIT "encode/emit_scalar-inl.h"
 #define TOKENMILL_LANES "encode/lanes_scalar-inl.h"
+#define TOKENMILL_PROBE "encode/probe_scalar-inl.h"
 #define TOKENMILL_UNITS "encode/units_scalar-inl.h"
 #define TOKENMILL_TRANSCODE "pipeline/transcode_scalar-inl.h"
 #include "pipeline/worker-all-inl.h"

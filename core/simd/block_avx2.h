@@ -96,6 +96,15 @@ inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcep
     return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(same)));
 }
 
+inline unsigned equal_pairs(const std::uint64_t* keys, const std::uint64_t* pair) noexcept {
+    const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
+    const __m256i wanted =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(pair)));
+    const __m256i same = _mm256_cmpeq_epi64(line, wanted);
+    const auto halves = static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(same)));
+    return halves & halves >> 1 & 5U;
+}
+
 inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a));
     const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));

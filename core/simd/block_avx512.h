@@ -56,6 +56,14 @@ inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcep
         _mm256_cmpeq_epi64_mask(line, _mm256_set1_epi64x(static_cast<long long>(key))));
 }
 
+inline unsigned equal_pairs(const std::uint64_t* keys, const std::uint64_t* pair) noexcept {
+    const __m256i line = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys));
+    const __m256i wanted =
+        _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(pair)));
+    const unsigned halves = _cvtmask8_u32(_mm256_cmpeq_epi64_mask(line, wanted));
+    return halves & halves >> 1 & 5U;
+}
+
 inline bool equal_key32(const std::uint64_t* a, const std::uint64_t* b) noexcept {
     const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(a));
     const __m256i y = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));

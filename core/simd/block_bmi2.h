@@ -5,6 +5,9 @@
 inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
     return static_cast<unsigned>(_tzcnt_u64(bits));
 }
+inline unsigned first_bit(std::uint64_t bits) noexcept {
+    return trailing_zeros(bits);
+}
 inline unsigned top_bit(std::uint64_t bits) noexcept {
     return 63U - static_cast<unsigned>(_lzcnt_u64(bits));
 }

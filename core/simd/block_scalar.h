@@ -11,6 +11,10 @@ using simd::WideMasks;
 inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
     return static_cast<unsigned>(__builtin_ctzll(bits));  // needs bits != 0
 }
+// 64 if there is none.
+inline unsigned first_bit(std::uint64_t bits) noexcept {
+    return bits == 0 ? 64U : trailing_zeros(bits);
+}
 inline unsigned top_bit(std::uint64_t bits) noexcept {
     return 63U - static_cast<unsigned>(__builtin_clzll(bits));  // needs bits != 0
 }
@@ -136,6 +140,17 @@ inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcep
     unsigned same = 0;
     for (unsigned i = 0; i < 4; ++i) {  // other threads may write keys meanwhile
         same |= (__atomic_load_n(keys + i, __ATOMIC_ACQUIRE) == key ? 1U : 0U) << i;
+    }
+    return same;
+}
+
+// Bit 2 * i: keys[2 * i] and keys[2 * i + 1] are the pair, for two pairs.
+inline unsigned equal_pairs(const std::uint64_t* keys, const std::uint64_t* pair) noexcept {
+    unsigned same = 0;
+    for (std::size_t i = 0; i < 2; ++i) {  // the upper number is written last
+        const std::uint64_t high = __atomic_load_n(keys + 2 * i + 1, __ATOMIC_ACQUIRE) ^ pair[1];
+        const std::uint64_t low = __atomic_load_n(keys + 2 * i, __ATOMIC_ACQUIRE) ^ pair[0];
+        same |= ((high | low) == 0 ? 1U : 0U) << (2 * i);
     }
     return same;
 }

@@ -118,6 +118,38 @@ std::uint8_t* write_ids(std::span<const TokenId> ids, std::uint8_t* out) noexcep
     return out;
 }
 
+namespace {
+
+std::span<const TokenId> row_of(std::span<const TokenId> ids, std::span<const std::int64_t> ends,
+                                std::size_t row) noexcept {
+    const auto begin = static_cast<std::size_t>(ends[row]);
+    return ids.subspan(begin, static_cast<std::size_t>(ends[row + 1]) - begin);
+}
+
+}  // namespace
+
+std::size_t rows_size(std::span<const TokenId> ids, std::span<const std::int64_t> ends) noexcept {
+    const std::size_t rows = ends.size() - 1;
+    std::size_t size = 2 + (rows == 0 ? 0 : rows - 1);
+    for (std::size_t row = 0; row < rows; ++row) {
+        size += ids_size(row_of(ids, ends, row));
+    }
+    return size;
+}
+
+std::uint8_t* write_rows(std::span<const TokenId> ids, std::span<const std::int64_t> ends,
+                         std::uint8_t* out) noexcept {
+    *out++ = '[';
+    for (std::size_t row = 0; row + 1 < ends.size(); ++row) {
+        if (row != 0) {
+            *out++ = ',';
+        }
+        out = write_ids(row_of(ids, ends, row), out);
+    }
+    *out++ = ']';
+    return out;
+}
+
 std::size_t string_size(Bytes text) noexcept {
     std::size_t size = 2;
     for (const std::uint8_t c : text) {

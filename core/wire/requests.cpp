@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "unicode/unicode.h"
+#include "wire/body.h"
 #include "wire/wire.h"
 
 namespace tokenmill::wire {
@@ -21,16 +22,7 @@ public:
     BodyReader(Bytes body, const std::array<std::string_view, kCount>& names, BodyFault& fault,
                simd::Target target)
         : body_(body), names_(names), fault_(fault) {
-        if (!read::is_utf8(body, target)) {
-            refuse(body.data() + unicode::find_fault(body).offset, "", "expected UTF-8");
-            return;
-        }
-        const read::ObjectCheck check = read::read_object(body, names, found_, target);
-        if (check.fault != nullptr) {
-            refuse(check.fault, "", body.empty() ? kNotAnObject : kNotJson);
-        } else if (!check.is_object) {
-            refuse(body.data(), "", kNotAnObject);
-        }
+        fault = check_body(body, names, found_, target);
     }
 
     [[nodiscard]] bool is_good() const noexcept { return fault_.what.empty(); }
@@ -235,6 +227,19 @@ void read_rows(BodyReader<3>& reader, DetokenizeBody& out) {
 }
 
 }  // namespace
+
+BodyFault check_body(Bytes body, std::span<const std::string_view> names,
+                     std::span<read::Value> found, simd::Target target) {
+    if (!read::is_utf8(body, target)) {
+        return {unicode::find_fault(body).offset, "", "expected UTF-8"};
+    }
+    const read::ObjectCheck check = read::read_object(body, names, found, target);
+    if (check.fault != nullptr) {
+        const auto place = static_cast<std::size_t>(check.fault - body.data());
+        return {place, "", std::string(body.empty() ? kNotAnObject : kNotJson)};
+    }
+    return check.is_object ? BodyFault() : BodyFault{0, "", std::string(kNotAnObject)};
+}
 
 TokenizeBody read_tokenize(Bytes body, simd::Target target) {
     TokenizeBody out;

@@ -46,10 +46,50 @@ struct DetokenizeBody {
 };
 [[nodiscard]] DetokenizeBody read_detokenize(Bytes body, simd::Target target);
 
+enum class JsonType : std::uint8_t { Null, False, True, Whole, Fraction, String, Array, Object };
+
+// One value of a JSON document. The values inside an array or an object follow it, in their order;
+// a member of an object is its name and then its value.
+struct JsonNode {
+    JsonType type = JsonType::Null;
+    bool has_escapes = false;  // of a string
+    std::uint32_t begin = 0;   // in the body; of a string, after its quote
+    std::uint32_t size = 0;    // bytes of a number or a string, values or members of a container
+};
+// More would take more memory than any conversation needs: an empty array is two bytes of a body,
+// and tens of them for those who keep it.
+inline constexpr std::size_t kMaxNodes = std::size_t{1} << 22;
+
+struct JsonDocument {
+    BodyFault fault;
+    std::vector<JsonNode> nodes;
+};
+//   {"a": [1]}  ->  object of 1, string a, array of 1, whole number 1
+[[nodiscard]] JsonDocument read_document(Bytes body, simd::Target target);
+
+// A request of HTTP/1.1 that came in one piece; a header that it does not have is empty.
+struct WholeRequest {
+    Bytes method, path, accept, authorization, content_type, body;
+};
+// Reads what nearly all clients send: GET or POST, a short head with nothing unusual in it, a body
+// of the given length of at most `most_body` bytes, and no byte after it. Nothing for all else,
+// which a full parser has to judge: other methods, chunks, `Expect`, the end of a connection, half
+// a request, two of them, and every fault.
+[[nodiscard]] std::optional<WholeRequest> read_whole_request(Bytes data,
+                                                             std::size_t most_body) noexcept;
+
 // Bytes of a JSON array of ids, and the array itself; returns the place after it.
 //   1, 23  ->  [1,23]
 [[nodiscard]] std::size_t ids_size(std::span<const TokenId> ids) noexcept;
 std::uint8_t* write_ids(std::span<const TokenId> ids, std::uint8_t* out) noexcept;
+
+// The same for an array of arrays: row i is ids[ends[i] .. ends[i + 1]).
+//   1, 23, 4 with 0, 2, 3  ->  [[1,23],[4]]
+// Needs: `ends` rises from 0 or more to the number of ids or less, and is not empty.
+[[nodiscard]] std::size_t rows_size(std::span<const TokenId> ids,
+                                    std::span<const std::int64_t> ends) noexcept;
+std::uint8_t* write_rows(std::span<const TokenId> ids, std::span<const std::int64_t> ends,
+                         std::uint8_t* out) noexcept;
 
 // Bytes of a JSON string with its quotes, and the string itself. Only what JSON demands is escaped.
 // Needs: valid UTF-8.

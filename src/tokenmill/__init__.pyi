@@ -25,6 +25,9 @@ from tokenmill._errors import (
     LoadError as LoadError,
     MissingDependency as MissingDependency,
     ModelNotReady as ModelNotReady,
+    NodeFailed as NodeFailed,
+    ObjectChanged as ObjectChanged,
+    ObjectNotFound as ObjectNotFound,
     OptionError as OptionError,
     OutputError as OutputError,
     OutputInUse as OutputInUse,
@@ -32,11 +35,13 @@ from tokenmill._errors import (
     Overloaded as Overloaded,
     PatternError as PatternError,
     PlanDiffers as PlanDiffers,
+    RankFailed as RankFailed,
     ReferencePathWarning as ReferencePathWarning,
     ServiceClosed as ServiceClosed,
     ShardTooLarge as ShardTooLarge,
     SourceNotFound as SourceNotFound,
     SpecialTokenInText as SpecialTokenInText,
+    StoreError as StoreError,
     TextTooLong as TextTooLong,
     TextTypeError as TextTypeError,
     TokenmillError as TokenmillError,
@@ -49,6 +54,10 @@ from tokenmill._mill.inspect import inspect as inspect
 from tokenmill._mill.output.manifest import Manifest as Manifest
 from tokenmill._mill.pack import pack as pack
 from tokenmill._mill.plan.sources import Source as Source
+from tokenmill._mill.report.report import (
+    CorpusReport as CorpusReport,
+    report as report,
+)
 from tokenmill._mill.rewrite.rewrite import rewrite as rewrite
 from tokenmill._mill.stream import (
     TokenStream as TokenStream,
@@ -67,6 +76,11 @@ from tokenmill._model.memory import (
 from tokenmill._pack import Packer as Packer
 from tokenmill._pack.rows import Pieces as Pieces
 from tokenmill._service import Service as Service
+from tokenmill._stats import (
+    RunStats as RunStats,
+    StageTotal as StageTotal,
+    WordCounts as WordCounts,
+)
 from tokenmill._tokenizer import Tokenizer as Tokenizer
 from tokenmill._tokenizer.budget import (
     BudgetBatch as BudgetBatch,

@@ -29,6 +29,13 @@ class Stop:
     def check(self) -> None:
         """Raise the exception of a call that it ends, if it is due."""
 
+class CallCounts:
+    """What the calls that got it have counted, one after another."""
+
+    def __init__(self, exact: bool = False) -> None: ...
+
+    def as_dict(self) -> dict: ...
+
 def compile_model(definition: object) -> bytes:
     """Compile a tokenmill._compile.definition.Definition."""
 
@@ -112,6 +119,22 @@ class LineDevice:
     def encode_started(self, lane: int) -> tuple[bool, int, int, NDArray[numpy.int64], int, bool, NDArray[numpy.int64]]:
         """Wait for a lane and encode its texts; the ids stay on the device."""
 
+    @property
+    def free_lanes(self) -> int: ...
+
+    def lend(self) -> int | None:
+        """
+        Take a lane whose host memory the caller fills; None if all are in use.
+        """
+
+    def give_back(self, lane: int) -> None: ...
+
+    @property
+    def spent(self) -> dict:
+        """
+        Seconds that calls of `encode_lines` took for each step, and their number.
+        """
+
 class PickedTexts:
     """Some texts of a list, for Model.encode_batch."""
 
@@ -159,22 +182,22 @@ class Model:
 
     def encode(self, text: object | None, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None) -> NDArray[numpy.uint32]: ...
 
-    def encode_batch(self, texts: object | None, threads: int = 1, bits: int = 32, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None) -> tuple[NDArray, NDArray[numpy.int64]]: ...
+    def encode_batch(self, texts: object | None, threads: int = 1, bits: int = 32, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None, counts: CallCounts | None = None) -> tuple[NDArray, NDArray[numpy.int64]]: ...
 
-    def encode_spans(self, texts: object | None, threads: int = 1, bits: int = 32, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, in_characters: bool = True, stop: Stop | None = None) -> tuple[object, object, object]: ...
+    def encode_spans(self, texts: object | None, threads: int = 1, bits: int = 32, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, in_characters: bool = True, stop: Stop | None = None, counts: CallCounts | None = None) -> tuple[object, object, object]: ...
 
     def encode_words(self, texts: object | None, threads: int = 1, special_mode: int = 0) -> tuple[object, object, object, object]: ...
 
     def encode_into(self, texts: object | None, out: Annotated[NDArray, dict(shape=(None,), order='C', device='cpu')], threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, stop: Stop | None = None) -> NDArray[numpy.int64]: ...
 
-    def encode_jsonl(self, buffer: object, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+    def encode_jsonl(self, buffer: object, rules: BlockRules, counts: CallCounts | None = None) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
 
-    def encode_lines(self, device: LineDevice, buffer: object, rules: BlockRules, reading: int) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]] | int:
+    def encode_lines(self, device: LineDevice, buffer: object, rules: BlockRules, reading: int, lane: int | None = None) -> tuple[NDArray, NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]] | int:
         """
-        Do the same on a device. Return the flags of documents that the CPU encoded besides; or 1 if the CPU must read the lines, 2 if they do not fit.
+        Do the same on a device, in a lane that was lent, if given. Return the flags of documents that the CPU encoded besides; or 1 if the CPU must read the lines, 2 if they do not fit.
         """
 
-    def encode_texts(self, texts: TextBuffer, rules: BlockRules) -> tuple[NDArray, NDArray[numpy.int64]]: ...
+    def encode_texts(self, texts: TextBuffer, rules: BlockRules, counts: CallCounts | None = None) -> tuple[NDArray, NDArray[numpy.int64]]: ...
 
     def count_batch(self, texts: object | None, threads: int = 1, add_special_tokens: bool = False, special_mode: int = 0, errors: int = 0, limit: int = -1, stop: Stop | None = None) -> NDArray[numpy.int64]: ...
 
@@ -193,6 +216,8 @@ class Model:
     def token_id(self, token: bytes) -> int: ...
 
     def memory(self) -> dict: ...
+
+    def counters(self) -> dict: ...
 
     def release(self) -> int: ...
 
@@ -359,6 +384,11 @@ def copy_pieces(files: Sequence[int], source: Annotated[NDArray[numpy.int32], di
     Append pieces of files (descriptors) to another one; return the number of the file that could not be read, the number of files if that one could not be written, or -1; and the error of the system, 0 if the file ended.
     """
 
+def append_bytes(data: object, out: int, checksum: Checksum) -> int:
+    """
+    Append a buffer to a file (its descriptor) and to its checksum; return the error of the system, or 0.
+    """
+
 @overload
 def frame(ids: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prefix: Sequence[int], suffix: Sequence[int]) -> tuple: ...
 
@@ -490,5 +520,15 @@ def read_detokenize(body: object) -> DetokenizeFields:
 
 def write_answer(*parts: object) -> bytes:
     """
-    Join JSON (bytes), texts (str), ids (uint32 arrays) and lists of them to one body.
+    Join JSON (bytes), texts (str), ids (uint32 arrays), lists of them and rows (a tuple of ids and the int64 ends of rows) to one body.
+    """
+
+def read_document(body: object) -> tuple[dict[str, object] | None, tuple[int, str] | None]:
+    """
+    Read a body that is a JSON object; the second value is (byte, what is wrong) or None.
+    """
+
+def read_whole_request(data: bytes, most_body: int) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes] | None:
+    """
+    Read a plain request of HTTP: (method, path, accept, authorization, content-type, body); None for what a full parser has to judge.
     """

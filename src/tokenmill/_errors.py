@@ -22,9 +22,14 @@
       +- OutputInUse(OSError)              another run is writing to the same output
       +- OutputError(OSError)              an output that cannot be written: path
       +- PlanDiffers(ValueError)           an output that another command has started: differences
+      +- RankFailed(RuntimeError)          another rank of the same run has failed: rank
+      +- NodeFailed(RuntimeError)          a node of a cluster that cannot do a task
       +- BooksDiffer(RuntimeError)         what came in is not what went out: a bug
       +- UnknownId(LookupError)            an id that the vocabulary does not have: id
       +- InputError(OSError)               an input that vanished, changed or is damaged: path
+      +- StoreError(OSError)               a request to an object store that failed: url
+      |    +- ObjectNotFound(FileNotFoundError)  no object of that name
+      |    +- ObjectChanged                an object that is not the version it should be
       +- MissingDependency(ImportError)    an optional package that is not installed: name
       +- DeviceError(RuntimeError)         a device that cannot do what was asked: reason
       +- DeadlineExceeded(TimeoutError)    work that took longer than its timeout
@@ -38,8 +43,7 @@
     ReferencePathWarning(UserWarning)      a tokenizer runs through its reference library
 
 A message reads ``where: what is wrong, got X; hint: how to fix it``. The attributes carry the
-facts; ``where``, ``problem`` and ``hint`` are the parts of the message. Every error survives
-pickling, so it may cross a process boundary.
+facts; ``where``, ``problem`` and ``hint`` are the parts of the message. All survive pickling.
 """
 
 # The names are the public vocabulary; the tree above shows which are errors.
@@ -51,6 +55,7 @@ from typing import TYPE_CHECKING
 # For all who raise errors: hints are made where errors are.
 from tokenmill._hints import Hint as Hint  # noqa: PLC0414
 from tokenmill._hints import Option as Option  # noqa: PLC0414
+from tokenmill._hints import document_place, file_place
 
 if TYPE_CHECKING:
     import os
@@ -88,10 +93,8 @@ class LoadError(TokenmillError, ValueError):
         offset: int | None = None,
         hint: str = "",
     ) -> None:
-        super().__init__(problem, where=_place(path, line, offset), hint=hint)
-        self.path = path
-        self.line = line
-        self.offset = offset
+        super().__init__(problem, where=file_place(path, line, offset), hint=hint)
+        self.path, self.line, self.offset = path, line, offset
 
 
 class CorruptModel(LoadError):
@@ -139,7 +142,7 @@ class EncodeError(TokenmillError, ValueError):
         offset: int | None = None,
         hint: str = "",
     ) -> None:
-        super().__init__(problem, where=_spot(document, offset), hint=hint)
+        super().__init__(problem, where=document_place(document, offset), hint=hint)
         self.document = document
         self.offset = offset
 
@@ -153,7 +156,7 @@ class EncodeError(TokenmillError, ValueError):
         error = copy(self)
         error.document = document
         error.hint = self.hint if hint is None else hint
-        error.where = _spot(document, self.offset)
+        error.where = document_place(document, self.offset)
         error.args = (compose(error.where, self.problem, error.hint),)
         return error
 
@@ -207,7 +210,7 @@ class CorruptShard(TokenmillError, ValueError):
     def __init__(
         self, problem: str, *, path: str | os.PathLike[str] | None = None, hint: str = ""
     ) -> None:
-        super().__init__(problem, where=_place(path, None, None), hint=hint)
+        super().__init__(problem, where=file_place(path, None, None), hint=hint)
         self.path = path
 
 
@@ -217,7 +220,7 @@ class BadRecordFound(TokenmillError, ValueError):
     def __init__(
         self, problem: str, *, path: str = "", line: int | None = None, hint: str = ""
     ) -> None:
-        super().__init__(problem, where=_place(path or None, line, None), hint=hint)
+        super().__init__(problem, where=file_place(path or None, line, None), hint=hint)
         self.path = path
         self.line = line
 
@@ -253,6 +256,18 @@ class PlanDiffers(TokenmillError, ValueError):
         self.differences = differences
 
 
+class RankFailed(TokenmillError, RuntimeError):
+    """Another rank of the same run has found an error that ends it for all."""
+
+    def __init__(self, problem: str, *, rank: int = 0, where: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=where, hint=hint)
+        self.rank = rank
+
+
+class NodeFailed(TokenmillError, RuntimeError):
+    """A node of a cluster that cannot take part in a run, or a task that ends its workers."""
+
+
 class BooksDiffer(TokenmillError, RuntimeError):
     """What came in is not what went out: a bug in tokenmill, never a fault of the input."""
 
@@ -281,9 +296,25 @@ class InputError(TokenmillError, OSError):
     def __init__(
         self, problem: str, *, path: str = "", offset: int | None = None, hint: str = ""
     ) -> None:
-        super().__init__(problem, where=_place(path or None, None, offset), hint=hint)
+        super().__init__(problem, where=file_place(path or None, None, offset), hint=hint)
         self.path = path
         self.offset = offset
+
+
+class StoreError(TokenmillError, OSError):
+    """A request to an object store that is refused, or that failed as often as it was tried."""
+
+    def __init__(self, problem: str, *, url: str = "", hint: str = "") -> None:
+        super().__init__(problem, where=url, hint=hint)
+        self.url = url
+
+
+class ObjectNotFound(StoreError, FileNotFoundError):
+    """No object of that name in the store."""
+
+
+class ObjectChanged(StoreError):
+    """An object that exists already, or that is no longer the version that was asked for."""
 
 
 class MissingDependency(TokenmillError, ImportError):
@@ -322,8 +353,7 @@ class Overloaded(TokenmillError, RuntimeError):
         hint: str = "",
     ) -> None:
         super().__init__(problem, where=where, hint=hint)
-        self.reason = reason
-        self.retry_after = retry_after
+        self.reason, self.retry_after = reason, retry_after
 
 
 class TextTooLong(TokenmillError, ValueError):
@@ -333,8 +363,7 @@ class TextTooLong(TokenmillError, ValueError):
         self, problem: str, *, size: int = 0, limit: int = 0, where: str = "", hint: str = ""
     ) -> None:
         super().__init__(problem, where=where, hint=hint)
-        self.size = size
-        self.limit = limit
+        self.size, self.limit = size, limit
 
 
 class ChatError(TokenmillError, ValueError):
@@ -354,8 +383,7 @@ class ModelNotReady(TokenmillError, RuntimeError):
 
     def __init__(self, problem: str, *, model: str = "", state: str = "", hint: str = "") -> None:
         super().__init__(problem, where=model, hint=hint)
-        self.model = model
-        self.state = state
+        self.model, self.state = model, state
 
 
 class ServiceClosed(TokenmillError, RuntimeError):
@@ -370,21 +398,3 @@ def compose(where: str, problem: str, hint: str) -> str:
     """Write a message: where, what is wrong, and the fix."""
     message = f"{where}: {problem}" if where else problem
     return f"{message}; hint: {hint}" if hint else message
-
-
-def _place(path: str | os.PathLike[str] | None, line: int | None, offset: int | None) -> str:
-    place = "" if path is None else str(path)
-    if line is not None:
-        return f"{place}:{line}" if place else f"line {line}"
-    if offset is not None:
-        return f"{place} at byte {offset}" if place else f"byte {offset}"
-    return place
-
-
-def _spot(document: int | None, offset: int | None) -> str:
-    parts = []
-    if document is not None:
-        parts.append(f"document {document}")
-    if offset is not None:
-        parts.append(f"byte {offset}")
-    return ", ".join(parts)

@@ -7,7 +7,10 @@ UNFINISHED, and the next run removes it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import secrets
+import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +18,8 @@ import xxhash
 
 from tokenmill import _core
 from tokenmill._core import Checksum
-from tokenmill._errors import OutputError
+from tokenmill._errors import OutputError, TokenmillError
+from tokenmill._timeline import add_bytes, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,6 +30,8 @@ if TYPE_CHECKING:
 
 UNFINISHED = ".tokenmill-part"  # unlikely in the name of a user's file
 _MOST_BUFFERS = 1024  # IOV_MAX
+_LARGE = 1 << 20  # bytes: written by one native call
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,7 @@ class NewFile:
 
     def __init__(self, path: Path, *, has_checksum: bool = True) -> None:
         self._path = path
-        self._unfinished = path.with_name(path.name + UNFINISHED)
+        self._unfinished = unfinished_path(path)
         self._hash = Checksum() if has_checksum else None
         self.size = 0
         with writing(path):
@@ -60,17 +66,28 @@ class NewFile:
         """Append the bytes of many buffers, by as few calls of the system as possible."""
         given = [memoryview(data) for data in buffers]
         views = [view.cast("B") for view in given if view.nbytes]
+        if self._hash is not None and views and min(map(len, views)) >= _LARGE:
+            self._append_large(views, self._hash)
+            return
         for view in views:
             if self._hash is not None:
                 self._hash.update(view)
             self.size += len(view)
-        with writing(self._path):
+        with stage("write", sum(map(len, views))), writing(self._path):
             while views:  # the system may accept fewer bytes
                 views = _rest(views, os.writev(self._file.fileno(), views[:_MOST_BUFFERS]))
 
+    def _append_large(self, views: list[memoryview], checksum: Checksum) -> None:
+        """Hash and write step by step: bytes that were hashed are still in the cache."""
+        with stage("write", sum(map(len, views))), writing(self._path):
+            for view in views:
+                if error := _core.append_bytes(view, self._file.fileno(), checksum):
+                    raise OSError(error, os.strerror(error))
+                self.size += len(view)
+
     def commit(self) -> FileRecord:
         """Sync, close, and give the file its name."""
-        with writing(self._path):
+        with stage("wait_output"), writing(self._path):
             os.fsync(self._file.fileno())
             self._file.close()
             self._unfinished.replace(self._path)
@@ -95,7 +112,9 @@ class NewFile:
             with writing(self._path):
                 raise OSError(error, os.strerror(error))
         if failed < 0:
-            self.size += int(places[2].sum()) * item_bytes
+            size = int(places[2].sum()) * item_bytes
+            self.size += size
+            add_bytes("write", size)
         return failed, error
 
     def _digest(self) -> str:
@@ -118,7 +137,7 @@ def writing(path: Path) -> Iterator[None]:
     """Turn errors of the system into an OutputError with its path."""
     try:
         yield
-    except OutputError:
+    except TokenmillError:  # of a store, for example
         raise
     except OSError as error:
         raise OutputError(
@@ -137,6 +156,59 @@ def write_file(path: Path, data: bytes) -> FileRecord:
     except BaseException:
         file.discard()
         raise
+
+
+def create_once(path: Path, data: bytes) -> bool:
+    """Write a whole file unless there is one; return whether this call has written it.
+
+    Of several processes, on any machine, exactly one gets True, and none sees half a file. Without
+    hard links, a reader can see an empty file for a moment.
+    """
+    own = unfinished_path(path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            own.write_bytes(data)
+            with own.open("rb") as file:
+                os.fsync(file.fileno())
+            is_new = _link_once(own, path, data)
+        finally:
+            own.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    return is_new
+
+
+def _link_once(own: Path, path: Path, data: bytes) -> bool:
+    try:
+        path.hardlink_to(own)
+    except FileExistsError:
+        return own.stat().st_nlink > 1  # a file server may have done it and lost the answer
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        return create_exclusive(path, data)
+    return True
+
+
+def create_exclusive(path: Path, data: bytes) -> bool:
+    """Create a small file unless there is one; return whether this call has created it.
+
+    It takes a file system fewer steps than `create_once`, but a reader can see an empty file.
+    """
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+    except FileExistsError:
+        return False
+    try:
+        os.write(handle, data)
+    finally:
+        os.close(handle)
+    return True
+
+
+def unfinished_path(path: Path) -> Path:
+    """Return the name of an unfinished file: no other writer of the same file has it."""
+    return path.with_name(f"{path.name}.{secrets.token_hex(4)}{UNFINISHED}")
 
 
 def checksum(path: Path) -> str:
@@ -158,10 +230,15 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove_unfinished(folder: Path) -> int:
-    """Remove the unfinished files in a folder tree, and return how many there were."""
-    left = list(folder.rglob("*" + UNFINISHED)) if folder.is_dir() else []
+    """Remove what is unfinished in a folder tree, and return how many files and folders it was."""
+    left: list[Path] = []
+    with contextlib.suppress(FileNotFoundError):  # another process removes the folder
+        left += folder.rglob("*" + UNFINISHED) if folder.is_dir() else ()
     for path in left:
-        path.unlink(missing_ok=True)
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
     return len(left)
 
 

@@ -1,10 +1,11 @@
-"""Hints of errors that name options: spelled as a Python call, or as another face writes them."""
+"""Parts of error messages: places, and hints that name options as a Python call or another way."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable
 
     from typing_extensions import Self
@@ -46,3 +47,23 @@ class Hint(str):
     def spelled(self, spell: Callable[[Option], str]) -> str:
         """Return the hint with each option spelled by `spell`."""
         return self.template.format(*map(spell, self.options))
+
+
+def file_place(path: str | os.PathLike[str] | None, line: int | None, offset: int | None) -> str:
+    """Name a line or a byte of a file, as far as they are known."""
+    place = "" if path is None else str(path)
+    if line is not None:
+        return f"{place}:{line}" if place else f"line {line}"
+    if offset is not None:
+        return f"{place} at byte {offset}" if place else f"byte {offset}"
+    return place
+
+
+def document_place(document: int | None, offset: int | None) -> str:
+    """Name a byte of a document, as far as they are known."""
+    parts = []
+    if document is not None:
+        parts.append(f"document {document}")
+    if offset is not None:
+        parts.append(f"byte {offset}")
+    return ", ".join(parts)

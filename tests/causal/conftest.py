@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokenmill._causal import memory
+from tokenmill._calls import cgroups
+from tokenmill._machine import memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,6 +19,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monkey
     folder = tmp_path_factory.mktemp("machine")
     (folder / "meminfo").write_text("MemTotal: 16777216 kB\nMemAvailable:    8388608 kB\n")
     monkeypatch.setattr(memory, "_MEMINFO", folder / "meminfo")
-    monkeypatch.setattr(memory, "_CGROUPS", folder / "cgroup")
-    monkeypatch.setattr(memory, "_MEMBERSHIP", folder / "self")
+    monkeypatch.setattr(cgroups, "ROOT", str(folder / "cgroup"))
+    monkeypatch.setattr(cgroups, "MEMBERSHIP", str(folder / "self"))
     return folder

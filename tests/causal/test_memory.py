@@ -8,10 +8,12 @@ import pytest
 from tests.causal.corpus import QUIET, columns_of, dataset, paragraphs
 
 from tokenmill import CausalLMTokenizer, Tokenizer
-from tokenmill._causal import memory, split_run
+from tokenmill._calls import cgroups
+from tokenmill._causal import split_run
 from tokenmill._causal.encoders import NativeEncoder
 from tokenmill._causal.log import Log
-from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
+from tokenmill._causal.memory import BatchSize, writer_rows
+from tokenmill._machine.memory import available_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -187,6 +189,6 @@ def test_a_group_of_version_1_limits_it(machine: Path) -> None:
 
 def test_this_machine_has_memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(memory, "_MEMBERSHIP", tmp_path / "none")  # a group may well be full
+    monkeypatch.setattr(cgroups, "MEMBERSHIP", str(tmp_path / "none"))  # a group may well be full
     assert available_bytes() > 0
     assert Tokenizer.load().vocab_size == 32_000

@@ -28,9 +28,11 @@ from tokenmill import (
 )
 from tokenmill._causal import cores, strategy
 from tokenmill._causal.encoders import rust_threads
+from tokenmill._machine import cpus
 from tokenmill.compat import hf
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
 TEXTS = paragraphs()[:40]
@@ -312,27 +314,28 @@ def test_the_level_decides_what_is_logged(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_cores_count_and_not_their_threads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def machine(*, allowed: Iterable[int], threads: int) -> None:
+        monkeypatch.setattr(cpus, "allowed_cpus", lambda: set(allowed))
+        monkeypatch.setattr(cpus, "available", lambda: threads)
+        monkeypatch.setattr(cores, "available", lambda: threads)
+
     for cpu, siblings in enumerate(["0,4", "1,5", "2,6", "3,7", "0,4", "1,5", "2,6", "3,7"]):
         folder = tmp_path / f"cpu{cpu}" / "topology"
         folder.mkdir(parents=True)
         (folder / ("core_cpus_list" if cpu % 2 else "thread_siblings_list")).write_text(siblings)
-    monkeypatch.setattr(cores, "_CPUS", tmp_path)
-    monkeypatch.setattr(cores, "available", lambda: 8)
+    monkeypatch.setattr(cpus, "_CPUS", tmp_path)
     monkeypatch.delenv("TOKENMILL_THREADS", raising=False)
-    monkeypatch.setattr(cores, "_allowed_cpus", lambda: list(range(8)))
-    assert (cores.physical_cores(), cores.thread_count(), cores.process_count()) == (4, 4, 2)
-    monkeypatch.setattr(cores, "_allowed_cpus", lambda: [0, 4, 1])  # affinity
-    assert (cores.physical_cores(), cores.process_count()) == (2, 1)
-    monkeypatch.setattr(cores, "_allowed_cpus", lambda: list(range(8)))
-    monkeypatch.setattr(cores, "available", lambda: 3)  # a quota of the control group
-    assert (cores.physical_cores(), cores.thread_count()) == (3, 3)
-    monkeypatch.setattr(cores, "_CPUS", tmp_path / "nowhere")
-    monkeypatch.setattr(cores, "available", lambda: 200)
-    monkeypatch.setattr(cores, "_allowed_cpus", lambda: list(range(200)))
-    assert (cores.physical_cores(), cores.process_count()) == (200, 32)
+    machine(allowed=range(8), threads=8)
+    assert (cores.thread_count(), cores.process_count()) == (4, 2)
+    machine(allowed=[0, 4, 1], threads=8)
+    assert (cores.thread_count(), cores.process_count()) == (2, 1)
+    machine(allowed=range(8), threads=3)  # a quota of the control group
+    assert cores.thread_count() == 3
+    monkeypatch.setattr(cpus, "_CPUS", tmp_path / "nowhere")
+    machine(allowed=range(200), threads=200)
+    assert (cores.thread_count(), cores.process_count()) == (200, 32)
     monkeypatch.setenv("TOKENMILL_THREADS", "5")
-    monkeypatch.setattr(cores, "available", lambda: 5)
-    monkeypatch.setattr(cores, "_allowed_cpus", lambda: [0])
+    machine(allowed=[0], threads=5)
     assert cores.thread_count() == 5
 
 

@@ -75,3 +75,15 @@ TEMPLATES = {
     "rich": RICH,
     "tools": TOOLS,
 }
+
+# Sums that are put out or kept, members and methods of messages, what a loop knows.
+SUMS = (
+    "{{ 'a' + messages[0].content + '\\n' }}{{ messages[0].missing }}{{ 1 + 2 }}",
+    "{% for k, v in messages[0].items() %}{{ k + '=' + v }}{% endfor %}{{ messages[0].keys() | list }}",
+    "{% for m in messages %}{{ loop.index ~ loop.last }}{{ 'x' + loop.cycle('a', 'b') }}{% endfor %}",
+    "{% for m in messages %}{{ 'p' + (loop.previtem.role if loop.previtem else '-') }}{% endfor %}",
+    "{% set a = '<' + messages[0].role + '>' %}{{ a + a }}{{ '[' ~ a ~ ']' }}{{ (a + 'b') | length }}",
+    "{% macro m(x) %}{{ 'a' + x + 'b' }}{% endmacro %}{{ m('<|im_end|>') + m(messages[1].content) }}",
+    "{% set t %}{{ 'a' + messages[0].content }}{% endset %}{{ t | trim }}{{ t | upper }}",
+    "{{ 'a' + (messages[0].content if messages else '') }}{{ ['x', 'y'][0] + 'z' }}{{ [1] + [2] }}",
+)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.chat.models import TOOLS, WORDS, library_tokenizer, own_tokenizer, random_chat
-from tests.chat.templates import PLUS, TEMPLATES
+from tests.chat.templates import PLUS, SUMS, TEMPLATES
 
 from tokenmill import ChatError, Tokenizer
 
@@ -79,6 +79,32 @@ class Loud(str):
 def test_rich_objects_are_seen_as_in_transformers() -> None:
     chat: list[Any] = [Message("user", "Hi"), {"role": Loud("assistant"), "content": Loud("ok")}]
     assert_equal(chat, PLUS, add_generation_prompt=False)
+
+
+@pytest.mark.parametrize("template", SUMS)
+def test_sums_members_and_loops_are_those_of_transformers(template: str) -> None:
+    assert_equal(CHAT, template, add_generation_prompt=False)
+
+
+@pytest.mark.parametrize(
+    "template", ["{{ 'a' + 1 }}", "{{ 'a' + messages[0].missing }}", "{{ 'a' + none + 'b' }}"]
+)
+def test_sums_that_make_no_sense_are_refused_as_in_transformers(template: str) -> None:
+    with pytest.raises(ChatError, match="refuses"):
+        own_tokenizer().chat(CHAT, template=template)
+    with pytest.raises(Exception):  # noqa: B017, PT011 -- of jinja2 or of Python
+        library_tokenizer().apply_chat_template(CHAT, chat_template=template)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_texts_are_marked_only_where_a_template_may_need_it(name: str) -> None:
+    """One that could put a text into another gets marked ones; the ids are the same."""
+    source = TEMPLATES[name]
+    for seed in range(20):
+        chat = random_chat(seed)
+        plain = own_tokenizer().chat(chat, template=source)
+        marked = own_tokenizer().chat(chat, template="{# replace #}" + source)
+        assert plain.tolist() == marked.tolist()
 
 
 def test_variables_and_dates_are_seen_as_in_transformers() -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tokenmill import InputError, Tokenizer, TokenmillError
-from tokenmill._bench import libraries, plot, processes, worker
+from tokenmill._bench import launch, libraries, plot, processes, worker
 from tokenmill._bench.answers import answer_of, check_same, read_texts, write_texts
 from tokenmill._bench.documents import make_documents, read_documents
 from tokenmill._bench.libraries import Library
@@ -78,11 +78,13 @@ def test_json_on_stdout_has_every_process_and_the_table_goes_to_stderr(
     facts = json.loads(shown.out)
     assert facts["input"]["documents"] == 3
     assert facts["input"]["bytes"] == sum(len(t.encode()) for t in TEXTS[:1] + TEXTS[2:4])
-    (row,) = facts["rows"]
-    for name in ("load_seconds", "cold_seconds", "warm_seconds", "peak_mib"):
-        assert len(row[name]) == 2
-        assert min(row[name]) > 0
-    assert (row["library"], row["batch_size"]) == ("native", 2)
+    cold, warm = facts["rows"]
+    for row in (cold, warm):
+        assert len(row["samples"]) == 2
+        for name in ("load_seconds", "p50", "peak_mib"):
+            assert min(sample[name] for sample in row["samples"]) > 0
+    assert cold["labels"] == {"library": "native", "batch_size": 2, "pass": "cold"}
+    assert cold["ids"] == warm["ids"]
     assert [cells[0] for cells in table_of(shown.err)] == ["native"]
 
 
@@ -216,7 +218,7 @@ def test_a_tokenizer_that_changes_its_mind_is_not_measured(
 def test_a_process_that_dies_is_an_error(
     small_json: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(processes, "_WORKER", "tokenmill._no_such_module")
+    monkeypatch.setattr(launch, "_WORKER", "tokenmill._no_such_module")
     assert bench("-t", small_json, "--only", "native", "--num-docs", "1") == 1
     printed = capsys.readouterr().err
     assert "native/1: its process ended with 1: " in printed
@@ -275,7 +277,7 @@ def test_the_plot_is_drawn_or_the_package_it_needs_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Drawn where matplotlib is installed; the error is tested everywhere."""
-    row = Row("native", 1, 5, "tokenmill", "", 9, [0.1], [0.1], [0.1], [1.0], [2.0])
+    row = Row("native", 1, 5, "tokenmill", "", 9, "", [0.1], [0.1], [0.1])
     path = tmp_path / "times.png"
     if find_spec("matplotlib") is not None:
         plot.draw(Result([row], {}, 1, 0.0), "title", path)

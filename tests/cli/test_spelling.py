@@ -110,7 +110,9 @@ def test_bench_alone_measures_tokenize(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seen: list[int] = []
-    monkeypatch.setattr("tokenmill._cli.bench._run", lambda options: seen.append(options.num_docs))
+    monkeypatch.setattr(
+        "tokenmill._cli._bench.tokenize._run", lambda options: seen.append(options.num_docs)
+    )
     assert main(["bench", "--num-docs", "1000"]) == 0
     assert main(["bench"]) == 0
     assert seen == [1000, 1000]
@@ -145,7 +147,7 @@ def test_a_hint_names_an_option_as_each_face_spells_it(
 
 @pytest.mark.parametrize(
     ("where", "printed"),
-    [("max_bad", "--max-bad"), ("inputs", "INPUT"), ("a.jsonl", "a.jsonl"), ("rank", "rank")],
+    [("max_bad", "--max-bad"), ("inputs", "INPUT"), ("a.jsonl", "a.jsonl"), ("epochs", "epochs")],
 )
 def test_a_wrong_value_is_blamed_on_the_option_of_the_command(
     where: str, printed: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

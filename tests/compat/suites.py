@@ -25,7 +25,6 @@ from tests.load.sources import package_file, rank_file
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-INDEX = "https://pypi.org/simple"
 BLOBS = "https://openaipublic.blob.core.windows.net"
 CACHE = Path(tempfile.gettempdir()) / "tokenmill-library-suites"
 _TIMEOUT = 30
@@ -53,12 +52,14 @@ class Suite:
         target = CACHE / stem / self.folder
         if not target.is_dir():
             CACHE.mkdir(exist_ok=True)
-            archive = _fetch(f"{INDEX}/{self.name}/", f"{stem}.tar.gz")
+            archive = _fetch(f"{_index()}/{self.name}/", f"{stem}.tar.gz")
             with tarfile.open(archive) as file:
                 file.extractall(CACHE, filter="data")
-        sources = target / self.name
-        if sources.is_dir():  # not built: the installed package must be found instead
-            sources.rename(target / "not-built")
+        # Not built: the installed package must be found instead. Hypothesis would also try strings
+        # of modules that lie here, special tokens among them, which both libraries refuse.
+        for package in (self.name, f"{self.name}_ext"):
+            if (target / package).is_dir():
+                (target / package).rename(target / f"{package}-not-built")
         return target
 
     def installed(self) -> Path:
@@ -126,6 +127,13 @@ def _keep_gpt2_ranks(target: Path) -> None:
 
 def _lines(ranks: Sequence[tuple[bytes, int]]) -> bytes:
     return b"".join(base64.b64encode(token) + b" %d\n" % rank for token, rank in ranks)
+
+
+def _index() -> str:
+    """Return the address of the index that pip asks."""
+    from pip._internal.models.index import PyPI
+
+    return os.environ.get("PIP_INDEX_URL", str(PyPI.simple_url)).rstrip("/")
 
 
 def _fetch(page: str, name: str) -> Path:

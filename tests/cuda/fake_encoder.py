@@ -72,6 +72,7 @@ class CpuEncoder:
         raise NotImplementedError
 
     model: Any = None
+    kept_lines: dict[Any, Any] = {}  # noqa: RUF012 -- it makes none
     new_lines = count_flags = jsonl_reader  # it takes only texts
 
     def add_to_turn(self) -> None:

@@ -15,6 +15,8 @@ from tests.mill.tuned import shrink
 from tokenmill import BadRecordFound, SpecialTokenInText, pack
 from tokenmill._cuda.encoder import GpuEncoder
 from tokenmill._mill.device import choose as device_module
+from tokenmill._mill.pack import pack_task
+from tokenmill._mill.plan.task import prepare_task
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +70,21 @@ def test_a_device_writes_the_bytes_of_the_cpu(
     assert there == packed(tokenizer, dirty.paths, tmp_path / "cpu", "cpu", **options)
 
 
+@pytest.mark.parametrize("options", OPTIONS[:2], ids=str)
+def test_a_device_that_is_opened_behind_the_cpu_changes_no_byte(
+    options: dict[str, Any],
+    tokenizer: Tokenizer,
+    dirty: Corpus,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Lanes are made while those before them are used."""
+    expected = packed(tokenizer, dirty.paths, tmp_path / "cpu", "cpu", **options)
+    monkeypatch.setattr(device_module, "OPENED_BEHIND", 1)
+    monkeypatch.setattr(device_module, "_find_device", lambda _: None)
+    assert packed(tokenizer, dirty.paths, tmp_path / "cuda", "cuda", **options) == expected
+
+
 def test_files_of_all_kinds_together(tokenizer: Tokenizer, tmp_path: Path) -> None:
     files = {
         "a.jsonl": lines_of(["one", "two \ud83d\ude00"]) + b"{bad\n",
@@ -106,3 +123,48 @@ def test_errors_name_the_place(tokenizer: Tokenizer, tmp_path: Path) -> None:
         packed(tokenizer, [path], tmp_path / "1", "cuda", on_bad={"bad_json": "fail"})
     with pytest.raises(SpecialTokenInText, match=r"a\.jsonl:8"):
         packed(tokenizer, [path], tmp_path / "2", "cuda", special_in_text="raise")
+
+
+def test_blocks_are_read_where_the_device_takes_them(
+    tokenizer: Tokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runs use the same lanes, and both have the bytes of the CPU; blocks of nothing too."""
+    encoder = device_module._open_device(tokenizer, 0)
+    asked: list[int] = []
+    encode = GpuEncoder.encode
+
+    def noted(self: GpuEncoder, text: Any, offsets: Any, options: Any) -> Any:
+        asked.append(len(offsets) - 1)
+        return encode(self, text, offsets, options)
+
+    monkeypatch.setattr(GpuEncoder, "encode", noted)
+    path = tmp_path / "a.jsonl"
+    lines = [f"document {i} \u00e9 " + "word " * (i % 9) for i in range(3000)]
+    path.write_bytes(lines_of(lines) + b"{bad\n" + lines_of(["last"]))
+    expected = packed(tokenizer, [path], tmp_path / "cpu", "cpu")
+    kept, counts = [], []
+    for number in range(2):
+        task = prepare_task([path], tokenizer=tokenizer, context_length=64, **COMMON)
+        output = tmp_path / f"cuda{number}"
+        done = pack_task(task, output=output, device="cuda", workers=3)
+        assert digests(output) == expected
+        assert done.device.encoder is not None
+        spent = done.device.encoder.spent
+        assert spent["blocks"] >= spent["in_place"] > 0
+        counts.append(spent["blocks"])  # of this run alone
+        kept.append(list(encoder.kept_lines.values()))
+    assert counts[0] == counts[1]
+    assert len(kept[0]) == 1
+    assert kept[0][0] is kept[1][0]
+    assert len(kept[0][0].readers) == len(kept[0][0]._lines._readings) == 1
+    assert 0 not in asked
+
+
+def test_another_kind_of_run_has_other_lanes(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    encoder = device_module._open_device(tokenizer, 0)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(lines_of([f"document {i}" for i in range(50)]))
+    for number, options in enumerate(({}, {"bos": BOS}, {})):
+        there = packed(tokenizer, [path], tmp_path / f"cuda{number}", "cuda", **options)
+        assert there == packed(tokenizer, [path], tmp_path / f"cpu{number}", "cpu", **options)
+        assert len(encoder.kept_lines) == 1

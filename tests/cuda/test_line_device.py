@@ -185,3 +185,74 @@ def test_a_lock_is_free_after_an_error(plain: Bench) -> None:
         raise KeyError
     with gpu._turn:
         assert gpu._turn.last == 0 or gpu._turn.last > 0
+
+
+def lent(lines: Lines, block: bytes) -> tuple[Any, bytes]:
+    """Encode a block in a lane that it is read into, and return what is in the lane afterwards."""
+    found = lines.native.lend()
+    assert found is not None
+    number, memory = found
+    data = memory[: len(block)]
+    data[:] = np.frombuffer(block, np.uint8)
+    reading = lines.native.reading(lines.reader)
+    try:
+        made = lines.gpu.model.encode_lines(lines.native.core, data, lines.rules, reading, number)
+        return made, data.tobytes()
+    finally:
+        lines.native.core.give_back(number)
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_a_block_that_is_read_into_its_lane(name: str, gpu: DeviceTokenizer) -> None:
+    """Its bytes stay, because bad records show them, and the CPU may have to read them."""
+    lines, block = Lines(gpu), BLOCKS[name]
+    for count in (1, 2):
+        found, left = lent(lines, block)
+        assert_same(found, lines.expected(block))
+        assert left == block
+        assert lines.native.core.spent["in_place"] == count
+    assert_same(lines.encode(block), lines.expected(block))
+    assert lines.native.core.spent["in_place"] == 2
+
+
+def test_bytes_stay_if_all_documents_are_for_the_cpu(plain: Bench) -> None:
+    lines = Lines(plain.gpu(), room=1)  # what is fetched goes through little memory
+    counters, launch = lines.native.seats[0].counters, lines.backend.run_kernel
+
+    def broken(name: str, *places: Any) -> None:
+        launch(name, *places)
+        if name == "document_ids":
+            counters[BatchCounter.ARRIVAL] = 1
+
+    lines.backend.run_kernel = broken  # type: ignore[method-assign,assignment]
+    for block in BLOCKS.values():
+        found, left = lent(lines, block)
+        assert_same(found, lines.expected(block))
+        assert left == block
+
+
+def test_a_lane_is_lent_to_one(plain: Bench) -> None:
+    lines = Lines(plain.gpu(), lanes=2)
+    core = lines.native.core
+    numbers = [core.lend(), core.lend()]
+    assert sorted(number for number in numbers if number is not None) == [0, 1]
+    assert core.lend() is None
+    assert core.free_lanes == 0
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(lines.encode, BLOCKS["one"])  # until one is given back
+        core.give_back(1)
+        assert_same(waits.result(), lines.expected(BLOCKS["one"]))
+    assert core.lend() == 1
+
+
+def test_lines_that_are_elsewhere_are_copied_into_a_lent_lane(plain: Bench) -> None:
+    lines = Lines(plain.gpu())
+    number = lines.native.core.lend()
+    reading = lines.native.reading(lines.reader)
+    for block in (BLOCKS["bad between"], b" " * SIZE + b"\n"):
+        found = lines.gpu.model.encode_lines(lines.native.core, block, lines.rules, reading, number)
+        if len(block) > SIZE:
+            assert found == DOES_NOT_FIT
+        else:
+            assert_same(found, lines.expected(block))
+    assert lines.native.core.spent["in_place"] == 0

@@ -30,6 +30,9 @@ constexpr const char* kPieces[] = {"{\"prompt\":\"",
                                    ",\"skip_special_tokens\":false",
                                    ",\"return_token_strs\":null",
                                    ",\"messages\":[{}]",
+                                   "\r\n\r\n",
+                                   "POST / HTTP/1.1\r\n",
+                                   "content-length: 2\r\n",
                                    "\"",
                                    "\\",
                                    "\\n",
@@ -90,14 +93,46 @@ std::string seen_detokenize(Bytes body, simd::Target target, const std::string& 
            std::to_string(found.ends.size());
 }
 
+// All values of a body, and all parts of a request, which lie inside of it.
+std::string seen_document(Bytes body, simd::Target target, const std::string& input) {
+    const wire::JsonDocument found = wire::read_document(body, target);
+    std::string all = seen(found.fault);
+    for (const wire::JsonNode& node : found.nodes) {
+        all += std::to_string(static_cast<int>(node.type)) + ":" + std::to_string(node.size);
+        if (node.type == wire::JsonType::String) {
+            read::Value string;
+            string.type = read::Value::Type::String;
+            string.has_escapes = node.has_escapes;
+            string.begin = body.data() + node.begin;
+            string.end = string.begin + node.size;
+            all += text_of(string, target, input);
+        }
+    }
+    return all;
+}
+
+void check_request(Bytes body, const std::string& input) {
+    const auto found = wire::read_whole_request(body, 100);
+    if (!found) {
+        return;
+    }
+    if (found->path.empty() || found->body.size() > 100 ||
+        found->body.data() + found->body.size() != body.data() + body.size()) {
+        fail(input, "a request is not whole");
+    }
+}
+
 void check(const std::string& input) {
     const auto memory = fuzz::exact_copy(input);
     const Bytes body(memory.get(), input.size());
     const std::string ids = seen_tokenize(body, simd::Target::Scalar, input);
     const std::string texts = seen_detokenize(body, simd::Target::Scalar, input);
+    const std::string values = seen_document(body, simd::Target::Scalar, input);
+    check_request(body, input);
     for (const simd::Target target : simd::supported_targets()) {
         if (seen_tokenize(body, target, input) != ids ||
-            seen_detokenize(body, target, input) != texts) {
+            seen_detokenize(body, target, input) != texts ||
+            seen_document(body, target, input) != values) {
             fail(input, simd::name_of(target));
         }
     }

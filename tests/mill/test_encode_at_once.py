@@ -129,12 +129,12 @@ def test_the_long_way_gives_the_same_files(
     used: list[bool] = []
     lines, texts = AtOnce.lines, AtOnce.texts
 
-    def noted(self: AtOnce, raw: Any) -> Any:
-        used.append((found := lines(self, raw)) is not None)
+    def noted(self: AtOnce, *given: Any) -> Any:
+        used.append((found := lines(self, *given)) is not None)
         return found
 
-    def also_noted(self: AtOnce, block: Any) -> Any:
-        used.append((found := texts(self, block)) is not None)
+    def also_noted(self: AtOnce, *given: Any) -> Any:
+        used.append((found := texts(self, *given)) is not None)
         return found
 
     monkeypatch.setattr(AtOnce, "lines", noted)

@@ -10,6 +10,7 @@ import pytest
 from tests.read.helpers import COMPRESS
 
 from tokenmill._mill.estimate import estimate
+from tokenmill._mill.output.work import Work
 from tokenmill._mill.pack import pack
 from tokenmill._mill.plan.task import prepare_task
 
@@ -53,7 +54,7 @@ def test_estimated_is_about_what_is_made(
     options: dict[str, Any], corpus: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     output = tmp_path / "out"
-    guess = estimate(prepare_task(corpus, tokenizer=tokenizer, **options), output, workers=1)
+    guess = estimate(prepare_task(corpus, tokenizer=tokenizer, **options), Work(output), workers=1)
     assert not output.exists()
     manifest = pack(corpus, output=output, tokenizer=tokenizer, **options)
     stored = [file for shard in manifest.shards for file in shard["files"]]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 WAYS: dict[str, dict[str, Any]] = {
     "concat": {"context_length": 128, "format": "bin,megatron"},
     "bestfit": {"context_length": 128, "pack": "bestfit", "validation": 0.2, "format": "parquet"},
+    "bestfit of all": {"context_length": 128, "pack": "bestfit", "format": "npy"},
     "shuffle": {"context_length": 96, "shuffle": "docs", "seed": 1, "format": "mds,npy"},
 }
 
@@ -81,6 +82,20 @@ def test_killed_at_any_time_and_resumed(dirty: Corpus, small_json: Path, tmp_pat
     """From outside, some time after a step, whatever it is doing then."""
     killing = Killing("concat", dirty, small_json, tmp_path)
     kill_and_resume(killing, 4, random.Random(4), by=None)  # noqa: S311
+
+
+@pytest.mark.parametrize("way", ["concat", "bestfit of all"])
+def test_killed_with_ids_in_memory_and_resumed(
+    way: str, dirty: Corpus, small_json: Path, tmp_path: Path
+) -> None:
+    """Some runs keep all ids in memory, some a few, some none, and each finds what others left."""
+    killing = Killing(way, dirty, small_json, tmp_path)
+    rng = random.Random(f"kept {way}")  # noqa: S311
+    for number in range(7):
+        kept = (10**9, 20_000, 0)[number % 3]
+        killing.resume(die_at=rng.randint(1, killing.alone.steps // 2), kept_bytes=kept)
+    assert killing.resume(kept_bytes=10**9).error is None
+    killing.check()
 
 
 @pytest.mark.slow

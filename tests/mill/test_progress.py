@@ -14,6 +14,7 @@ from tokenmill._cli import main
 from tokenmill._mill import progress
 from tokenmill._mill.meter import Meter
 from tokenmill._mill.progress import Progress
+from tokenmill._stats import StageTotal, WordCounts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,8 @@ def meter() -> Meter:
     """A run that is half done."""
     half = Meter(total_bytes=200_000_000, input_bytes=100_000_000, documents=1234, tokens=5_600_000)
     half.began = time.perf_counter() - 10
-    half.stages["parse"] += 7
+    with half.worker():
+        half.count({"parse": StageTotal(7.0)}, WordCounts(), threads=1)
     return half
 
 

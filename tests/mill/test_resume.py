@@ -14,8 +14,9 @@ from tests.mill.children import Order, run_child
 from tests.mill.corpus import LONGEST, Corpus
 from tests.mill.outputs import digests, unfinished_names
 
-from tokenmill._errors import OptionError, OutputInUse, PlanDiffers
+from tokenmill._errors import OptionError, OutputError, OutputInUse, PlanDiffers
 from tokenmill._files import UNFINISHED
+from tokenmill._mill import pack as pack_module
 from tokenmill._mill.output.work import Work
 from tokenmill._mill.pack import pack
 from tokenmill._mill.run import feed, run, shards
@@ -83,9 +84,9 @@ def interrupted(monkeypatch: pytest.MonkeyPatch, mill: Any, output: Path, *place
         (feed.Feed, "_write", 9),  # in the middle of tokenizing
         (shards.Sharding, "plan", 3),  # in the middle of packing
         (shards, "write_index", 2),  # shards named, index and record not
-        (shards, "write_json", 4),  # a shard and its index without their record
+        (shards, "keep_record", 4),  # a shard and its index without their record
         (run, "write_documents", 1),
-        (run, "write_json", 2),  # everything but the manifest (the first call writes the plan)
+        (Work, "write_manifest", 1),  # everything but the manifest
         (Work, "finish", 1),  # the manifest is written, the work folder not removed
     ],
     ids=lambda place: place[1],
@@ -104,13 +105,45 @@ def test_stopped_anywhere_and_resumed(
     assert not (tmp_path / "out" / "_work").exists()
 
 
+@pytest.mark.parametrize("overlap", [0, 17])
+def test_ids_in_memory_are_made_again_unless_shards_have_them(
+    overlap: int, mill: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first run keeps ids in memory and loses them; a shard that is gone is made again."""
+    options = {"overlap": overlap, "format": "bin"}
+    mill(tmp_path / "alone", **options)
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch:
+        patch.setattr(pack_module, "kept_room", lambda *_: 1 << 30)
+        stop_at(patch, Work, "write_manifest", 1)  # everything but the manifest
+        with pytest.raises(Stop):
+            mill(out, **options)
+    parts = [json.loads(path.read_text()) for path in (out / "_work" / "parts").glob("*.json")]
+    assert parts
+    assert not any(part["sections"]["ids"][1] for part in parts)
+    (out / "bin" / "shard-00001.bin").unlink()
+    with pytest.raises(OutputError, match=r"kept ids in its memory.* run the command once"):
+        mill(out, rank=0, ranks=1, **options)  # ranks read parts of others
+    took: list[int] = []
+    take = feed.Feed.take
+
+    def noted(self: feed.Feed, memory: Any) -> Any:
+        took.append(self.stream)
+        return take(self, memory)
+
+    monkeypatch.setattr(feed.Feed, "take", noted)
+    mill(out, **options)
+    assert digests(out) == digests(tmp_path / "alone")
+    assert 0 < len(set(took)) < len({part["stream"] for part in parts})
+
+
 def test_parts_and_shards_are_not_made_twice(
     mill: Any,
     expected: dict[str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    interrupted(monkeypatch, mill, tmp_path / "out", run, "write_json", 2)
+    interrupted(monkeypatch, mill, tmp_path / "out", Work, "write_manifest", 1)
     made = []
     make = shards.Sharding.make
 
@@ -135,7 +168,7 @@ def test_damaged_work_is_made_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "out"
-    interrupted(monkeypatch, mill, out, run, "write_json", 2)
+    interrupted(monkeypatch, mill, out, Work, "write_manifest", 1)
     parts = sorted((out / "_work" / "parts").glob("*.tokens"))
     for path in (
         parts[1],
@@ -219,7 +252,7 @@ def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
     if finished:
         mill(out)
     else:
-        interrupted(monkeypatch, mill, out, run, "write_json", 2)
+        interrupted(monkeypatch, mill, out, Work, "write_manifest", 1)
     before = digests(out)
     with pytest.raises(PlanDiffers, match=r"options\.context_length: 128 there, 64 now") as caught:
         mill(out, context_length=64, seed=3)

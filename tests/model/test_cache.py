@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokenmill import Tokenizer
+from tokenmill._cache_folder import cache_folder
 from tokenmill._load import source
 from tokenmill._model import cache as model_cache
 from tokenmill._model import resolve, seen
@@ -29,15 +30,15 @@ def test_the_folder_follows_the_environment(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("TOKENMILL_CACHE", "off")
-    assert model_cache.folder() is None
+    assert cache_folder() is None
     monkeypatch.setenv("TOKENMILL_CACHE", str(tmp_path))
-    assert model_cache.folder() == str(tmp_path)
+    assert cache_folder() == str(tmp_path)
     monkeypatch.delenv("TOKENMILL_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert model_cache.folder() == str(tmp_path / "tokenmill")
+    assert cache_folder() == str(tmp_path / "tokenmill")
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert model_cache.folder() == str(tmp_path / ".cache" / "tokenmill")
+    assert cache_folder() == str(tmp_path / ".cache" / "tokenmill")
 
 
 def test_the_second_load_parses_nothing(

@@ -7,16 +7,13 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from tests.strategies import EXAMPLES
 from tests.vocabularies import payload
 
-from tokenmill._tokenizer.tokenizer import _revive
-
-if TYPE_CHECKING:
-    from tokenmill import Tokenizer
+from tokenmill import Tokenizer
+from tokenmill._model.ready import from_payload
 
 ROOT = Path(__file__).resolve().parents[2]
 HANGS = 1200  # seconds after which a child that takes one has surely got stuck
@@ -76,7 +73,7 @@ def test_a_child_forked_while_others_encode_encodes() -> None:
 
 
 def test_pickles_and_copies_give_the_same_ids() -> None:
-    tokenizer = _revive(payload("gpt2"))
+    tokenizer = Tokenizer(from_payload(payload("gpt2"), "usual"))
     expected = tokenizer.encode_batch(EXAMPLES)
     again: Tokenizer = pickle.loads(pickle.dumps(tokenizer))  # noqa: S301
     twice: Tokenizer = pickle.loads(pickle.dumps(again))  # noqa: S301

@@ -52,12 +52,12 @@ def test_a_name_with_signs_of_a_glob_is_a_name_first(tmp_path: Path) -> None:
 
 
 def test_what_is_wrong_with_sources(tmp_path: Path) -> None:
-    make(tmp_path, "a.jsonl", "d/x.png")
-    with pytest.raises(SourceNotFound, match=r"no such file.*hint: .* holds a\.jsonl, d"):
+    make(tmp_path, ".hidden", "a.jsonl", "d/x.png")
+    with pytest.raises(SourceNotFound, match=r"no such file.*hint: .* has a\.jsonl, d"):
         find_inputs([tmp_path / "b.jsonl"])
-    with pytest.raises(SourceNotFound, match=r"no file matches.*holds a\.jsonl, d"):
+    with pytest.raises(SourceNotFound, match=r"no file matches.*has a\.jsonl, d"):
         find_inputs([f"{tmp_path}/*.parquet"])
-    with pytest.raises(SourceNotFound, match=r"1 have others.*holds x\.png"):
+    with pytest.raises(SourceNotFound, match=r"1 have others.*has x\.png"):
         find_inputs([tmp_path / "d"])
     with pytest.raises(OptionError, match="given twice, by source 0 and source 1"):
         find_inputs([tmp_path / "a.jsonl", f"{tmp_path}/d/../a.jsonl"])

@@ -9,6 +9,7 @@ import random
 import tracemalloc
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from tests.read.helpers import COMPRESS, Read, expected_jsonl, read_all, read_stream
 
@@ -18,7 +19,7 @@ from tokenmill._read import Place, ReadRules, deal_streams, find_inputs, open_st
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokenmill._read import BadRecord, StreamReader
+    from tokenmill._read import BadRecord, RawBlock, StreamReader
 
 REPAIR = frozenset({"bad_utf8", "lone_surrogate"})
 
@@ -320,3 +321,31 @@ def test_blocks_are_cut_alike_wherever_reading_began(
             again.close()
             assert block is not None
             assert block.after == places[index + 1]
+
+
+@pytest.mark.parametrize("extra", [0, 1, 5000])
+def test_memory_of_a_block_does_not_change_where_blocks_end(tmp_path: Path, extra: int) -> None:
+    """Lines of many small files fill blocks to the last byte, with and without such memory."""
+    chance = random.Random("files")  # noqa: S311
+    for number in range(60):
+        lines = [b'{"text":"' + b"x" * chance.randrange(9) + b'"}\n' for _ in range(9)]
+        # Without a newline at its end, the last line of a file is in a block with the next file.
+        (tmp_path / f"{number:03}.jsonl").write_bytes(b"".join(lines)[:-1])
+    (tmp_path / "z.jsonl").write_bytes(dirty_lines(400) + b"\n" + b"y" * 3000 + b"\n")
+    files = find_inputs([tmp_path]).files
+    for block_bytes in range(60, 130, 3):
+        rules = ReadRules(block_bytes=block_bytes)
+        memory = np.empty(block_bytes + extra, np.uint8)
+        for stream in deal_streams(files, rules):
+            alone = open_stream(stream, files, rules, ["text"] * len(files))
+            within = open_stream(stream, files, rules, ["text"] * len(files))
+            while (expected := alone.read()) is not None:
+                found = within.read(memory)
+                assert found is not None
+                assert _copied(found) == _copied(expected)
+            assert within.read(memory) is None
+
+
+def _copied(raw: RawBlock) -> object:
+    parts = [(part.file, part.line, part.offset, bytes(part.data)) for part in raw.parts]
+    return parts, raw.bad, raw.after, raw.ends_stream, raw.input_bytes, raw.segment_lines

@@ -149,7 +149,7 @@ def test_the_field_is_found_or_the_error_lists_what_is_there(tmp_path: Path) -> 
     assert field_of({"id": [1], "body": ["b"]}) == "body"
     with pytest.raises(OptionError, match="title, body hold strings"):
         field_of({"id": [1], "title": ["a"], "body": ["b"]})
-    with pytest.raises(OptionError, match="no field holds strings, got id"):
+    with pytest.raises(OptionError, match="no field holds strings; fields: id"):
         field_of({"id": [1]})
     with pytest.raises(OptionError, match="no column 'nothing', got id, text"):
         field_of({"id": [1], "text": ["a"]}, ReadRules(field="nothing"))

@@ -41,8 +41,11 @@ class Reply:
 class Server:
     """`tokenmill serve` as a user starts it."""
 
-    def __init__(self, *arguments: str, **environment: str) -> None:
+    def __init__(self, *arguments: str, soft_files: int = 0, **environment: str) -> None:
+        """Start it; `soft_files` is the limit of open files that its shell would have set."""
         command = [sys.executable, "-m", "tokenmill", "serve", "--port", "0", *arguments]
+        if soft_files:
+            command = ["sh", "-c", f'ulimit -S -n {soft_files}; exec "$@"', "sh", *command]
         self.process = subprocess.Popen(  # noqa: S603
             command, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment}
         )
@@ -100,17 +103,17 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(*arguments: str, **environment: str) -> Iterator[Server]:
+def serving(*arguments: str, soft_files: int = 0, **environment: str) -> Iterator[Server]:
     """Serve during a test, and stop even if it fails."""
-    with starting(*arguments, **environment) as server:
+    with starting(*arguments, soft_files=soft_files, **environment) as server:
         server.wait_until_ready()
         yield server
 
 
 @contextlib.contextmanager
-def starting(*arguments: str, **environment: str) -> Iterator[Server]:
+def starting(*arguments: str, soft_files: int = 0, **environment: str) -> Iterator[Server]:
     """The same, from before the models are there."""
-    server = Server(*arguments, **environment)
+    server = Server(*arguments, soft_files=soft_files, **environment)
     try:
         yield server
     finally:

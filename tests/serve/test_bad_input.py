@@ -161,6 +161,8 @@ def test_headers_that_are_too_long_are_refused(server: Server) -> None:
         made.sendall(b"GET /livez HTTP/1.1\r\n")
         made.sendall(b"x: " + b"a" * 200_000)
         assert read_reply(made).status == 431
+    fields = b"".join(b"x%d: %s\r\n" % (number, b"a" * 1000) for number in range(80))
+    assert server.send(b"GET /livez HTTP/1.1\r\n" + fields + b"\r\n").status == 431  # at once
 
 
 def test_several_requests_at_once_are_answered_in_order(server: Server) -> None:

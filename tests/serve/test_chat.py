@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.conftest import small_definition
 from tests.serve.server import serving
+
+from tokenmill import Service
+from tokenmill._core import read_document
+from tokenmill._serve import chat as chat_module
+from tokenmill._serve.chat import Chat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,3 +141,76 @@ def test_templates_of_a_request_are_used_where_they_are_trusted(folder: Path) ->
 def test_the_configuration_is_told(chatting: Server) -> None:
     info = chatting.ask("/tokenizer_info").json
     assert (info["tokenizer_class"], info["chat_template"]) == ("Small", TEMPLATE)
+
+
+@pytest.mark.parametrize("depth", [900, 5000])
+@pytest.mark.parametrize("path", ["/tokenize", "/count", "/v1/chat/completions/render"])
+def test_messages_that_are_nested_too_deeply_are_400(
+    chatting: Server, path: str, depth: int
+) -> None:
+    body = b'{"messages": [{"role": "user", "content": ' + b"[" * depth + b"]" * depth + b"}]}"
+    reply = chatting.ask(path, body)
+    assert reply.status == 400
+    assert "deep" in reply.error["message"]
+
+
+def test_large_conversations_have_the_same_ids(chatting: Server, tokenizer: Tokenizer) -> None:
+    """Above 16 KB a body is read on a thread: one long message, and many short ones."""
+    for messages in (
+        [{"role": "user", "content": 'hello "w\u00f6rld"\n' * 20_000}],
+        [{"role": "user", "content": f"hello {number}"} for number in range(3000)],
+    ):
+        ids = tokenizer.chat(messages).tolist()
+        for ascii_only in (True, False):
+            body = json.dumps({"messages": messages}, ensure_ascii=ascii_only).encode()
+            assert chatting.ask("/tokenize", body).json["tokens"] == ids
+            assert chatting.ask("/count", body).json["count"] == len(ids)
+
+
+@pytest.mark.parametrize("padding", [0, 100_000])
+def test_wrong_bodies_say_where_however_long_they_are(chatting: Server, padding: int) -> None:
+    spaces = b" " * padding
+    for path in ("/tokenize", "/v1/chat/completions/render"):
+        lone = b'{"messages": [{"role": "user", "content": "\\ud800"}]}' + spaces
+        reply = chatting.ask(path, lone)
+        assert reply.status == 400
+        assert "byte 43: half of a surrogate pair" in reply.error["message"]
+        reply = chatting.ask(path, b'{"messages": [}' + spaces)
+        assert reply.status == 400
+        assert "byte 14: not valid JSON" in reply.error["message"]
+
+
+@pytest.mark.parametrize(("size", "is_inline"), [(1000, True), (100_000, False)])
+def test_only_small_bodies_are_read_on_the_event_loop(
+    small: Tokenizer, monkeypatch: pytest.MonkeyPatch, size: int, is_inline: bool
+) -> None:
+    threads: list[int] = []
+
+    def read(body: bytes) -> Any:
+        threads.append(threading.get_ident())
+        return read_document(body)
+
+    async def main() -> None:
+        async with Service(small) as service:
+            chat = Chat(service, trusts_templates=False)
+            found = await chat.fields(b'{"a": "%s"}' % (b"b" * size))
+            assert found == {"a": "b" * size}
+            assert (threads == [threading.get_ident()]) == is_inline
+
+    monkeypatch.setattr(chat_module, "read_document", read)
+    asyncio.run(main())
+
+
+def test_templates_are_compiled_off_the_event_loop(folder: Path) -> None:
+    """The first conversation waits for a thread; later ones are inline."""
+
+    async def main() -> None:
+        async with Service(str(folder)) as service:
+            name = next(iter(service.models))
+            for _ in range(3):
+                await service.chat(MESSAGES)
+                found = service.stats()["counters"]["models"][name]["chat"]
+                assert found["queue_seconds"]["count"] == 1
+            assert found["template_seconds"]["count"] == found["status"]["ok"] == 3
+
+    asyncio.run(main())

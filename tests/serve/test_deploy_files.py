@@ -86,7 +86,7 @@ def test_autoscalers_scale_the_deployment() -> None:
 
 def test_yaml_fits_the_schemas_of_kubernetes() -> None:
     validate = pytest.importorskip("kubernetes_validate", reason="it has 108 MB").validate
-    for name in ("deployment", "hpa"):
+    for name in ("deployment", "hpa", "pack-job"):
         for document in yaml.safe_load_all((DEPLOY / f"kubernetes/{name}.yaml").read_text()):
             validate(document, "1.34", strict=True)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from tests.service.test_watch import FakeCache
 
-from tokenmill import Service, Tokenizer
+from tokenmill import ChatError, Service, Tokenizer
 from tokenmill._serve.metrics import exposition
 from tokenmill._service.gauges import Gauges
 
@@ -35,6 +36,9 @@ def used_service() -> Service:
             await service.encode("hello world", model="b")
             await service.encode("x " * 200_000, model="b")
             await service.decode([1, 2, 3])
+            await service.chat(
+                [{"role": "user", "content": "hi"}], template="{{ messages[0].role }}"
+            )
 
     asyncio.run(use())
     return service
@@ -95,3 +99,30 @@ def test_a_cache_is_counted_in_tokens_and_seconds() -> None:
     assert found["tokenmill_tokenizer_cache_cached_tokens_total", ()] == 40
     assert found["tokenmill_tokenizer_cache_uncached_tokens_total", ()] == 0
     assert found["tokenmill_tokenizer_cache_saved_seconds", ()] == -0.5
+
+
+def test_templates_and_waiting_in_line_have_histograms_of_their_own() -> None:
+    service = Service({"a": Tokenizer.load()})
+
+    async def use() -> None:
+        async with service:
+            chat = [{"role": "user", "content": "hello"}]
+            await service.chat(chat, template="{{ messages[0].content }}")
+            text = await service.render_chat(chat, template="{{ messages[0].role }}")
+            assert text == "user"
+            with pytest.raises(ChatError):
+                await service.chat(chat, template="{{ raise_exception('no') }}")
+
+    asyncio.run(use())
+    service.counters.waited(0.003)
+    gauges = Gauges(2)
+    gauges.write(0, {"in_line": 2})
+    gauges.write(1, {"in_line": 3})
+    found = scraped(service, gauges)
+    assert found["tokenmill_template_seconds_count", (("model", "a"),)] == 3
+    assert found["tokenmill_template_seconds_sum", (("model", "a"),)] > 0
+    work = found["tokenmill_tokenize_seconds_sum", (("model", "a"), ("operation", "chat"))]
+    assert work > 0
+    assert found["tokenmill_line_seconds_bucket", (("le", "0.002"),)] == 0
+    assert found["tokenmill_line_seconds_bucket", (("le", "0.005"),)] == 1
+    assert found["tokenmill_queued", ()] == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.serve.server import HANGS, Server, read_reply, serving, starting
+from tests.serve.server import HANGS, Server, read_from, read_reply, serving, starting
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,6 +90,68 @@ def test_a_killed_worker_comes_back_and_nothing_wrong_is_answered(
         assert server.stop() == 0
 
 
+def test_connections_that_are_kept_spread_to_a_worker_that_comes_back(small_json: Path) -> None:
+    """All stay with the survivor at first; it ends some after their answers, and they move."""
+    with serving(str(small_json), "--workers", "2") as server, contextlib.ExitStack() as stack:
+        for _ in range(2):
+            server.wait_for("loaded model=")
+        clients = [KeptConnection(server) for _ in range(24)]
+        for client in clients:
+            stack.callback(client.close)
+        victim = clients[0].pid()
+        os.kill(victim, signal.SIGKILL)
+        server.wait_for("worker started again")
+        deadline = time.monotonic() + HANGS
+        while True:
+            found = [client.pid() for client in clients]
+            counts = [found.count(pid) for pid in set(found)]
+            if victim not in found and len(counts) == 2 and min(counts) >= 9:
+                break
+            assert time.monotonic() < deadline, counts
+            time.sleep(0.01)
+        before = sum(client.made for client in clients)
+        for _ in range(60):
+            [client.pid() for client in clients]
+            time.sleep(0.01)
+        assert sum(client.made for client in clients) - before < 10  # nearly even, and they stay
+
+
+class KeptConnection:
+    """A client that keeps its connection, and makes another one when that was ended."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._connect()
+        self.made = 1
+
+    def _connect(self) -> None:
+        self._socket = self._server.connect()
+        self._file = self._socket.makefile("rb")
+
+    def pid(self) -> int:
+        """Return the worker that answers."""
+        while True:
+            try:
+                self._socket.sendall(b"GET /stats HTTP/1.1\r\nhost: t\r\n\r\n")
+                reply = read_from(self._file)
+            except (OSError, AssertionError):  # its worker is dead
+                self._again()
+                continue
+            if reply.headers.get("connection") == "close":
+                self._again()
+            pid: int = reply.json["server"]["pid"]
+            return pid
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+    def _again(self) -> None:
+        self.close()
+        self._connect()
+        self.made += 1
+
+
 def test_a_signal_lets_requests_finish(small_json: Path) -> None:
     body = json.dumps({"prompt": "hello world " * 200_000}).encode()
     head = b"POST /count HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
@@ -158,7 +221,7 @@ def test_a_port_in_use_is_told(small_json: Path) -> None:
         (["a=x", "a=y"], "two models have the name 'a'"),
         (["=x"], "expected NAME=SOURCE"),
         (["--port", "70000"], "expected a port"),
-        (["--timeout", "-1"], "expected seconds"),
+        (["--timeout", "-1"], "expected a number of seconds"),
         (["--token-file", "nothing.txt"], "cannot be read"),
         (["--certificate", "nothing.pem"], "nothing.pem"),
         (["--private-key", "nothing.pem"], "needs --certificate"),
@@ -177,7 +240,14 @@ def test_explain_prints_the_limits_of_a_profile() -> None:
     assert ran.stdout.startswith("edge: a small machine")
     words = [line.split() for line in ran.stdout.splitlines()]
     assert any(line[:3] == ["timeout", "3", "s"] for line in words)
-    assert any(line[:2] == ["max_body_bytes", str(64 << 20)] for line in words)
+    assert any(line[:3] == ["max_body_bytes", "4", "MiB"] for line in words)
+    assert any(line[:3] == ["grace", "5", "s"] for line in words)  # of the profile
+    assert any(line[:3] == ["grace_seconds", "5", "s"] for line in words)
+    assert any(line[:2] == ["tables", "tiny"] for line in words)
+    ran = run("--profile", "edge", "--explain", "--grace", "1", "--tables", "small")
+    words = [line.split() for line in ran.stdout.splitlines()]
+    assert any(line[:3] == ["grace_seconds", "1", "s"] for line in words)
+    assert any(line[:2] == ["tables", "small"] for line in words)
 
 
 def test_logs_are_lines_of_json_if_asked_for(small_json: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tokenmill import Service, SpecialTokenInText, UnknownModel
+from tokenmill._service.models import Pace
 
 if TYPE_CHECKING:
     from tokenmill import Tokenizer
@@ -63,3 +64,14 @@ def test_models_have_names_and_the_first_is_the_default(small: Tokenizer) -> Non
                 await service.encode("hello", model="three")
 
     asyncio.run(main())
+
+
+def test_one_slow_call_says_little_about_the_pace_of_a_model() -> None:
+    """A machine that stops for ten seconds does not send all later requests to threads."""
+    pace = Pace()
+    before = pace.seconds_per_byte
+    pace.inline(1000, 10.0)
+    assert before < pace.seconds_per_byte < 1.25 * before
+    for _ in range(200):  # but a model that is slow is known to be soon
+        pace.inline(1000, 1e-3)
+    assert pace.seconds_per_byte == pytest.approx(1e-6, rel=0.01)

@@ -11,7 +11,14 @@ import pytest
 from tests.service.blocks import LONG, Block, turns, until
 from tests.service.test_stops import spin
 
-from tokenmill import ModelNotReady, Service, ServiceClosed, SourceNotFound, Tokenizer
+from tokenmill import (
+    ModelNotReady,
+    Service,
+    ServiceClosed,
+    SourceNotFound,
+    Tokenizer,
+    UnknownModel,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,6 +159,31 @@ def test_start_without_waiting_returns_before_models_are_loaded(
         await service.start()
         assert service.ready
         assert list(service.models) == [service.tokenizer().name]
+        await service.close()
+
+    asyncio.run(main())
+
+
+def test_requests_hear_that_a_model_is_being_prepared(small_json: Path) -> None:
+    """A source may have to be compiled first; that is a part of loading it."""
+    go, prepared = threading.Event(), []
+
+    def prepare(source: str) -> None:
+        prepared.append(source)
+        assert go.wait(30)
+
+    async def main() -> None:
+        service = Service({"a": str(small_json)})
+        await service.start(wait=False, prepare=prepare)
+        with pytest.raises(ModelNotReady, match="being loaded"):
+            await service.encode("hello")
+        with pytest.raises(UnknownModel):
+            await service.encode("hello", model="b")
+        assert not service.ready
+        go.set()
+        await service.start()  # waits
+        assert prepared == [str(small_json)]
+        assert len(await service.encode("hello")) == 1
         await service.close()
 
     asyncio.run(main())

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tokenmill import OptionError, Overloaded, Service
-from tokenmill._service import explain
+from tokenmill._service import explain, ticker
 from tokenmill._service.limits import PROFILES, limits_of
 from tokenmill._service.memory import MemoryGuard, resident_bytes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tokenmill import Tokenizer
 
 
@@ -87,7 +90,7 @@ def test_a_process_above_its_limit_sheds_load_until_it_is_below(small: Tokenizer
             resident = [1 << 51]
             released = asyncio.Event()
             service._guard._resident = lambda: resident[0]
-            service.on_memory(released.set)
+            service._guard.hooks.append(released.set)
             await asyncio.wait_for(released.wait(), 30)
             with pytest.raises(Overloaded) as refused:
                 await service.encode("hello")
@@ -98,5 +101,24 @@ def test_a_process_above_its_limit_sheds_load_until_it_is_below(small: Tokenizer
                 await asyncio.sleep(0.01)
             assert len(await service.encode("hello")) == 1
             assert service.stats()["memory"]["releases"] >= 1
+
+    asyncio.run(main())
+
+
+def test_a_service_that_nobody_asks_gives_its_tables_back(
+    small_json: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        async with Service(str(small_json)) as service:
+            await service.encode("hello world")
+            assert service.memory()["tables"] > 0
+            await asyncio.sleep(1)
+            assert service.memory()["tables"] > 0  # a minute is not over
+            monkeypatch.setattr(ticker, "IDLE_SECONDS", 0.01)
+            deadline = time.monotonic() + 30
+            while service.memory()["tables"]:
+                assert time.monotonic() < deadline
+                await asyncio.sleep(0.01)
+            assert len(await service.encode("hello")) == 1
 
     asyncio.run(main())

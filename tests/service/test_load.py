@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -13,15 +15,18 @@ import numpy as np
 import pytest
 from tests.pipeline.test_stop import KINDS, source
 from tests.service.blocks import LONG, Block, until
+from tests.timing import seconds_of
 
 from tokenmill import DeadlineExceeded, Overloaded, Service, Tokenizer
+from tokenmill._calls.options import thread_count
+from tokenmill._core import read_document
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from typing import Any
 
 TRIES = 6  # of what only a busy machine makes late
-HOSTILE = "a" * 10_000_000
+DEADLINE = 0.02
 MEGABYTES = {
     "ascii": "hello world, " * 80_000,
     "latin-1": "caf\u00e9 au lait " * 75_000,
@@ -31,27 +36,48 @@ MEGABYTES = {
 }
 
 
+def one_letter(tokenizer: Tokenizer) -> tuple[str, float]:
+    """Return ten megabytes of it, or more where a call takes less than four deadlines.
+
+    And what a call takes: time of the processor for each thread is the least, however busy the
+    machine is. The fastest of three counts: the first one touches new memory.
+    """
+    least = 4 * DEADLINE * thread_count(None)
+    text = "a" * 10_000_000
+    while True:
+        seconds = min(seconds_of(lambda: tokenizer.encode(text)) for _ in range(3))  # noqa: B023
+        if seconds >= least:
+            return text, seconds
+        text += text
+
+
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "dfa"])
 def test_ten_megabytes_of_one_letter_end_soon_after_their_deadline(
     kind: str, tmp_path: Path
 ) -> None:
-    """The answer comes within 40 ms of a 20 ms deadline, and the thread is free again then."""
+    """All threads stop, and are free again then: they do not work on to the end.
+
+    Counted in time of the processor, of which a busy machine gives less, never more. A step that
+    looks at all of the text, such as to make it lower case, is not cut off.
+    """
     tokenizer = Tokenizer.load(source(kind, tmp_path))
+    text, whole = one_letter(tokenizer)
+    most = 0.8 * whole
 
     async def once(service: Service) -> float:
-        begin = time.perf_counter()
+        begin = time.process_time()
         with pytest.raises(DeadlineExceeded):
-            await service.encode(HOSTILE, timeout=0.02)
+            await service.encode(text, timeout=DEADLINE)
         while service.stats()["counters"]["inflight"]:
             await asyncio.sleep(0.001)
-        return time.perf_counter() - begin
+        return time.process_time() - begin
 
     async def main() -> None:
-        async with Service(tokenizer) as service:
+        async with Service(tokenizer, max_text_bytes=len(text)) as service:
             times: list[float] = []
-            while len(times) < TRIES and min(times, default=1.0) > 0.04:
+            while len(times) < TRIES and min(times, default=most + 1) > most:
                 times.append(await once(service))
-            assert min(times) <= 0.04, times
+            assert min(times) <= most, times
             assert len(await service.encode("ab")) == len(tokenizer.encode("ab"))
 
     asyncio.run(main())
@@ -74,12 +100,48 @@ async def lag_beside(work: Coroutine[Any, Any, object]) -> float:
     lags = []
     task = asyncio.ensure_future(work)
     while not task.done():
-        begin, waited = time.perf_counter(), waited_for_cpu()
+        waited = waited_for_cpu()  # outside of what is timed: it reads a file for each thread
+        begin = time.perf_counter()
         await asyncio.sleep(0.002)
-        lags.append(time.perf_counter() - begin - 0.002 - (waited_for_cpu() - waited))
+        late = time.perf_counter() - begin - 0.002
+        lags.append(late - (waited_for_cpu() - waited))
     await task
     # epoll counts whole milliseconds: a loop that something else wakes waits up to one longer.
     return float(np.percentile(lags, 99)) - 0.001
+
+
+CHATS = {
+    "one message": [{"role": "user", "content": "hello world, " * 80_000}],
+    "escapes": [{"role": "user", "content": 'hello\n"world" ' * 70_000}],
+    "two bytes": [{"role": "user", "content": "\u4f60\u597d hello " * 70_000}],
+    "many messages": [{"role": "user", "content": "hello world " * 8}] * 8000,
+}
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs schedstat of Linux")
+@pytest.mark.parametrize("kind", CHATS)
+def test_the_event_loop_stays_free_beside_megabytes_of_messages(
+    small: Tokenizer, kind: str
+) -> None:
+    body = json.dumps({"messages": CHATS[kind]}, ensure_ascii=kind == "escapes").encode()
+
+    async def read_all(service: Service) -> None:
+        for _ in range(30):
+            await service.run(lambda _stop: read_document(body), size=len(body))
+
+    async def main() -> None:
+        async with Service(small) as service:
+            lags: list[float] = []
+            while len(lags) < TRIES and min(lags, default=1.0) > 0.002:
+                lags.append(await lag_beside(read_all(service)))
+            assert min(lags) <= 0.002, lags
+
+    usual = sys.getswitchinterval()
+    sys.setswitchinterval(5e-4)  # as a server does
+    try:
+        asyncio.run(main())
+    finally:
+        sys.setswitchinterval(usual)
 
 
 @pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="needs schedstat of Linux")
@@ -167,7 +229,7 @@ def test_it_runs_on_uvloop(small: Tokenizer) -> None:
             text = "hello" * 100_000
             assert len(await service.encode(text)) == 100_000
             with pytest.raises(DeadlineExceeded):
-                await service.encode(HOSTILE, timeout=0.001)
+                await service.encode("a" * 10_000_000, timeout=0.001)
 
     loop = uvloop.new_event_loop()
     try:

@@ -102,6 +102,15 @@ def test_a_split_that_is_not_regular_runs_through_the_library(
     assert_same_ids(referred, tmp_path / "tokenizer.json")
 
 
+def test_the_reference_path_has_a_time_and_no_counts(referred: Tokenizer) -> None:
+    batch = referred.encode_batch(["hello world"], stats=True)
+    assert np.array_equal(batch.ids, referred.encode("hello world"))
+    assert batch.stats is not None
+    assert set(batch.stats.stages) == {"other"}
+    assert batch.stats.words.looked_up == 0
+    assert referred.stats().wall_seconds == 0
+
+
 def test_the_reference_path_has_the_same_face(referred: Tokenizer) -> None:
     assert referred.encode_batch(["hello", b"hello"], dtype="uint16").ids.tolist() == [259, 259]
     assert referred.count("hello</s>", add_special_tokens=True) == 3

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokenmill import TokenmillError
-from tokenmill._calls import threads
+from tokenmill._calls import cgroups, threads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def _nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.delenv("TOKENMILL_THREADS", raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr(threads, "_CGROUPS", str(tmp_path))
-    monkeypatch.setattr(threads, "_MEMBERSHIP", str(tmp_path / "membership"))
+    monkeypatch.setattr(cgroups, "ROOT", str(tmp_path))
+    monkeypatch.setattr(cgroups, "MEMBERSHIP", str(tmp_path / "membership"))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: set(range(16)), raising=False)
     threads._quota.cache_clear()
     yield

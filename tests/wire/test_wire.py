@@ -130,6 +130,21 @@ def test_ids_are_written_as_python_writes_them(ids: list[int]) -> None:
     assert written == json.dumps(ids, separators=(",", ":")).encode()
 
 
+@given(st.lists(st.lists(st.integers(0, 2**32 - 1), max_size=6), max_size=20))
+def test_rows_are_written_as_python_writes_them(rows: list[list[int]]) -> None:
+    ids = np.array([token for row in rows for token in row], dtype=np.uint32)
+    ends = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+    assert _core.write_answer((ids, ends)) == json.dumps(rows, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("ends", [[], [0, 4], [-1, 2], [0, 2, 1]])
+def test_ends_of_rows_that_are_not_those_of_the_ids_are_refused(ends: list[int]) -> None:
+    with pytest.raises(ValueError, match="ends of rows"):
+        _core.write_answer((np.arange(3, dtype=np.uint32), np.array(ends, dtype=np.int64)))
+    with pytest.raises(TypeError, match="ends of their rows"):
+        _core.write_answer((np.arange(3, dtype=np.uint32),))
+
+
 def test_ids_of_every_length_are_written_exactly() -> None:
     edges = [10**n + d for n in range(10) for d in (-1, 0, 1)] + [2**32 - 1]
     ids = np.array(edges * 3000, dtype=np.uint32)  # long enough to release the GIL

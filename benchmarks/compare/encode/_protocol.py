@@ -79,7 +79,8 @@ def measure_passes(library: Library, request: dict[str, Any]) -> dict[str, Any]:
     before = peak_mib()
     tokenizer, load_seconds = timed_load(library, request)
     threads = request["threads"]
-    warm_up(library, tokenizer, threads)
+    if request.get("warm_up", True):
+        warm_up(library, tokenizer, threads)
     speeds, first_hash, peak = [], "", 0.0
     result: Any = None
     for number in range(request["passes"]):
@@ -153,6 +154,8 @@ def documents_for(library: Library, request: dict[str, Any]) -> tuple[list[Any],
             break
         documents.append(bytes(bytearray(document)))  # in memory of its own
         size += len(document)
+    if request.get("as_text", False):
+        return [document.decode() for document in documents], size
     return [as_input(library, document) for document in documents], size
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import awkward  # noqa: F401  its first call would import it
 import gigatoken
 import numpy as np
 from _protocol import Library, rank_file, serve

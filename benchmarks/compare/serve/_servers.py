@@ -56,11 +56,11 @@ def kinds(peers: str) -> dict[str, Kind]:
 
 @contextlib.contextmanager
 def serving(
-    kind: Kind, tokenizer: Path, workers: int, *more: str
+    kind: Kind, tokenizer: Path, workers: int, *more: str, cpus: set[int] | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Start a server, wait until it answers, and stop it with all its processes."""
+    """Start a server on some CPUs, wait until it answers, and stop it with all its processes."""
     facts = {"port": PORT, "workers": workers, "source": tokenizer}
-    command = [part.format(**facts) for part in kind.command] + list(more)
+    command = on_cpus(cpus) + [part.format(**facts) for part in kind.command] + list(more)
     packages = os.environ.get("PEER_PACKAGES", "")  # a folder of `pip install --target`
     environment = {**os.environ, "TOKENIZER": str(tokenizer), "PYTHONPATH": packages}
     log = Path(os.environ.get("SERVE_LOG", os.devnull)).open("ab")  # noqa: SIM115
@@ -68,7 +68,7 @@ def serving(
         command, cwd=HERE, env=environment, stdout=log, stderr=log, start_new_session=True
     )
     try:
-        _wait_until_ready(process, "/readyz" if kind.name in ("tokenmill", "fastapi") else "/const")
+        wait_until_ready(process, "/readyz" if kind.name in ("tokenmill", "fastapi") else "/const")
         yield process
     finally:
         process.terminate()
@@ -79,7 +79,7 @@ def serving(
         log.close()
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], path: str) -> None:
+def wait_until_ready(process: subprocess.Popen[bytes], path: str) -> None:
     deadline = time.monotonic() + READY_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", PORT), 1) as made:
@@ -103,24 +103,72 @@ def build_load(folder: Path) -> Path:
     return program
 
 
-def run_load(program: Path, path: str, bodies: Path, **options: Any) -> dict[str, Any]:
+def on_cpus(cpus: set[int] | None) -> list[str]:
+    """Return the beginning of a command that runs on these CPUs only."""
+    return ["taskset", "-c", ",".join(map(str, sorted(cpus)))] if cpus else []
+
+
+def run_load(
+    program: Path, path: str, bodies: Path, cpus: set[int] | None = None, **options: Any
+) -> dict[str, Any]:
     """Run the load generator and return what it printed."""
     given = [str(part) for name, value in options.items() if value is not None
              for part in (f"--{name}", value)]  # fmt: skip
     ran = subprocess.run(  # noqa: S603
-        [str(program), "127.0.0.1", str(PORT), path, str(bodies), *given],
+        [*on_cpus(cpus), str(program), "127.0.0.1", str(PORT), path, str(bodies), *given],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     found: dict[str, Any] = json.loads(ran.stdout)
     return found
 
 
+def proportional_mib(process: subprocess.Popen[Any]) -> float:
+    """Return the memory of all processes of a session, each shared page divided by its users."""
+    kib = 0
+    for path in _processes(process):
+        with contextlib.suppress(OSError):
+            lines = (path / "smaps_rollup").read_text().splitlines()
+            kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return kib / 1024
+
+
 def resident_mib(process: subprocess.Popen[bytes]) -> float:
     """Return the resident memory of a server and its workers."""
-    total = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
+    pages = sum(int(fields[21]) for fields in _stats(process))
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Return the CPU time of a server and its workers, in user and system."""
+    ticks = sum(int(fields[11]) + int(fields[12]) for fields in _stats(process))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def system_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Return the part of the CPU time that the kernel took for it."""
+    return sum(int(fields[12]) for fields in _stats(process)) / os.sysconf("SC_CLK_TCK")
+
+
+def waited_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Return how long threads of a server were ready to run and others had the CPUs."""
+    waits = 0
+    for path in _processes(process):
+        for thread in (path / "task").glob("*/schedstat"):
+            with contextlib.suppress(OSError):
+                waits += int(thread.read_text().split()[1])
+    return waits * 1e-9
+
+
+def _processes(process: subprocess.Popen[Any]) -> Iterator[Path]:
+    """Yield the folders in /proc of all processes of a session."""
+    for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            fields = path.read_text().rpartition(")")[2].split()
-            if int(fields[3]) == process.pid:  # session
-                total += int(fields[21])
-    return total * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+            if int((path / "stat").read_text().rpartition(")")[2].split()[3]) == process.pid:
+                yield path
+
+
+def _stats(process: subprocess.Popen[bytes]) -> Iterator[list[str]]:
+    """Yield the fields of /proc/PID/stat, from the third on, of all processes of a session."""
+    for path in _processes(process):
+        with contextlib.suppress(OSError):
+            yield (path / "stat").read_text().rpartition(")")[2].split()

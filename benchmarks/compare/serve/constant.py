@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 class ConstantApp:
     """As much of an application as a connection needs."""
 
+    small_bytes = sys.maxsize  # the gate has nothing to count
+
     def handle(self, request: HttpRequest) -> HttpAnswer:
         """Answer at once."""
         return HttpAnswer(200, answer_to(request.path.decode(), request.body))
@@ -32,12 +34,14 @@ class ConstantApp:
         """Return the gate, which is always open."""
         return self
 
-    def refusal(self, _size: int) -> None:
-        """Refuse nothing."""
+    @property
+    def line(self) -> ConstantApp:
+        """Return the line, in which nobody waits."""
+        return self
 
-    def is_large(self, _size: int) -> bool:
-        """Count nothing."""
-        return False
+    def has_time(self) -> bool:
+        """Answer at once."""
+        return True
 
 
 async def main(port: int) -> None:

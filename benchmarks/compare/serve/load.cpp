@@ -290,6 +290,15 @@ void print_times(const char* name, std::vector<double>& times) {
         name, times.size(), at(0.5), at(0.9), at(0.99), at(0.999), at(1));
 }
 
+// Seconds that this process was ready to run and another one had its CPU.
+double waited_for_cpu() {
+    std::ifstream file("/proc/self/schedstat");
+    double ran = 0;
+    double waited = 0;
+    file >> ran >> waited;
+    return waited * 1e-9;
+}
+
 void print(const Options& options, Results results, double cpu) {
     std::printf("{\"rate\": %.1f, \"connections\": %d, \"seconds\": %.1f, ", options.rate,
                 options.connections, options.seconds);
@@ -304,8 +313,8 @@ void print(const Options& options, Results results, double cpu) {
     }
     std::printf(
         "}, \"wrong\": %ld, \"lost\": %ld, \"unanswered\": %ld, \"cpu_share\": %.3f, "
-        "\"per_second\": [",
-        results.wrong, results.lost, results.unsent, cpu / options.seconds);
+        "\"waited_s\": %.4f, \"per_second\": [",
+        results.wrong, results.lost, results.unsent, cpu / options.seconds, waited_for_cpu());
     for (std::size_t i = 0; i < static_cast<std::size_t>(options.seconds); ++i) {
         std::printf("%s%ld", i == 0 ? "" : ", ", results.per_second[i]);
     }

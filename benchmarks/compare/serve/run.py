@@ -1,20 +1,20 @@
 """Services compared: the same requests, open-loop load, answers compared.
 
-    python run.py TOKENIZER_JSON TEXT --peers PYTHON --part servers|peers|latency|overload|killed
+    python run.py TOKENIZER_JSON TEXT --peers PYTHON --part NAME [--seconds S]
 
-Every part takes less than two minutes and adds a line to the results file.
+Every part takes less than three minutes and adds a file to the results. Under overload the load
+generator has the last core for itself, and the server a worker on each of the others: a generator
+that shares the cores takes more of them the more it is refused.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
-import signal
 import sys
 import tempfile
-import threading
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,10 +23,26 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "encode"))
 
 from _driver import RESULTS, write_results
 from benchmarks.compare.serve._requests import Requests, make_requests
-from benchmarks.compare.serve._servers import build_load, kinds, resident_mib, run_load, serving
+from benchmarks.compare.serve._servers import (
+    build_load,
+    cpu_seconds,
+    kinds,
+    run_load,
+    serving,
+    system_seconds,
+    waited_seconds,
+)
+from benchmarks.compare.serve._trials import (
+    answer_a_million,
+    cost_of,
+    keep_idle,
+    kill_workers,
+    overload,
+    share_memory,
+)
 
 if TYPE_CHECKING:
-    import subprocess
+    from collections.abc import Iterator
 
 LENGTH = -1  # of a model's context, in all answers
 
@@ -42,12 +58,26 @@ class Bench:
         self.load = build_load(folder)
         self.requests = make_requests(self.tokenizer, options.text, folder, LENGTH)
         self.rows: list[dict[str, Any]] = []
+        self.server: Any = None
+        self._load_cpus: set[int] | None = None
 
     def saturate(self, path: str, requests: Requests, seconds: float, **more: Any) -> Any:
         """Let every connection send its next request at once."""
         answers = requests.answers if path == "/tokenize" else None
         more.setdefault("connections", requests.connections)
-        return run_load(self.load, path, requests.bodies, answers=answers, seconds=seconds, **more)
+        before = self._used()
+        load = run_load(self.load, path, requests.bodies, cpus=self._load_cpus, answers=answers,
+                        seconds=seconds, **more)  # fmt: skip
+        if self.server:
+            names = ("server_cpu_s", "server_system_s", "server_waited_s")
+            used = (round(b - a, 3) for a, b in zip(before, self._used(), strict=True))
+            load |= dict(zip(names, used, strict=True))
+        return load
+
+    def _used(self) -> tuple[float, ...]:
+        server = self.server
+        asked = (cpu_seconds, system_seconds, waited_seconds)
+        return tuple(ask(server) for ask in asked) if server else ()
 
     def warm(self) -> None:
         """Let a server see each text, and grow its tables."""
@@ -60,12 +90,22 @@ class Bench:
         measured = row.get("load", row)
         line = {name: value for name, value in row.items() if name != "load"}
         print(line, json.dumps({k: measured.get(k) for k in ("per_s", "good", "rejected", "wrong",
-              "lost", "unanswered", "cpu_share")}), flush=True)  # fmt: skip
+              "lost", "unanswered", "cpu_share", "waited_s", "server_cpu_s", "server_system_s",
+              "server_waited_s")}), flush=True)  # fmt: skip
 
-    def own(self, *more: str) -> Any:
-        """Start `tokenmill serve`; the answers of `tokenizers` know no context."""
+    @contextlib.contextmanager
+    def own(self, *more: str, apart: bool = False) -> Iterator[Any]:
+        """Start `tokenmill serve`; the answers of `tokenizers` know no context.
+
+        `apart`: the load has the last core, the server a worker on each of the others.
+        """
+        cpus = sorted(os.sched_getaffinity(0))
+        own, workers = (set(cpus[:-1]), len(cpus) - 1) if apart else (None, self.workers)
+        self._load_cpus = {cpus[-1]} if apart else None
         kind = self.kinds["tokenmill"]
-        return serving(kind, self.tokenizer, self.workers, *more)
+        with serving(kind, self.tokenizer, workers, *more, cpus=own) as self.server:
+            yield self.server
+        self.server = self._load_cpus = None
 
 
 def compare_servers(bench: Bench) -> None:
@@ -84,16 +124,22 @@ def compare_servers(bench: Bench) -> None:
 def compare_peers(bench: Bench) -> None:
     """Find the most that each service does."""
     for name in ("tokenmill", "fastapi"):
-        with serving(bench.kinds[name], bench.tokenizer, bench.workers):
+        with serving(bench.kinds[name], bench.tokenizer, bench.workers) as bench.server:
             bench.warm()
             for requests in bench.requests.values():
                 load = bench.saturate("/tokenize", requests, bench.seconds)
-                bench.note(service=name, workers=bench.workers, answer=requests.name, load=load)
+                bench.note(service=name, workers=bench.workers, answer=requests.name,
+                           cpu_us=round(1e6 * cost_of(load)), load=load)  # fmt: skip
+        bench.server = None
 
 
-def measure_latency(bench: Bench) -> None:
-    """Open loop, at parts of the saturation with 1k tokens, and of that with 32k."""
-    with bench.own():
+def measure_latency(bench: Bench, *, apart: bool = False) -> None:
+    """Open loop, at parts of the saturation with 1k tokens, and of that with 32k.
+
+    `apart`: one core for the load, a worker on each of the others. Three processes on two cores
+    wait for each other, and a latency is then mostly that.
+    """
+    with bench.own(apart=apart):
         bench.warm()
         for requests in bench.requests.values():
             peak = bench.saturate("/tokenize", requests, 4)["per_s"]
@@ -104,89 +150,18 @@ def measure_latency(bench: Bench) -> None:
                 bench.note(answer=requests.name, share=share, peak=peak, load=load)
 
 
-def overload(bench: Bench, name: str) -> None:
-    """Twice the capacity, and what is left of the throughput; then half of it."""
-    requests = bench.requests[name]
-    with bench.own("--profile", "realtime") as server:
-        bench.warm()
-        few = requests.connections
-        peak = bench.saturate("/tokenize", requests, 5, connections=few)["per_s"]
-        watch = Watch(server)
-        many = 512
-        load = bench.saturate("/tokenize", requests, bench.seconds, rate=2 * peak, connections=many)
-        memory = watch.stop()
-        bench.note(answer=name, phase="overload", peak=peak, share=load["per_s"] / peak,
-                   memory_mib=memory, load=load)  # fmt: skip
-        for second in (1, 2, 3):
-            after = bench.saturate("/tokenize", requests, 1, rate=peak / 2, connections=64)
-            bench.note(answer=name, phase=f"second {second} after it", load=after)
-
-
-def kill_workers(bench: Bench) -> None:
-    """Half of the saturation while a worker is killed every two seconds."""
-    requests = bench.requests["1k"]
-    with bench.own() as server:
-        bench.warm()
-        peak = bench.saturate("/tokenize", requests, 3)["per_s"]
-        killer = Killer(server, bench.seconds)
-        load = bench.saturate("/tokenize", requests, bench.seconds, rate=peak / 2, connections=64)
-        bench.note(answer="1k", workers=bench.workers, killed=killer.stop(), peak=peak, load=load)
-        bench.note(phase="after", load=bench.saturate("/tokenize", requests, 2, rate=peak / 2))
-
-
-class Watch:
-    """Takes the memory of a server once a second."""
-
-    def __init__(self, server: subprocess.Popen[bytes]) -> None:
-        self._server = server
-        self._mib: list[int] = []
-        self._end = threading.Event()
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while not self._end.wait(1):
-            self._mib.append(round(resident_mib(self._server)))
-
-    def stop(self) -> list[int]:
-        """Return the MiB of each second."""
-        self._end.set()
-        self._thread.join()
-        return self._mib
-
-
-class Killer:
-    """Kills a worker every two seconds."""
-
-    def __init__(self, server: subprocess.Popen[bytes], seconds: float) -> None:
-        self._server = server
-        self._count = 0
-        self._until = time.monotonic() + seconds - 2
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def _run(self) -> None:
-        while time.monotonic() < self._until:
-            time.sleep(2)
-            path = Path(f"/proc/{self._server.pid}/task/{self._server.pid}/children")
-            workers = path.read_text().split()
-            if workers:
-                os.kill(int(workers[self._count % len(workers)]), signal.SIGKILL)
-                self._count += 1
-
-    def stop(self) -> int:
-        """Return how many were killed."""
-        self._thread.join()
-        return self._count
-
-
 PARTS = {
     "servers": compare_servers,
     "peers": compare_peers,
     "latency": measure_latency,
-    "overload-1k": lambda bench: overload(bench, "1k"),
-    "overload-32k": lambda bench: overload(bench, "32k"),
+    "latency-apart": lambda bench: measure_latency(bench, apart=True),
+    "overload-1k": lambda bench: overload(bench, "1k", 512),
+    "overload-1k-many": lambda bench: overload(bench, "1k", 4096),
+    "overload-32k": lambda bench: overload(bench, "32k", 512),
     "killed": kill_workers,
+    "idle": keep_idle,
+    "million": answer_a_million,
+    "memory": share_memory,
 }
 
 

@@ -5,6 +5,7 @@ Plain bytes and no numpy: a process that measures another library holds nothing 
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from dataclasses import dataclass
 from itertools import islice
@@ -32,6 +33,12 @@ class Answer:
         """How many ids there are."""
         return len(self.ids) // array(_IDS).itemsize
 
+    def hash(self) -> str:
+        """Return a short hash of ids and lengths."""
+        digest = hashlib.sha256(self.ids)
+        digest.update(self.lengths)
+        return digest.hexdigest()[:16]
+
     def write(self, path: Path) -> None:
         """Write two files."""
         path.with_suffix(".ids").write_bytes(self.ids)
@@ -52,7 +59,12 @@ def answer_of(rows: Iterable[Sequence[int]]) -> Answer:
     return Answer(ids.tobytes(), lengths.tobytes())
 
 
-def check_same(answer: Answer, name: str, right: Answer, right_name: str) -> None:
+_HINT = "nothing is timed that is not equal; --only names the tokenizers to measure"
+
+
+def check_same(
+    answer: Answer, name: str, right: Answer, right_name: str, *, hint: str = _HINT
+) -> None:
     """Raise an error that names the first document, and the first of its ids, that differ."""
     if answer == right:
         return
@@ -66,7 +78,7 @@ def check_same(answer: Answer, name: str, right: Answer, right_name: str) -> Non
     raise TokenmillError(
         f"{right_name} and {name} give different ids: at token {at} expected {wanted}, got {found}",
         where=f"document {number}",
-        hint="nothing is timed that is not equal; --only names the tokenizers to measure",
+        hint=hint,
     )
 
 

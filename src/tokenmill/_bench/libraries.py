@@ -25,7 +25,7 @@ class Library:
 
     `encode` takes one text, `encode_batch` a list of them; each returns whatever the library's
     fastest call returns. `answer` makes ids of a list of such results, outside the clock; its
-    second argument marks them as results of `encode`.
+    second argument marks them as results of `encode`. Texts are `str`, or bytes with `takes_bytes`.
     """
 
     version: str
@@ -33,6 +33,7 @@ class Library:
     encode_batch: Callable[[list[str]], Any]
     answer: Callable[[list[Any], bool], Answer]
     note: str = ""
+    takes_bytes: bool = False
 
 
 def load_native(request: Request) -> Library:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,16 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._bench.answers import Answer, check_same, write_texts
+from tokenmill._bench.launch import run_process
 from tokenmill._bench.result import Result, Row
-from tokenmill._errors import TokenmillError, UnsupportedTokenizer
-from tokenmill._tokenizer import Tokenizer
+from tokenmill._bench.tokenizer_files import tokenizer_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 # In the order of the table, with the package that a library's process needs.
 LIBRARIES: Mapping[str, str | None] = {"slow": "transformers", "fast": "tokenizers", "native": None}
-_WORKER = "tokenmill._bench.worker"
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,7 @@ class _Bench:
         self._right: tuple[Answer, str] | None = None
         self.not_measured = not_measured
         self.texts = folder / "documents"
-        self._work = _tokenizer_files(request, folder)
+        self._work = tokenizer_files(request.tokenizer, request.pattern, folder)
 
     def run(self, documents: int) -> None:
         """Let the rows take turns, so that what disturbs the machine disturbs all of them."""
@@ -107,60 +103,14 @@ class _Bench:
         if self._right is None:
             self._right = (answer, row.name)
         check_same(answer, row.name, *self._right)
-        row.tokens = answer.tokens
+        row.tokens, row.ids = answer.tokens, answer.hash()
         row.add(report)
 
 
-def _tokenizer_files(request: Request, folder: Path) -> dict[str, Any]:
-    """Return where each library finds the tokenizer: all of them load the same definition."""
-    tokenizer = Tokenizer.load(request.tokenizer, pattern=request.pattern)
-    path: Path | None = folder / "tokenizer.json"
-    try:
-        tokenizer.save(folder / "tokenizer.json")
-    except UnsupportedTokenizer:  # SentencePiece: only tokenmill can be measured
-        path = None
-    return {
-        "source": request.tokenizer,  # not the copy: its compiled model is in the cache by now
-        "pattern": request.pattern,
-        "json": None if path is None else str(path),
-        "folder": _folder_of(request.tokenizer),
-    }
-
-
-def _folder_of(source: str | None) -> str | None:
-    """Return what `transformers` can be asked for: the folder of a file, a folder, a hub id."""
-    if source is None:
-        return None
-    return str(Path(source).parent) if Path(source).is_file() else source
-
-
 def _run_process(body: Mapping[str, Any], threads: int) -> dict[str, Any]:
-    done = subprocess.run(  # noqa: S603 -- our own module
-        [sys.executable, "-m", _WORKER],
-        input=json.dumps(body),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=_environment(threads),
+    return run_process(
+        body,
+        threads,
+        where=f"{body['library']}/{body['batch_size']}",
+        hint="--num-docs takes fewer documents, --only leaves a tokenizer out",
     )
-    if done.returncode != 0:
-        lines = done.stderr.strip().splitlines()
-        last = f": {lines[-1][:200]}" if lines else ""
-        raise TokenmillError(
-            f"its process ended with {done.returncode}{last}",
-            where=f"{body['library']}/{body['batch_size']}",
-            hint="--num-docs takes fewer documents, --only leaves a tokenizer out",
-        )
-    report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return report
-
-
-def _environment(threads: int) -> dict[str, str]:
-    """Give every library the same number of threads."""
-    count = str(threads)
-    return {
-        **os.environ,
-        "RAYON_NUM_THREADS": count,
-        "TOKENIZERS_PARALLELISM": "true" if threads > 1 else "false",
-        "TOKENMILL_THREADS": count,
-    }

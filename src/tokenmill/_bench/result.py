@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import platform
 import statistics
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,9 +20,12 @@ class Row:
     version: str = ""
     note: str = ""
     tokens: int = 0
+    ids: str = ""
     load_seconds: list[float] = field(default_factory=list)
     cold_seconds: list[float] = field(default_factory=list)
     warm_seconds: list[float] = field(default_factory=list)
+    cold_cpu_seconds: list[float] = field(default_factory=list)
+    warm_cpu_seconds: list[float] = field(default_factory=list)
     loaded_mib: list[float] = field(default_factory=list)
     peak_mib: list[float] = field(default_factory=list)
 
@@ -56,7 +57,7 @@ class Row:
     def add(self, report: Mapping[str, Any]) -> None:
         """Take what one process measured."""
         self.version, self.note = report["version"], report["note"]
-        for name in ("load_seconds", "cold_seconds", "warm_seconds", "loaded_mib", "peak_mib"):
+        for name in _LISTS:
             getattr(self, name).append(report[name])
 
 
@@ -75,19 +76,7 @@ class Result:
         return named[0] if named else max(self.rows, key=lambda row: row.cold)
 
 
-def describe_machine() -> dict[str, str]:
-    """Return what a reader of the times needs to know."""
-    return {
-        "cpu": _cpu() or platform.processor() or platform.machine(),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-    }
-
-
-def _cpu() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:  # not on every system
-        return ""
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, "")
+_LISTS = (
+    "load_seconds", "cold_seconds", "warm_seconds", "cold_cpu_seconds", "warm_cpu_seconds",
+    "loaded_mib", "peak_mib",
+)  # fmt: skip

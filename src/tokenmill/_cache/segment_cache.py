@@ -13,6 +13,7 @@ from tokenmill._cache.stats import stats_of
 from tokenmill._cache.support import Support, supported
 from tokenmill._calls.options import modes
 from tokenmill._checks import whole_number
+from tokenmill._stats import OTHER_OWNERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,6 +39,13 @@ CUT_BYTES = 8 << 10
 VERIFY = 1000
 
 _alive: weakref.WeakSet[SegmentCache] = weakref.WeakSet()
+
+
+def _bytes_of_all() -> int:
+    return sum(cache.memory_in_use() for cache in list(_alive))
+
+
+OTHER_OWNERS["cache"] = _bytes_of_all
 
 
 class SegmentCache:
@@ -141,6 +149,10 @@ class SegmentCache:
     def stats(self) -> dict[str, Any]:
         """Return what it holds and what it has saved, as plain JSON."""
         return stats_of(self._core, self._disk, dict(self._names.values()))
+
+    def memory_in_use(self) -> int:
+        """Return the bytes of its entries and of all that is kept about them."""
+        return int(self._core.use()["bytes"])
 
     def close(self) -> None:
         """Write what is left to the disk and close it; the memory tier stays."""

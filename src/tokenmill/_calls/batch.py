@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._stats import RunStats
+
 _SHOWN = 3
 
 
@@ -26,16 +28,17 @@ class TokenBatch:
     Indexing returns views, not copies.
 
     `device` is what encoded it: "cpu", or e.g. "cuda:0"; `reason` explains why it was the CPU
-    although a device was asked for.
+    although a device was asked for. `stats`, if they were asked for, are the counters of the call.
     """
 
-    __slots__ = ("device", "ids", "offsets", "reason", "spans")
+    __slots__ = ("device", "ids", "offsets", "reason", "spans", "stats")
 
     ids: NDArray[Any]
     offsets: NDArray[np.int64]
     spans: NDArray[np.uint32] | None
     device: str
     reason: str | None
+    stats: RunStats | None
 
     def __init__(
         self,
@@ -51,6 +54,13 @@ class TokenBatch:
         self.spans = spans
         self.device = device
         self.reason = reason
+        self.stats = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        spans = 0 if self.spans is None else self.spans.nbytes
+        return self.ids.nbytes + self.offsets.nbytes + spans
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

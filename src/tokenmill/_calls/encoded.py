@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._stats import RunStats
+
 # What models call the columns.
 _MODEL_NAMES = {
     "ids": "input_ids",
@@ -45,14 +47,16 @@ class EncodedBatch:
 
     With padding every column is a table, `ids[row, place]`; without, it is flat, and row `i` is
     `ids[offsets[i]:offsets[i + 1]]`. `overflow_to_sample[row]` is the number of the text that a
-    row comes from, where windows that overflow were asked for. What was not asked for is None.
+    row comes from, where windows that overflow were asked for. `stats` are the counters of the
+    call. What was not asked for is None.
     """
 
-    __slots__ = ("columns", "offsets", "overflow_to_sample")
+    __slots__ = ("columns", "offsets", "overflow_to_sample", "stats")
 
     columns: Mapping[str, NDArray[Any]]
     offsets: NDArray[np.int64]
     overflow_to_sample: NDArray[np.int64] | None
+    stats: RunStats | None
 
     def __init__(
         self,
@@ -63,6 +67,12 @@ class EncodedBatch:
         self.columns = columns
         self.offsets = offsets
         self.overflow_to_sample = overflow_to_sample
+        self.stats = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return self.offsets.nbytes + sum(column.nbytes for column in self.columns.values())
 
     @property
     def ids(self) -> NDArray[Any]:

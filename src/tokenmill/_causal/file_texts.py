@@ -46,7 +46,7 @@ class FileTexts:
     def fingerprint(self) -> str:
         """A hash of the names, sizes and times of all files, and of their text fields."""
         facts = [
-            (file.path, file.size, file.modified_ns, field)
+            (file.path, file.size, file.tag or file.modified_ns, field)
             for file, field in zip(self._files, self._fields, strict=True)
         ]
         return str(xxhash.xxh3_128_hexdigest(repr(facts).encode("utf-8", "backslashreplace")))

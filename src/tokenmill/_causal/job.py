@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokenmill._causal.log import Log
-from tokenmill._causal.memory import available_bytes, check_row
+from tokenmill._causal.memory import check_row
 from tokenmill._causal.strategy import make_encoder
 from tokenmill._causal.vocabulary import boundary_tokens
 from tokenmill._causal.windows import Shape
+from tokenmill._machine.memory import available_bytes
 from tokenmill._mill.plan.ends import resolve_boundary, resolve_eos
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import OptionError
+from tokenmill._machine.memory import available_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,17 +22,6 @@ _WRITER_BYTES = 256 << 20  # of rows that wait to be written; as many are being 
 _KEPT_BYTES = 256 << 20  # of a result that needs no file
 _TOKEN_BYTES = 4 + 1  # of input_ids and attention_mask; labels mostly are the ids
 _PADDED_TOKEN_BYTES = 4 * 4 + 1  # of a short row, its place in a group, its labels, its mask
-_MEMINFO = Path("/proc/meminfo")
-_CGROUPS = Path("/sys/fs/cgroup")
-_MEMBERSHIP = Path("/proc/self/cgroup")
-_UNKNOWN = 4 << 30
-
-
-def available_bytes() -> int:
-    """Return how much memory is left for this process, in the machine and in control groups."""
-    limits = [_machine(), *_groups()]
-    known = [limit for limit in limits if limit is not None]
-    return max(0, min(known)) if known else _UNKNOWN
 
 
 class BatchSize:
@@ -103,47 +92,3 @@ def check_row(context_length: int, available: int) -> None:
 def memory_rows_bytes() -> int:
     """Return how large a result may be that stays in memory."""
     return min(_KEPT_BYTES, available_bytes() // _SHARE)
-
-
-def _machine() -> int | None:
-    for line in _read(_MEMINFO).splitlines():
-        name, _, value = line.partition(":")
-        if name == "MemAvailable":
-            return int(value.split()[0]) * 1024
-    return None
-
-
-def _groups() -> list[int | None]:
-    """Return the memory left in the control group and those above it, in version 1 or 2."""
-    found: list[int | None] = []
-    for line in _read(_MEMBERSHIP).splitlines():
-        _, controllers, path = (*line.split(":", 2), "", "")[:3]
-        parts = [part for part in path.split("/") if part not in ("", "..")]
-        if controllers == "":
-            folders = [_CGROUPS.joinpath(*parts[:n]) for n in range(len(parts), -1, -1)]
-            found += [_left(f, "memory.max", "memory.current", "inactive_file") for f in folders]
-        elif "memory" in controllers.split(","):
-            root = _CGROUPS / "memory"
-            folders = [root.joinpath(*parts[:n]) for n in range(len(parts), -1, -1)]
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
-            found += [_left(folder, *names) for folder in folders]
-    return found
-
-
-def _left(folder: Path, limit: str, used: str, reclaimable: str) -> int | None:
-    """Return limit - used; cached files that can be evicted do not count as used."""
-    most, now = _read(folder / limit).strip(), _read(folder / used).strip()
-    if not (most.isdigit() and now.isdigit()):
-        return None
-    for line in _read(folder / "memory.stat").splitlines():
-        name, _, value = line.partition(" ")
-        if name == reclaimable and value.isdigit():
-            return int(most) - int(now) + int(value)
-    return int(most) - int(now)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""

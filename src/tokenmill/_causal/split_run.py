@@ -20,7 +20,7 @@ from tokenmill._causal.batches import (
 )
 from tokenmill._causal.columns import choose_columns
 from tokenmill._causal.counts import Counts
-from tokenmill._causal.memory import BatchSize, available_bytes, writer_rows
+from tokenmill._causal.memory import BatchSize, writer_rows
 from tokenmill._causal.rows import cut_rows, encode_batches
 from tokenmill._causal.store import (
     RowStore,
@@ -30,6 +30,7 @@ from tokenmill._causal.store import (
     temporary_folder,
 )
 from tokenmill._causal.strategy import performance_line
+from tokenmill._machine.memory import available_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,32 +10,27 @@ not defined here returns a plain str, which is trusted nowhere (docs/develop/dec
 
 from __future__ import annotations
 
+from functools import lru_cache, reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Range = tuple[int, int]
+_SEQUENCES = (tuple, list)
 
 
 class MarkedText(str):
     """Text and the ranges of its characters that are trusted, in order and apart."""
 
-    __slots__ = ("_trusted",)
-
-    _trusted: tuple[Range, ...]
-
-    def __new__(cls, text: object = "", trusted: tuple[Range, ...] = ()) -> MarkedText:
-        """Make a text that is trusted in the given ranges, and by default nowhere."""
-        made = super().__new__(cls, text)
-        made._trusted = trusted
-        return made
+    _trusted: tuple[Range, ...] = ()  # no slot: most texts are trusted nowhere and never set it
 
     def __str__(self) -> str:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MarkedText, (str.__str__(self), self._trusted)
+        return marked, (str.__str__(self), self._trusted)
 
     def __add__(self, other: str) -> MarkedText:
         return join_marked((self, other)) if isinstance(other, str) else NotImplemented
@@ -53,7 +48,7 @@ class MarkedText(str):
             index = key.__index__()
             index += len(self) if index < 0 else 0
             text = super().__getitem__(key)  # raises IndexError
-            return MarkedText(text, _clipped(self._trusted, index, index + 1))
+            return marked(text, _clipped(self._trusted, index, index + 1))
         begin, end, step = key.indices(len(self))
         return self._part(begin, max(begin, end)) if step == 1 else super().__getitem__(key)
 
@@ -66,7 +61,9 @@ class MarkedText(str):
 
     def strip(self, chars: str | None = None, /) -> MarkedText:
         """Remove characters on both sides."""
-        return self.lstrip(chars).rstrip(chars)
+        text = super().strip(chars)
+        begin = 0 if len(text) == len(self) else len(self) - len(super().lstrip(chars))
+        return self._part(begin, begin + len(text))
 
     def lstrip(self, chars: str | None = None, /) -> MarkedText:
         """Remove characters on the left."""
@@ -147,28 +144,68 @@ class MarkedText(str):
         return found
 
     def _part(self, begin: int, end: int) -> MarkedText:
+        if begin == 0 and end == len(self):
+            return self
         text = str.__getitem__(self, slice(begin, end))
-        return MarkedText(text, _clipped(self._trusted, begin, end))
+        return marked(text, _clipped(self._trusted, begin, end))
 
 
+def marked(text: str, trusted: tuple[Range, ...]) -> MarkedText:
+    """Return a text that is trusted in the given ranges."""
+    made = MarkedText(text)
+    if trusted:
+        made._trusted = trusted  # noqa: SLF001 -- of this module
+    return made
+
+
+@lru_cache(maxsize=4096)
 def trusted_text(text: str) -> MarkedText:
     """Return text of the template itself, trusted as a whole."""
-    return MarkedText(text, ((0, len(text)),) if text else ())
+    return marked(text, ((0, len(text)),) if text else ())
+
+
+def join_output(parts: Iterable[str | tuple[Any, ...]]) -> MarkedText:
+    """Join what a template puts out; a tuple is a sum of texts that nobody has added up yet."""
+    outputs = list(parts)
+    pieces: list[Any] = []
+    for part in outputs:
+        if type(part) is tuple:
+            pieces += part
+        else:
+            pieces.append(part)
+    try:
+        return join_marked(pieces)
+    except TypeError:  # a sum of other things: whatever their types make of it
+        return join_marked(str(add_marked(*p)) if type(p) is tuple else str(p) for p in outputs)
 
 
 def join_marked(parts: Iterable[str]) -> MarkedText:
     """Join texts, each with its own trust; ranges that touch become one."""
-    pieces = list(parts)
+    pieces = parts if type(parts) in _SEQUENCES else list(parts)
+    joined = MarkedText("".join(pieces))
     ranges: list[Range] = []
-    at = 0
+    at, first, last = 0, 0, -1  # `first` to `last`: a range that may become longer
     for piece in pieces:
-        for begin, end in piece.trusted_ranges() if isinstance(piece, MarkedText) else ():
-            if ranges and ranges[-1][1] == at + begin:
-                ranges[-1] = ranges[-1][0], at + end
-            else:
-                ranges.append((at + begin, at + end))
+        if type(piece) is MarkedText:
+            for begin, end in piece._trusted:  # noqa: SLF001 -- of this module
+                if at + begin != last:
+                    if last > 0:
+                        ranges.append((first, last))
+                    first = at + begin
+                last = at + end
         at += len(piece)
-    return MarkedText("".join(pieces), tuple(ranges))
+    if last > 0:
+        ranges.append((first, last))
+        joined._trusted = tuple(ranges)  # noqa: SLF001 -- of this module
+    return joined
+
+
+def add_marked(*parts: Any) -> Any:
+    """Return what `+` gives for these parts, from the left: texts are joined in one go."""
+    try:
+        return join_marked(parts)
+    except TypeError:  # not only texts
+        return reduce(add, parts)
 
 
 def parts_of(text: str) -> list[tuple[str, bool]]:

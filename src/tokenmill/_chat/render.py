@@ -40,7 +40,8 @@ def render_chat(
     variables: Mapping[str, Any],
 ) -> MarkedText:
     """Render one conversation; `tokens` are trusted, `variables` of the caller are not."""
-    chat = messages_of(messages)
+    marks = template.inserts
+    chat = messages_of(messages, marks=marks)
     final = None
     if options.continue_final_message:
         if options.add_generation_prompt:
@@ -52,11 +53,11 @@ def render_chat(
         name = given if isinstance(given, str) else "content"
         final = mark_end(chat, name, template.source)
     seen: dict[str, Any] = {name: trusted_text(text) for name, text in tokens.items()}
-    seen |= plain_data(variables)
+    seen |= plain_data(variables, marks=marks)
     seen |= {
         "messages": chat,
-        "tools": tools_of(options.tools),
-        "documents": documents_of(options.documents),
+        "tools": tools_of(options.tools, marks=marks),
+        "documents": documents_of(options.documents, marks=marks),
         "add_generation_prompt": options.add_generation_prompt,
     }
     text = template.render(seen)

@@ -11,13 +11,20 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from tokenmill._chat.marked import MarkedText, join_marked, trusted_text
+from tokenmill._chat.marked import (
+    MarkedText,
+    add_marked,
+    join_marked,
+    join_output,
+    trusted_text,
+)
 from tokenmill._errors import ChatError, MissingDependency
 
 try:
     import jinja2
     from jinja2 import ext, nodes, utils
     from jinja2.compiler import CodeGenerator
+    from jinja2.runtime import LoopContext
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 except ImportError as error:
     raise MissingDependency(
@@ -27,36 +34,97 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, MutableMapping
 
     from jinja2.compiler import Frame
     from jinja2.parser import Parser
 
 _SAFE_SINCE = (3, 1, 6)  # older releases let a template out of the sandbox
+_OF_DICTS = frozenset(dir(dict))
+_OF_LOOPS = frozenset(name for name in dir(LoopContext) if not name.startswith("_"))
+# Methods and filters of a text that can put another one into it, with the trust of that.
+_INSERTING = ("replace", "join")
 
 
 class _MarkingGenerator(CodeGenerator):
-    """Writes code in which text of the template is trusted."""
+    """Writes code in which text of the template is trusted.
+
+    Each text is a constant of the module that is generated, made when that is loaded. Texts that
+    are only compared, and names of members, are plain: they never reach the output.
+    """
+
+    def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:  # noqa: N802
+        self._texts: dict[str, str] = {}
+        self._plain: set[nodes.Node] = set()
+        self._put_out: set[nodes.Node] = set()  # sums that are joined with the rest of the output
+        super().visit_Template(node, frame)
+        for text, name in self._texts.items():
+            self.writeline(f"{name} = environment.trusted({text})")
 
     def visit_Const(self, node: nodes.Const, frame: Frame) -> None:  # noqa: N802
         value = node.as_const(frame.eval_ctx)
-        if isinstance(value, str):
-            self.write(f"environment.trusted({value!r})")
+        if isinstance(value, str) and node not in self._plain:
+            self.write(self._constant(repr(value)))
         else:
             super().visit_Const(node, frame)
 
     def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:  # noqa: N802
-        self.write(f"environment.trusted({node.data!r})")
+        self.write(self._constant(repr(node.data)))
+
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+        self._plain.update((node.expr, *(operand.expr for operand in node.ops)))
+        super().visit_Compare(node, frame)
+
+    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
+        self._plain.add(node.arg)
+        super().visit_Getitem(node, frame)
+
+    def visit_Add(self, node: nodes.BinExpr, frame: Frame) -> None:  # noqa: N802
+        parts: list[nodes.Expr] = [node.right]
+        left: nodes.Expr = node.left
+        while isinstance(left, nodes.Add):
+            parts.append(left.right)
+            left = left.left
+        name = "" if node in self._put_out else "environment.add"
+        self._call(name, [left, *reversed(parts)], frame)
 
     def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
-        self.write("environment.concat(map(str, (")
-        for part in node.nodes:
-            self.visit(part, frame)
+        self.write("environment.join(map(str, ")
+        self._call("", node.nodes, frame)
+        self.write("))")
+
+    def _call(self, name: str, arguments: Iterable[nodes.Expr], frame: Frame) -> None:
+        """Write a call, or without a name a tuple."""
+        self.write(f"{name}(")
+        for argument in arguments:
+            self.visit(argument, frame)
             self.write(", ")
-        self.write(")))")
+        self.write(")")
+
+    def _constant(self, text: str) -> str:
+        return self._texts.setdefault(text, f"text_{len(self._texts)}")
+
+    def _output_child_pre(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        if _is_text(node):
+            self._put_out.add(node)
+        else:
+            super()._output_child_pre(node, frame, finalize)
+
+    def _output_child_post(self, node: nodes.Expr, frame: Frame, finalize: Any) -> None:
+        if not _is_text(node):
+            super()._output_child_post(node, frame, finalize)
 
     def _output_const_repr(self, group: Iterable[Any]) -> str:
-        return f"environment.trusted({super()._output_const_repr(group)})"
+        return self._constant(super()._output_const_repr(group))
+
+
+def _is_text(node: nodes.Node) -> bool:
+    """Whether the value of an expression can only be a text: it is one plus something."""
+    while isinstance(node, nodes.Add):
+        node = node.left
+        if isinstance(node, nodes.Const):
+            return isinstance(node.value, str)
+    return False
 
 
 class _Generation(ext.Extension):
@@ -76,8 +144,10 @@ class _Generation(ext.Extension):
 
 class _ChatEnvironment(ImmutableSandboxedEnvironment):
     code_generator_class = _MarkingGenerator
-    concat = staticmethod(join_marked)
-    trusted = staticmethod(lru_cache(maxsize=4096)(trusted_text))
+    concat = staticmethod(join_output)
+    join = staticmethod(join_marked)
+    add = staticmethod(add_marked)
+    trusted = staticmethod(trusted_text)
 
     def __init__(self) -> None:
         # Not optimized: constants inside a folded list would be written as plain text.
@@ -95,6 +165,21 @@ class _ChatEnvironment(ImmutableSandboxedEnvironment):
             "namespace": _TemplateNamespace,
         }
 
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """Return a dict: jinja2's chain of two is copied for each rendering, in 4 us."""
+        return {**self.globals, **(d or {})}
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return a member of a message, or what a loop knows, without a look at its safety.
+
+        For all else ask the sandbox; it would give the same for these, by way of an exception.
+        """
+        if type(obj) is dict and attribute not in _OF_DICTS:
+            return obj[attribute] if attribute in obj else self.undefined(obj=obj, name=attribute)
+        if type(obj) is LoopContext and attribute in _OF_LOOPS:
+            return getattr(obj, attribute)
+        return super().getattr(obj, attribute)
+
 
 class ChatTemplate:
     """A compiled template."""
@@ -109,6 +194,7 @@ class ChatTemplate:
         texts = {node.data for node in parsed.find_all(nodes.TemplateData)}
         texts |= {n.value for n in parsed.find_all(nodes.Const) if isinstance(n.value, str)}
         self.source = source
+        self.inserts = any(word in source for word in _INSERTING)  # texts into texts of callers
         self.literals = "\0".join(sorted(texts))  # the NUL keeps two of them apart in a search
 
     def render(self, variables: Mapping[str, object]) -> MarkedText:

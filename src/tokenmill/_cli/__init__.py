@@ -8,6 +8,7 @@ read, 130 Ctrl-C. Nothing here imports numpy before a command runs: `--help` mus
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -23,9 +24,12 @@ from tokenmill._cli import (
     pack,
     plan,
     pretokenize,
+    profile,
+    report,
     rewrite,
     serve,
     status,
+    tune,
     verify,
 )
 from tokenmill._cli import compile as compile_command
@@ -57,6 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (TokenmillError, OSError) as error:
         print(f"tokenmill: {message_of(error, options.parser)}", file=sys.stderr)  # noqa: T201
         return _status(error)
+    finally:
+        gc.enable()  # a command that failed early has left it off
     return found_wrong or 0
 
 
@@ -77,8 +83,9 @@ def _parser() -> CommandParser:
     commands = parser.add_subparsers(
         title="commands", metavar="COMMAND", prog=parser.prog, required=True
     )
-    on_outputs = (pack, pretokenize, plan, status, verify, inspect, rewrite)
-    for command in (*on_outputs, encode, decode, count, info, compile_command, bench, serve):
+    on_outputs = (pack, pretokenize, plan, status, verify, inspect, report, rewrite)
+    on_texts = (encode, decode, count, info, compile_command)
+    for command in (*on_outputs, *on_texts, bench, profile, tune, serve):
         command.register(commands)
     return parser
 

@@ -6,7 +6,8 @@ import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tokenmill._cli._lines import counted, line, named, size
+from tokenmill._cli._lines import counted, line, named
+from tokenmill._numbers import size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +48,7 @@ def document_lines(manifest: Manifest) -> list[str]:
         lines.append(line("left out", f"{failed:,}", f"unreadable {named(failed, 'file')}", note))
     aside = sum(n for why, n in books["skipped"].items() if _is_aside(manifest, why))
     if aside:
-        lines.append(line("put aside", f"{aside:,}", f"{manifest.folder / 'quarantine.jsonl'}"))
+        lines.append(line("put aside", f"{aside:,}", f"{manifest.where}/quarantine.jsonl"))
     return lines
 
 
@@ -85,7 +86,7 @@ def shard_lines(manifest: Manifest) -> list[str]:
     for name, shards in groups.items():
         stored = sum(file["bytes"] for shard in shards for file in shard["files"])
         rows, tokens = (sum(shard[key] for shard in shards) for key in ("rows", "tokens"))
-        where = manifest.folder / shards[0]["format"]
+        where = f"{manifest.where}/{shards[0]['format']}"
         what = f"{counted(rows, 'row')}, {tokens:,} tokens, {size(stored)} in {where}"
         label = "" if lines else "shards"
         lines.append(line(label, f"{len(shards):,}", name.ljust(width), what))
@@ -100,9 +101,11 @@ def _note(manifest: Manifest, why: str, count: int, places: dict[str, str]) -> s
 
 
 def _first_places(manifest: Manifest, reasons: Sequence[str]) -> dict[str, str]:
+    from tokenmill._mirror import is_here
+
     found: dict[str, str] = {}
     path = manifest.folder / "quarantine.jsonl"
-    if not reasons or not path.exists():
+    if not reasons or not is_here(path):
         return found
     with path.open(encoding="utf-8") as lines:
         for text in islice(lines, _LOOKED_AT):

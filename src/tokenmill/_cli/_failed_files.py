@@ -19,7 +19,9 @@ def failed_files(manifest: Manifest) -> list[dict[str, str]]:
     """Return the files that a finished run could not read: `file` and `problem`."""
     if not manifest.documents["skipped"].get(BAD_FILE):
         return []
-    with (manifest.folder / "quarantine.jsonl").open(encoding="utf-8") as lines:
+    from tokenmill._mirror import here
+
+    with here(manifest.folder / "quarantine.jsonl").open(encoding="utf-8") as lines:
         return [
             {"file": record["file"], "problem": record["message"]}
             for record in map(json.loads, lines)
@@ -36,5 +38,5 @@ def failure_lines(manifest: Manifest, failed: list[dict[str, str]]) -> list[str]
     lines = [f"\n{count} could not be read; the output holds no part of {them}:"]
     lines += [f"  {one['file']}: {one['problem']}" for one in islice(failed, _SHOWN)]
     if len(failed) > _SHOWN:
-        lines.append(f"  and {len(failed) - _SHOWN:,} more in {manifest.folder}/quarantine.jsonl")
+        lines.append(f"  and {len(failed) - _SHOWN:,} more in {manifest.where}/quarantine.jsonl")
     return lines

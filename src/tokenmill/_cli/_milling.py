@@ -29,8 +29,16 @@ class RunOptions:
     max_bad: int | float | str | None = None
     force: bool = False
     progress: str = "auto"
-    device: str = "cpu"
+    device: str | None = None
     read_ahead: int = 0
+    metrics: str | None = None
+    otlp: str | None = None
+    rank: int | str | None = None
+    ranks: int | None = None
+    lease: float | None = None
+    engine: str | None = None
+    address: str | None = None
+    work: str | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ def run_call(
     start = time.perf_counter() if start is None else start
     task = prepare(call)
     if not quiet:
-        print_note(_summary.opening(task, Path(call.run.output)))
+        print_note(_summary.opening(task, shown_output(call.run.output)))
     end_start()
     try:
         result = pack_task(task, **asdict(call.run))
@@ -76,6 +84,13 @@ def run_call(
         print_note(f"\ntokenmill: stopped; the same command {again}")
         raise
     return result, time.perf_counter() - start
+
+
+def shown_output(output: str) -> str:
+    """Return an output as it is printed: an address as it is, a folder without a last slash."""
+    from tokenmill._store import is_address
+
+    return output if is_address(output) else str(Path(output))
 
 
 def tokenizer_of(options: argparse.Namespace) -> object:
@@ -93,6 +108,8 @@ def run_options(options: argparse.Namespace, **more: Any) -> RunOptions:
         max_bad=options.max_bad,
         force=bool(options.force),
         progress="none" if options.quiet else options.progress or "auto",
+        metrics=options.metrics,
+        otlp=options.otlp,
         **more,
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import mmap
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tokenmill._errors import EncodeError, InputError, TokenmillError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tokenmill._cli._parser import CommandParser
     from tokenmill._tokenizer import Tokenizer
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     Input: TypeAlias = bytes | mmap.mmap
 
 STDIN = "-"
+PROGRESS = ("auto", "bar", "plain", "json", "none")
 _THREADS = "threads (default: all CPUs that this process may use)"
 
 
@@ -103,6 +105,65 @@ def add_workers(container: argparse._ActionsContainer, *names: str) -> None:
     container.add_argument(*names, dest="workers", type=positive, metavar="N", help=_THREADS)
 
 
+def add_fields(container: argparse._ActionsContainer) -> None:
+    """Add what finds the texts in files."""
+    container.add_argument("--field", metavar="NAME", help="the text field (default: detected)")
+    container.add_argument(
+        "--text-mode", metavar="file|line|SEPARATOR", help="of plain text (default: file)"
+    )
+
+
+def add_config(container: argparse._ActionsContainer) -> None:
+    """Add --config."""
+    container.add_argument(
+        "--config",
+        metavar="FILE",
+        help="run as this file says, e.g. one of `tokenmill tune`; options win over it "
+        "(default: $TOKENMILL_CONFIG)",
+    )
+
+
+def as_arguments(given: Mapping[str, object]) -> list[str]:
+    """Return options as another command takes them, without those that are not given."""
+    return [
+        part
+        for name, value in given.items()
+        if value is not None
+        for part in ("--" + name.replace("_", "-"), str(value))
+    ]
+
+
+def use_config(options: argparse.Namespace) -> None:
+    """Let --config hold for this process and those that it starts; refuse a wrong file now."""
+    from tokenmill._config import VARIABLE, configured
+
+    if options.config is not None:
+        os.environ[VARIABLE] = str(Path(options.config).absolute())
+    configured()
+
+
+def add_watching(container: argparse._ActionsContainer) -> None:
+    """Add the options that show a run while it works."""
+    container.add_argument(
+        "--progress",
+        choices=PROGRESS,
+        help="a bar, plain lines, JSON lines or nothing; auto is a bar on a terminal and plain "
+        "lines elsewhere (default: auto)",
+    )
+    container.add_argument(
+        "--metrics",
+        metavar="FILE",
+        help="write metrics there every second, for Prometheus's node exporter, e.g. "
+        "/var/lib/node_exporter/pack.prom",
+    )
+    container.add_argument(
+        "--otlp",
+        metavar="URL",
+        help="send metrics to this OpenTelemetry collector, e.g. http://localhost:4318/v1/metrics "
+        "(default: by OTEL_EXPORTER_OTLP_ENDPOINT)",
+    )
+
+
 def add_quiet(container: argparse._ActionsContainer) -> None:
     """Add --quiet."""
     container.add_argument("--quiet", action="store_true", help="print errors only")
@@ -168,6 +229,17 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
     return int(text)
+
+
+def positive_seconds(text: str) -> float:
+    """Read a number of seconds above 0."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise argparse.ArgumentTypeError(f"expected a number of seconds above 0, got {text!r}")
+    return seconds
 
 
 def add_no_eos_and_bos(group: argparse._ArgumentGroup) -> None:

@@ -18,6 +18,7 @@ _PLAIN = (
 # Keys of a recipe that decide no byte. The command line comes first.
 _RUN_KEYS = (
     "tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force", "device",
+    "metrics", "otlp", "ranks", "lease", "engine", "address", "work",
 )  # fmt: skip
 
 
@@ -30,7 +31,16 @@ def read_call(options: argparse.Namespace) -> PackCall:
     if not inputs:
         options.parser.error("nothing to read: give files, folders, globs, --source or --recipe")
     keywords.update(_given(options))
-    run = run_options(options, device=options.device or "cpu")
+    run = run_options(
+        options,
+        device=options.device,
+        rank=options.rank,
+        ranks=options.ranks,
+        lease=options.lease,
+        engine=options.engine,
+        address=options.address,
+        work=options.work,
+    )
     return PackCall(inputs, tokenizer_of(options), keywords, run)
 
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenmill._cli._options import (
+    add_config,
     add_json,
     add_no_eos_and_bos,
     add_quiet,
     add_tokenizer,
+    add_watching,
     add_workers,
 )
 
 if TYPE_CHECKING:
     import argparse
-
-PROGRESS = ("auto", "bar", "plain", "json", "none")
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -165,8 +165,48 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         help="tokenize on the CPU, on a GPU (cuda, cuda:1), on several (cuda:0,cuda:1, cuda:all), "
         "or on the faster of both, by measurement (auto) (default: cpu)",
     )
+    group.add_argument(
+        "--work",
+        metavar="FOLDER",
+        help="for an output in a store: where this machine keeps what is not uploaded yet "
+        "(default: in the cache folder)",
+    )
+    add_config(group)
     add_quiet(group)
     add_json(group)
+    _add_ranks(parser.add_argument_group("many machines (never changes a byte)"))
+
+
+def _add_ranks(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--rank",
+        metavar="I|auto",
+        help="which of the processes that share the output this is, from 0; auto is SLURM_PROCID "
+        "or JOB_COMPLETION_INDEX",
+    )
+    group.add_argument(
+        "--ranks",
+        type=int,
+        metavar="N",
+        help="roughly how many there are: ranks may start late, die, or be more or fewer",
+    )
+    group.add_argument(
+        "--lease",
+        type=float,
+        metavar="SECONDS",
+        help="a rank that has been silent this long is considered dead (default: 120)",
+    )
+    group.add_argument(
+        "--engine",
+        choices=["local", "ray"],
+        help="ray: a Ray cluster does the work, with --workers and --memory-limit on each node "
+        "(default: local)",
+    )
+    group.add_argument(
+        "--address",
+        metavar="ADDRESS",
+        help="of the Ray cluster, or auto (default: RAY_ADDRESS, or Ray on this machine alone)",
+    )
 
 
 def add_limits(group: argparse._ArgumentGroup) -> None:
@@ -189,9 +229,4 @@ def add_limits(group: argparse._ArgumentGroup) -> None:
         default=None,
         help="start over: remove what an earlier run wrote to the output",
     )
-    group.add_argument(
-        "--progress",
-        choices=PROGRESS,
-        help="a bar, plain lines, JSON lines or nothing; auto is a bar on a terminal and plain "
-        "lines elsewhere (default: auto)",
-    )
+    add_watching(group)

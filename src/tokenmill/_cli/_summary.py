@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._cli._accounts import document_lines, shard_lines, token_lines
-from tokenmill._cli._lines import WIDTH, counted, duration, line, listed, note, rate, size
+from tokenmill._cli._lines import WIDTH, counted, line, listed, note
+from tokenmill._numbers import duration, rate, size
 
 if TYPE_CHECKING:
     from tokenmill._mill.meter import Meter
@@ -41,7 +42,7 @@ def closing(result: PackResult, seconds: float) -> str:
     manifest = result.manifest
     if result.was_finished:
         return (
-            f"\n{manifest.folder} is already finished: "
+            f"\n{manifest.where} is already finished: "
             f"{counted(manifest.documents['out'], 'document')}, "
             f"{counted(manifest.tokens['out'], 'token')}, "
             f"{counted(len(manifest.shards), 'shard')}; "
@@ -61,13 +62,19 @@ def rewritten(manifest: Manifest, seconds: float) -> str:
 def facts(manifest: Manifest, seconds: float) -> dict[str, Any]:
     """Return what a program wants to know about a finished output."""
     return {
-        "output": str(manifest.folder),
+        "output": manifest.where,
         "plan_id": manifest.plan_id,
         "documents": manifest.documents,
         "tokens": manifest.tokens,
         "shards": len(manifest.shards),
         "seconds": round(seconds, 3),
     }
+
+
+def rewrite_facts(manifest: Manifest, seconds: float) -> dict[str, Any]:
+    """Return the same about convert, reshard and merge, and their counters."""
+    stats = manifest.stats
+    return {**facts(manifest, seconds), "stats": None if stats is None else stats.as_json()}
 
 
 def run_facts(result: PackResult, seconds: float) -> dict[str, Any]:
@@ -80,24 +87,62 @@ def run_facts(result: PackResult, seconds: float) -> dict[str, Any]:
         "memory_mb": result.memory_mb,
         "device": result.device.name,
         "device_note": result.device.note,
+        "engine": _engine_facts(result),
+        "requests": result.requests.as_json(),
+        "stats": None if result.manifest.stats is None else result.manifest.stats.as_json(),
+    }
+
+
+def _engine_facts(result: PackResult) -> dict[str, Any] | None:
+    ray = result.engine
+    if ray is None:
+        return None
+    return {
+        "name": "ray",
+        "nodes": ray.nodes,
+        "workers": ray.threads,
+        "lost_workers": ray.lost,
+        "start_seconds": round(ray.start_seconds, 3),
     }
 
 
 def _books_line(manifest: Manifest) -> str:
-    return line("books", "balance", f"{manifest.folder / 'manifest.json'}")
+    return line("books", "balance", f"{manifest.where}/manifest.json")
 
 
 def _run_lines(result: PackResult, seconds: float) -> list[str]:
     meter = result.meter
     lines = []
-    if meter.resumed_bytes:
+    place = result.place
+    if place is not None:
+        own = size(meter.input_bytes - meter.resumed_bytes)
+        read = f"of {place.ranks:,}: read {own} of {size(meter.total_bytes)} of input"
+        lines.append(line("rank", f"{place.rank}", read))
+    elif meter.resumed_bytes:
         resumed = f"of {size(meter.total_bytes)} of input were done by an earlier run"
         lines.append(line("resumed", size(meter.resumed_bytes), resumed))
+    if (ray := result.engine) is not None:
+        lost = f", {counted(ray.lost, 'worker')} lost" if ray.lost else ""
+        ready = f"{counted(ray.threads, 'worker')}, ready after {duration(ray.start_seconds)}{lost}"
+        lines.append(line("ray", counted(ray.nodes, "node"), ready))
     if result.device.note:
         lines.append(line("device", result.device.name, result.device.note))
     lines.append(line("time", duration(seconds), ", ".join(_speeds(meter, seconds))))
     lines.append(line("memory", f"{result.memory_mb:,.0f} MB", "peak"))
+    lines += _request_lines(result)
     return lines
+
+
+def _request_lines(result: PackResult) -> list[str]:
+    """Return what was asked of object stores, if anything was."""
+    made = result.requests
+    if not made.requests:
+        return []
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(made.requests.items()))
+    again = sum(made.repeated.values())
+    moved = f"{size(made.bytes_out)} sent, {size(made.bytes_in)} received"
+    words = [kinds, moved, *([f"{again:,} repeated"] if again else [])]
+    return [line("requests", f"{sum(made.requests.values()):,}", "; ".join(words))]
 
 
 def _speeds(meter: Meter, seconds: float) -> list[str]:
@@ -111,6 +156,6 @@ def _speeds(meter: Meter, seconds: float) -> list[str]:
     ]
     if new_bytes:  # the size of a dataset in memory or on the hub is unknown
         words.append(f"{rate(new_bytes / _MEGA / at_work)} MB/s")
-    words += [f"mostly {slowest}"] if (slowest := meter.bottleneck()) else []
+    words += [f"mostly {slowest.replace('_', ' ')}"] if (slowest := meter.bottleneck()) else []
     is_slow = before > max(_SOON, _MUCH * seconds)
     return words + ([f"{duration(before)} to start"] if is_slow else [])

@@ -1,11 +1,13 @@
-"""`tokenmill info`: what a tokenizer is and how it runs here."""
+"""`tokenmill info`: what a tokenizer is and how it runs here, or what this machine is."""
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _options
+from tokenmill._cli._machine_lines import machine_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -16,18 +18,34 @@ def register(commands: _options.Commands) -> None:
     parser = commands.add_parser(
         "info",
         usage="%(prog)s [OPTIONS] [SOURCE]",
-        help="describe a tokenizer",
-        description="Print which normalizer, split and code path a tokenizer uses, and why.",
+        help="describe a tokenizer, or this machine",
+        description="Print which normalizer, split and code path a tokenizer uses, and why. With "
+        "--machine, print what decides the speed here: cores, quota, caches, SIMD, memory, disk, "
+        "GPU and versions; please put it into bug reports.",
     )
     parser.add_argument(
         "tokenizer", nargs="?", metavar="SOURCE", help="(default: the built-in tokenizer)"
     )
     _options.add_pattern(parser)
+    parser.add_argument("--machine", action="store_true", help="describe this machine instead")
     _options.add_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(options: argparse.Namespace) -> None:
-    description = _options.load(options).describe()
-    text = description.to_json() if options.json else str(description)
+    text = _machine(options) if options.machine else _tokenizer(options)
     sys.stdout.write(text + "\n")
+
+
+def _tokenizer(options: argparse.Namespace) -> str:
+    description = _options.load(options).describe()
+    return description.to_json() if options.json else str(description)
+
+
+def _machine(options: argparse.Namespace) -> str:
+    from tokenmill._machine.facts import describe_machine  # imports the core
+
+    if options.tokenizer is not None or options.pattern is not None:
+        options.parser.error("--machine takes no tokenizer")
+    machine = describe_machine()
+    return json.dumps(machine.as_json()) if options.json else "\n".join(machine_lines(machine))

@@ -24,7 +24,9 @@ def register(commands: Commands) -> None:
         description="Show what is in a finished output, where documents start and end, and where "
         "they came from. Shows the first row unless you choose something else.",
     )
-    parser.add_argument("output", metavar="OUTPUT", help="the folder you passed to `pack`")
+    parser.add_argument(
+        "output", metavar="OUTPUT", help="the folder or address you passed to `pack`"
+    )
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument(
         "source", nargs="?", metavar="FILE:LINE", help="a line of an input, e.g. data.jsonl:991"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from tokenmill._cli import _pack_options, _summary
 from tokenmill._cli._milling import print_note, run_call
+from tokenmill._cli._options import use_config
 from tokenmill._cli._pack_call import read_call
 from tokenmill._cli._process import prepare_process
 
@@ -42,7 +43,11 @@ def register(commands: Commands) -> None:
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="where the shards go (or `output` in the recipe)"
+        "-o",
+        "--output",
+        metavar="FOLDER",
+        help="where the shards go: a folder, or an address such as s3://bucket/packed (or `output` "
+        "in the recipe)",
     )
     _pack_options.add_options(parser)
     _pack_options.add_run_options(parser)
@@ -51,6 +56,7 @@ def register(commands: Commands) -> None:
 
 def _run(options: argparse.Namespace) -> None:
     prepare_process()
+    use_config(options)
     call = read_call(options)
     if call.run.output is None:
         options.parser.error("-o/--output is required")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._cli import _summary
-from tokenmill._cli._options import add_json, add_quiet, add_workers
+from tokenmill._cli._options import add_json, add_quiet, add_watching, add_workers
 
 if TYPE_CHECKING:
     import argparse
@@ -55,7 +55,9 @@ def register(commands: Commands) -> None:
         description="Join finished outputs of the same tokenizer and context length, one after the "
         f"other. Document numbers continue, and the books are added up. {_SAME}",
     )
-    merge.add_argument("outputs", nargs="+", metavar="OUTPUT", help="folders you passed to `pack`")
+    merge.add_argument(
+        "outputs", nargs="+", metavar="OUTPUT", help="folders or addresses you passed to `pack`"
+    )
     merge.add_argument(
         "--shard-tokens", type=int, metavar="N", help="tokens per shard (default: as they are)"
     )
@@ -65,7 +67,7 @@ def register(commands: Commands) -> None:
 
 def _add_outputs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "outputs", nargs=1, metavar="OUTPUT", help="the folder you passed to `pack`"
+        "outputs", nargs=1, metavar="OUTPUT", help="the folder or address you passed to `pack`"
     )
 
 
@@ -85,6 +87,7 @@ def _add_run_options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="start over: remove what an earlier run wrote to the output",
     )
+    add_watching(parser)
     add_quiet(parser)
     add_json(parser)
     parser.set_defaults(run=_run, shard_tokens=None)
@@ -101,9 +104,12 @@ def _run(options: argparse.Namespace) -> None:
         shard_tokens=options.shard_tokens,
         workers=options.workers,
         force=options.force,
+        progress="none" if options.quiet else options.progress or "auto",
+        metrics=options.metrics,
+        otlp=options.otlp,
     )
     seconds = time.perf_counter() - start
     if options.json:
-        sys.stdout.write(json.dumps(_summary.facts(manifest, seconds)) + "\n")
+        sys.stdout.write(json.dumps(_summary.rewrite_facts(manifest, seconds)) + "\n")
     elif not options.quiet:
         sys.stderr.write(_summary.rewritten(manifest, seconds) + "\n")

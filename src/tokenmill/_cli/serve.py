@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokenmill._cli import _options
 from tokenmill._errors import OptionError
@@ -27,6 +27,7 @@ examples:
 SIGTERM and Ctrl-C let requests finish, for up to --grace seconds.
 """
 _VARIABLE = "TOKENMILL_TOKEN"
+_BODY = 64 << 20  # bytes of the largest one, unless asked for
 
 
 def register(commands: _options.Commands) -> None:
@@ -49,6 +50,8 @@ def register(commands: _options.Commands) -> None:
     )
     _add_place(parser)
     _add_limits(parser)
+    _add_cache(parser)
+    _add_connections(parser)
     parser.set_defaults(run=_run)
 
 
@@ -62,7 +65,6 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--workers",
         type=_options.positive,
-        default=1,
         metavar="N",
         help="processes that share the memory of the models (default: 1)",
     )
@@ -86,6 +88,7 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         help="what answers say of a model's context (default: model_max_length of its "
         "tokenizer_config.json, -1 if there is none)",
     )
+    _options.add_config(group)
     group.add_argument("--json", action="store_true", help="write log lines as JSON")
 
 
@@ -94,12 +97,14 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--profile",
         choices=["training", "inference", "realtime", "edge"],
-        default="inference",
         help="threads, queue, timeout and memory in one word (default: inference)",
     )
     group.add_argument("--explain", action="store_true", help="print the limits, and stop")
     group.add_argument(
-        "--timeout", type=_seconds, metavar="S", help="for one request (default: the profile's)"
+        "--timeout",
+        type=_options.positive_seconds,
+        metavar="S",
+        help="for one request (default: the profile's)",
     )
     group.add_argument("--threads", type=_options.positive, metavar="N", help="in each worker")
     group.add_argument(
@@ -112,6 +117,19 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--memory-limit", type=_options.positive, metavar="BYTES", help="of each worker"
     )
     group.add_argument(
+        "--tables", choices=["usual", "small", "tiny"],
+        help="word tables of the models: speed for memory (default: the profile's)",
+    )  # fmt: skip
+    group.add_argument(
+        "--grace", type=_options.positive_seconds, metavar="S",
+        help="seconds that work under way may take when the server stops "
+        "(default: the profile's)",
+    )  # fmt: skip
+
+
+def _add_cache(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("segment cache")
+    group.add_argument(
         "--cache", type=_options.positive, metavar="BYTES",
         help="remember the ids of long texts between special tokens (default: no cache)",
     )  # fmt: skip
@@ -122,22 +140,30 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--warm", metavar="FILE", help="fill the cache from this file: JSONL, or a text a line"
     )
+
+
+def _add_connections(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("connections")
     group.add_argument(
-        "--max-body-bytes", type=_options.positive, default=64 << 20, metavar="N",
-        help="of one request; a longer one is refused unread (default: 64 MiB)",
+        "--max-body-bytes", type=_options.positive, metavar="N",
+        help="of one request; a longer one is refused unread (default: four times the text that "
+        "it may have, at most 64 MiB)",
     )  # fmt: skip
     group.add_argument(
         "--max-connections", type=_options.positive, default=20_000, metavar="N",
         help="of each worker (default: 20000)",
     )  # fmt: skip
+    group.add_argument(
+        "--max-header-bytes", type=_options.positive, default=64 << 10, metavar="N",
+        help="of the headers of one request (default: 64 KiB)",
+    )  # fmt: skip
     for name, default, what in (
         ("idle", 75.0, "that a connection may wait for its next request"),
         ("read", 30.0, "that a request may take to arrive"),
         ("write", 30.0, "that a client may stop reading its answer"),
-        ("grace", 10.0, "that work under way may take when the server stops"),
     ):
         group.add_argument(
-            f"--{name}", type=_seconds, default=default, metavar="S",
+            f"--{name}", type=_options.positive_seconds, default=default, metavar="S",
             help=f"seconds {what} (default: {default:g})",
         )  # fmt: skip
 
@@ -145,6 +171,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     from tokenmill._serve import serve
 
+    _options.use_config(options)
     chosen = _serve_options(options)
     if options.explain:
         return _explain(chosen)
@@ -152,37 +179,47 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _serve_options(options: argparse.Namespace) -> ServeOptions:
+    from tokenmill._config import configured
     from tokenmill._serve.options import HttpLimits, ServeOptions
+    from tokenmill._service.limits import limits_of
 
+    config = configured()
+    # A profile has its own size of tables.
+    tables = options.tables or (config.tables if options.profile is None else None)
     given = {"timeout": options.timeout, "threads": options.threads, "grace": options.grace,
              "max_queue": options.max_queue, "max_text_bytes": options.max_text_bytes,
+             "tables": tables,
              "memory_limit": options.memory_limit, "cache_bytes": options.cache}  # fmt: skip
     if options.private_key and not options.certificate:
         raise OptionError("needs --certificate", where="private_key")
+    service: Any = {name: value for name, value in given.items() if value is not None}
+    profile = options.profile or "inference"
+    limits = limits_of(profile, service)
     return ServeOptions(
         models=_models(options.models),
         host=options.host,
         port=options.port,
         unix_socket=options.unix_socket,
-        workers=options.workers,
+        workers=options.workers or config.serve_workers or 1,
         token=_token(options.token_file),
         certificate=options.certificate,
         private_key=options.private_key,
         max_model_len=options.max_model_len,
         trusts_templates=options.trust_request_chat_template,
-        profile=options.profile,
+        profile=profile,
         cache_folder=options.cache_folder,
         warm=options.warm,
         json_logs=options.json,
         http=HttpLimits(
-            max_body_bytes=options.max_body_bytes,
+            max_body_bytes=options.max_body_bytes or min(_BODY, 4 * limits.max_text_bytes),
+            max_header_bytes=options.max_header_bytes,
             max_connections=options.max_connections,
             idle_seconds=options.idle,
             read_seconds=options.read,
             write_seconds=options.write,
-            grace_seconds=options.grace,
+            grace_seconds=limits.grace,
         ),
-        service={name: value for name, value in given.items() if value is not None},
+        service=service,
     )
 
 
@@ -231,15 +268,12 @@ def _token(path: str | None) -> str | None:
 
 
 def _explain(options: ServeOptions) -> int:
-    from dataclasses import asdict
-
+    from tokenmill._serve.explain import explain_http
     from tokenmill._service import explain
     from tokenmill._service.limits import limits_of
 
     print(explain(limits_of(options.profile, options.service)))  # type: ignore[arg-type]  # noqa: T201
-    print("HTTP:")  # noqa: T201
-    for name, value in asdict(options.http).items():
-        print(f"  {name:16}  {value}")  # noqa: T201
+    print(explain_http(options.http))  # noqa: T201
     return 0
 
 
@@ -249,15 +283,3 @@ def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65535:  # noqa: PLR2004
         raise argparse.ArgumentTypeError(f"expected a port from 0 to 65535, got {text!r}")
     return int(text)
-
-
-def _seconds(text: str) -> float:
-    import argparse
-
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"expected seconds, more than 0, got {text!r}")
-    return value

@@ -25,7 +25,9 @@ def register(commands: Commands) -> None:
         description="Check that every file of an output exists and is complete, that indexes, ids "
         "and documents agree, and that the books balance. Exit status 1 if anything is wrong.",
     )
-    parser.add_argument("output", metavar="OUTPUT", help="the folder you passed to `pack`")
+    parser.add_argument(
+        "output", metavar="OUTPUT", help="the folder or address you passed to `pack`"
+    )
     parser.add_argument(
         "--full",
         action="store_true",

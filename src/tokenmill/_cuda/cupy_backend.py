@@ -13,6 +13,7 @@ from tokenmill._cuda.source import kernel_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -53,6 +54,19 @@ def _import_cupy() -> Any:
 def count_devices() -> int:
     """Return how many devices there are; DeviceError if CuPy or the driver is missing."""
     return _count(_import_cupy())
+
+
+def device_facts(number: int) -> dict[str, Any]:
+    """Return name, compute capability and memory of a device; DeviceError if it cannot be used."""
+    cupy = _import_cupy()
+    _check_device(cupy, number)
+    properties = cupy.cuda.runtime.getDeviceProperties(number)
+    name = properties["name"]
+    return {
+        "name": name.decode() if isinstance(name, bytes) else str(name),
+        "capability": f"{properties['major']}.{properties['minor']}",
+        "memory": int(properties["totalGlobalMem"]),
+    }
 
 
 def _count(cupy: Any) -> int:
@@ -262,12 +276,12 @@ class CupyBackend:
         with self._device:
             return self._cupy.cuda.get_current_stream()
 
-    @contextmanager
-    def using(self, stream: Any) -> Iterator[None]:
+    def using(self, stream: Any) -> AbstractContextManager[Any]:
         """Make a stream the current one, and the device too."""
-        with self._device:
-            if stream is None:
-                yield
-            else:
-                with stream:
-                    yield
+        device: AbstractContextManager[Any] = self._device  # entered by itself: a call less
+        return device if stream is None else self._using(stream)
+
+    @contextmanager
+    def _using(self, stream: Any) -> Iterator[None]:
+        with self._device, stream:
+            yield

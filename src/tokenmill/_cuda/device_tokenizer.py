@@ -76,6 +76,7 @@ class DeviceTokenizer:
         self._turn = DeviceTurn()
         self._last: Mark | None = None
         self._threads = thread_count(None)
+        self.kept_lines: dict[Any, Any] = {}  # made of `new_lines`, and used again by later runs
         self._calls: dict[tuple[Any, ...], tuple[BatchJob, SpecialIds, int, int]] = {}
         words = WordCapacity(entries=1 << options.table_bits)
         with self._backend.using(None):

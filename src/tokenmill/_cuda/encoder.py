@@ -58,6 +58,10 @@ class DeviceEncoder(Protocol):
     def new_lines(self, options: CallOptions) -> NativeLines:
         """Return what reads and encodes lines by native calls, still without memory."""
 
+    @property
+    def kept_lines(self) -> dict[Any, Any]:
+        """What callers made of `new_lines` and will use again, by their own keys."""
+
     def add_to_turn(self) -> None:
         """Let later calls wait for the current stream, which reads results of a native call."""
 
@@ -110,6 +114,11 @@ class GpuEncoder:
     def new_lines(self, options: CallOptions) -> NativeLines:
         """Return what reads and encodes lines by native calls, still without memory."""
         return self._tokenizer.new_lines(options)
+
+    @property
+    def kept_lines(self) -> dict[Any, Any]:
+        """What callers made of `new_lines` and will use again, by their own keys."""
+        return self._tokenizer.kept_lines
 
     def add_to_turn(self) -> None:
         """Let later calls wait for the current stream, which reads results of a native call."""

@@ -58,6 +58,7 @@ class NativeLines:
         self._readings: dict[JsonlReader, int] = {}
         self._has_run = False
         self.seats: list[Slot] = []
+        self._hosts: dict[int, NDArray[np.uint8]] = {}  # of lanes, by their numbers
         self.core = LineDevice(
             self._backend.driver(),
             _layout(engine.tile, json_tile),
@@ -120,7 +121,14 @@ class NativeLines:
             "event": backend.handle(event),
             "seat": seat,
         }
-        return self.core.add_lane(lane, reads)
+        number = self.core.add_lane(lane, reads)
+        self._hosts[number] = host
+        return number
+
+    def lend(self) -> tuple[int, NDArray[np.uint8]] | None:
+        """Take a lane, and its host memory to read into; None if all are in use."""
+        number = self.core.lend()
+        return None if number is None else (number, self._hosts[number])
 
     def _run_once(self, slot: JsonlSlot) -> None:
         self._has_run = True

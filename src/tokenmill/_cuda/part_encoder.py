@@ -61,12 +61,15 @@ class PartEncoder:
 
     def short_chunk(self, parts: Sequence[TextPart]) -> Chunk | None:
         """Return all texts as one chunk, if they are short enough for a single graph."""
-        if len(parts) != 1 or parts[0].on_device or not 0 < len(parts[0]) <= MOST_DOCUMENTS:
+        if len(parts) != 1 or parts[0].on_device:
             return None
-        chunk = Chunk(parts[0], 0, len(parts[0]))
+        documents = len(parts[0])
+        if not 0 < documents <= MOST_DOCUMENTS:
+            return None
+        chunk = Chunk(parts[0], 0, documents)
         return chunk if chunk.size <= self.short_bytes else None
 
-    @property
+    @cached_property
     def short_bytes(self) -> int:
         """The most text that goes the short way."""
         return min(LARGEST, self.batch_bytes)
@@ -75,8 +78,9 @@ class PartEncoder:
         self, chunks: Sequence[Chunk], call: EncodeCall
     ) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Return ids and offsets of short chunks on the host; None: encode each by itself."""
-        size = sum(chunk.size for chunk in chunks)
-        documents = sum(chunk.end - chunk.begin for chunk in chunks)
+        size = documents = 0
+        for chunk in chunks:
+            size, documents = size + chunk.size, documents + chunk.end - chunk.begin
         return self.short.encode(self._ring().first_lane(size, documents), chunks, call)
 
     def encode_short_there(self, chunk: Chunk, call: EncodeCall) -> tuple[Any, Any]:

@@ -101,13 +101,17 @@ class ShortWay:
         """Bring all chunks into the lane; return bytes, documents, and those with surrogates."""
         size = documents = 0
         broken = NO_DOCUMENTS
+        begins = lane.slot.host_begin
         for chunk in chunks:
             lane.begin_gather(chunk, self._crew, size)
-            offsets = chunk.part.offsets[chunk.begin : chunk.end + 1]
-            count = offsets.size - 1
-            begins = lane.slot.host_begin[documents : documents + count + 1]
-            np.subtract(offsets, offsets[0] - size, out=begins, casting="unsafe")
-            size, documents = int(begins[-1]), documents + count
+            count = chunk.end - chunk.begin
+            if count == 1:  # whole arrays would take longer than their two numbers
+                begins[documents], begins[documents + 1] = size, size + chunk.size
+            else:
+                offsets = chunk.part.offsets[chunk.begin : chunk.end + 1]
+                own = begins[documents : documents + count + 1]
+                np.subtract(offsets, offsets[0] - size, out=own, casting="unsafe")
+            size, documents = size + chunk.size, documents + count
             found = lane.end_gather(chunk, self._crew)
             broken = found if found.size else broken
         return size, documents, broken

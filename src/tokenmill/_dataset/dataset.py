@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 import os
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +32,12 @@ class PackedDataset:
     resumes. A `torch.utils.data.DataLoader` takes both. You may use it after a fork and send it to
     other processes, which open the files again.
 
-    Files are mapped into memory, apart from Parquet, which is compressed: there, reading a row
-    decodes the row group that holds it (about a million tokens), and each process keeps up to
-    256 MiB of the groups it used last. If you shuffle a larger dataset, `tokenmill convert` it to
-    "bin" or "arrow" first. An output with several formats is read in one that can be mapped.
+    An output is a folder, or an address such as "s3://bucket/packed", whose files are fetched when
+    they are needed and kept in the cache. Files are mapped into memory, apart from Parquet, which
+    is compressed: there, reading a row decodes the row group that holds it (about a million
+    tokens), and each process keeps up to 256 MiB of the groups it used last. If you shuffle a
+    larger dataset, `tokenmill convert` it to "bin" or "arrow" first. An output with several formats
+    is read in one that can be mapped.
 
     `split` chooses the shards of an output that has several splits. `columns` are of `COLUMNS`:
     "input_ids" and "labels" by default, "position_ids", "segment_ids" (from 1), "attention_mask"
@@ -63,7 +64,7 @@ class PackedDataset:
         folders = [outputs] if isinstance(outputs, (str, os.PathLike)) else list(outputs)
         if not folders:
             raise OptionError("expected at least one output, got none", where="outputs")
-        found = [read_output(Path(folder), split) for folder in folders]
+        found = [read_output(folder, split) for folder in folders]
         lengths = {output.context_length for output in found}
         if len(lengths) != 1:
             problem = f"expected outputs of one context length, got {sorted(map(str, lengths))}"

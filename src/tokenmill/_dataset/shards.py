@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard, Hint, Option, OptionError, SourceNotFound
+from tokenmill._mirror import here, local_output, refuse_too_large
 from tokenmill._pack.rows import Pieces, Rows
 from tokenmill._write import FORMATS, find_format, read_index
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -43,6 +45,7 @@ class DatasetShard:
     ids: int
     dtype: str
     context_length: int | None
+    files: tuple[Path, ...]  # all that it needs, the index too
 
 
 @dataclass(frozen=True)
@@ -60,8 +63,9 @@ class Output:
         return sum(shard.rows for shard in self.shards)
 
 
-def read_output(folder: Path, split: str | None) -> Output:
+def read_output(output: str | os.PathLike[str], split: str | None) -> Output:
     """Read the manifest of an output; without a split it must have only one."""
+    folder = local_output(output)
     path = folder / "manifest.json"
     try:
         data = json.loads(path.read_bytes())
@@ -84,9 +88,12 @@ def read_output(folder: Path, split: str | None) -> Output:
                 ids=record["tokens"],
                 dtype=data["dtype"],
                 context_length=data["context_length"],
+                files=tuple(folder / file["path"] for file in record.get("files", ())),
             )
             for record in records
         )
+        needed = {f["path"]: f["bytes"] for record in records for f in record.get("files", ())}
+        refuse_too_large(folder, sum(needed.values()))
         return Output(folder, data["context_length"], data.get("pad_id"), shards)
     except (KeyError, TypeError) as error:
         raise CorruptShard(f"not a manifest of this version: {error!r}", path=path) from error
@@ -176,6 +183,8 @@ class _OpenShard:
 
     def __init__(self, file: DatasetShard, number: int, decoded: _DecodedRuns) -> None:
         # The checksum is left to `verify`: reading the whole index would slow down the start.
+        for path in file.files:
+            here(path)
         self.index: ShardIndex = read_index(file.index, check=False)
         self.pieces = self.index.pieces
         self._file = file

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 from tokenmill._mill.meter import Meter
 from tokenmill._mill.run.encode import BlockEncoder
 from tokenmill._read import Segment, Stream, open_stream
+from tokenmill._store import parts_of
 from tokenmill._write import find_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from tokenmill._mill.output.work import Work
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._mill.plan.settings import Settings
     from tokenmill._mill.plan.task import Task
@@ -40,6 +42,7 @@ class Estimate:
     seconds: float
     sample_bytes: int
     bad_share: float
+    put_requests: int = 0  # to upload an output that is in a store
 
 
 @dataclass
@@ -77,7 +80,7 @@ class _Totals:
             self.seconds *= min(kept)
 
 
-def estimate(task: Task, output: Path, workers: int) -> Estimate:
+def estimate(task: Task, work: Work, workers: int) -> Estimate:
     """Tokenize a sample of each kind of input, and extrapolate."""
     plan, settings = task.plan, task.plan.settings
     totals = _Totals()
@@ -89,18 +92,20 @@ def estimate(task: Task, output: Path, workers: int) -> Estimate:
     totals.cut(settings)
     documents, tokens = round(totals.documents), round(totals.tokens)
     item = 2 if settings.dtype == "uint16" else 4
+    output_bytes = _output_bytes(settings, documents, tokens)
     return Estimate(
         files=len(plan.files),
         streams=len(plan.streams),
         input_bytes=plan.total_bytes,
         documents=documents,
         tokens=tokens,
-        output_bytes=_output_bytes(settings, documents, tokens),
+        output_bytes=output_bytes,
         work_bytes=tokens * item + documents * _WORK_BYTES,
-        free_bytes=shutil.disk_usage(_existing(output)).free,
+        free_bytes=shutil.disk_usage(_existing(work.output)).free,
         seconds=totals.seconds / workers,
         sample_bytes=totals.sample_bytes,
         bad_share=bad_share,
+        put_requests=_put_requests(settings, tokens, output_bytes) if work.is_remote else 0,
     )
 
 
@@ -126,7 +131,8 @@ def _sample(task: Task, numbers: list[int], blocks: int) -> Meter:
         try:
             raw = reader.read()
             if raw is not None:
-                encoder(raw)
+                with meter.worker():
+                    encoder(raw)
                 left -= raw.text_bytes
         finally:
             reader.close()
@@ -158,6 +164,14 @@ def _output_bytes(settings: Settings, documents: int, tokens: int) -> int:
             ids = documents * length * max(1, -(-tokens // max(documents, 1) // length))
         size += ids * form.id_bytes(settings.dtype)
     return size + documents * _INDEX_BYTES
+
+
+def _put_requests(settings: Settings, tokens: int, output_bytes: int) -> int:
+    """Return how many requests upload the output: each file takes one, a large one many."""
+    shards = max(1, -(-tokens // settings.shard_tokens))
+    files = sum(len(find_format(name).file_names(0)) for name in settings.formats)
+    requests = shards * (files * parts_of(output_bytes // (shards * files)) + 1)  # and its index
+    return requests + len(settings.formats) + 4  # two tables, the plan, the manifest
 
 
 def _existing(path: Path) -> Path:

@@ -47,7 +47,7 @@ def inspect(
     if sum(choice is not None for choice in (row, document, source)) > 1:
         raise OptionError("expected one of row, document and source", where="inspect")
     manifest = Manifest.load(output)
-    finder = _Finder(manifest, tokenizer_of(manifest, tokenizer))
+    finder = RowFinder(manifest, tokenizer_of(manifest, tokenizer))
     if document is not None:
         return finder.document(document)
     if source is not None:
@@ -55,7 +55,7 @@ def inspect(
     return finder.row(row or 0, split)
 
 
-class _Finder:
+class RowFinder:
     """Finds rows and documents in one output."""
 
     def __init__(self, manifest: Manifest, tokenizer: Tokenizer) -> None:

@@ -10,6 +10,7 @@ import threading
 from typing import TYPE_CHECKING, TextIO
 
 from tokenmill._checks import one_of
+from tokenmill._mill.meter import READING
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -79,7 +80,7 @@ class Progress:
 
 def fraction_done(meter: Meter) -> float | None:
     """Return how much of the current phase is done, if that is known."""
-    if meter.phase == "tokenize":
+    if meter.phase in READING:
         return min(1.0, meter.input_bytes / meter.total_bytes) if meter.total_bytes else None
     return min(1.0, meter.packed_tokens / meter.total_tokens) if meter.total_tokens else None
 
@@ -119,9 +120,9 @@ def as_line(meter: Meter) -> str:
         f"{meter.documents:,} documents",
         f"{meter.tokens / 1e6:,.1f} M tokens",
         f"{rate:,.0f} MB/s",
-        f"{meter.shards}/{meter.total_shards} shards" if meter.phase == "pack" else "",
+        f"{meter.shards}/{meter.total_shards} shards" if meter.total_shards else "",
         f"{meter.bad:,} bad" if meter.bad else "",
-        f"mostly {meter.bottleneck()}" if meter.bottleneck() else "",
+        f"mostly {slowest.replace('_', ' ')}" if (slowest := meter.bottleneck()) else "",
         f"{peak_memory_mb():.0f} MB memory",
     ]
     return "  ".join(word for word in words if word)
@@ -140,9 +141,11 @@ def peak_memory_mb() -> float:
 
 
 def _eta(meter: Meter) -> float | None:
+    if meter.seconds_left is not None:
+        return round(meter.seconds_left, 1)
     new = meter.input_bytes - meter.resumed_bytes
     left = meter.total_bytes - meter.input_bytes
-    if meter.phase != "tokenize" or new <= 0 or left < 0:
+    if meter.phase not in READING or new <= 0 or left < 0:
         return None
     return round(meter.seconds * left / new, 1)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokenmill._errors import DtypeError
+from tokenmill._mill.output.open_work import folder_of
 from tokenmill._mill.output.work import INDEX
 from tokenmill._pack import Packer, gather
 from tokenmill._pack.rows import Rows, ShardShape
@@ -16,6 +16,7 @@ from tokenmill._write import find_format, index_name, write_index
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable
+    from pathlib import Path
 
     from tokenmill._calls.batch import TokenBatch
     from tokenmill._pack.rows import Pieces
@@ -39,7 +40,7 @@ def write_shards(
         write_shards("out", [tokenizer.encode_batch(texts)], format="megatron")
         -> [out/shard-00000.bin, out/shard-00000.idx, out/index/shard-00000.rows]
     """
-    form, home = find_format(format), Path(folder)
+    form, home = find_format(format), folder_of(folder)
     chosen = packer or Packer("none")
     facts: list[ShardFacts] = []
     paths: list[Path] = []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import xxhash
 
 from tokenmill import __version__, _core
+from tokenmill._cache_folder import cache_folder
 from tokenmill._errors import CorruptModel
 from tokenmill._model.file import (
     FORMAT_VERSION,
@@ -21,24 +22,8 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Mapping, Sequence
 
-_VARIABLE = "TOKENMILL_CACHE"
-_OFF = {"off", "0", "none", "no", "false"}
 _MAX_BYTES = 2 << 30
 _MAX_NOTES = 1000
-
-
-def folder() -> str | None:
-    """Return where compiled models are kept; None when the cache is switched off."""
-    own = os.environ.get(_VARIABLE, "")
-    if own.lower() in _OFF:
-        return None
-    if own:
-        return os.path.expanduser(own)
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    if xdg:
-        return os.path.join(xdg, "tokenmill")
-    home = os.path.expanduser("~")
-    return None if home == "~" else os.path.join(home, ".cache", "tokenmill")  # "~": no home
 
 
 def log() -> logging.Logger:
@@ -60,7 +45,7 @@ def key_of(sources: Sequence[bytes | memoryview], arguments: Mapping[str, object
 
 def recall(state: str) -> str | None:
     """Return the key that files had in this state (see seen.py); None if nobody noted it."""
-    home = folder()
+    home = cache_folder()
     if home is None:
         return None
     try:
@@ -73,7 +58,7 @@ def recall(state: str) -> str | None:
 
 def note(state: str, key: str) -> None:
     """Remember the key of files in this state; if that cannot be written, continue."""
-    home = folder()
+    home = cache_folder()
     if home is None:
         return
     try:
@@ -85,7 +70,7 @@ def note(state: str, key: str) -> None:
 
 def fetch(key: str) -> ModelFile | None:
     """Return the model of a key, mapped and verified; None when it is not there or is broken."""
-    home = folder()
+    home = cache_folder()
     if home is None:
         return None
     path = _path(home, key)
@@ -102,7 +87,7 @@ def fetch(key: str) -> ModelFile | None:
 
 def store(key: str, payload: bytes) -> None:
     """Keep a model; if the folder cannot be written, log that and continue."""
-    home = folder()
+    home = cache_folder()
     if home is None:
         return
     path = _path(home, key)
@@ -116,7 +101,7 @@ def store(key: str, payload: bytes) -> None:
 
 def drop(key: str) -> None:
     """Remove the model of a key, if it can be removed."""
-    home = folder()
+    home = cache_folder()
     if home is not None:
         _remove(_path(home, key))
 

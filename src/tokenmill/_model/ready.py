@@ -113,12 +113,20 @@ def _digest(payload: bytes | memoryview) -> bytes:
     return bytes(xxhash.xxh3_128(payload).digest())
 
 
-def check_tables(tables: str) -> str:
-    """Return the name of a size of tables; OptionError for any other."""
+def chosen_tables(tables: str | None) -> str:
+    """Return the name of a size of tables, the configured one for None; OptionError for others."""
+    if tables is None:
+        return _configured_tables() if _core.environment("TOKENMILL_CONFIG") else "usual"
     if tables not in TABLES:
         problem = f"expected one of {', '.join(map(repr, TABLES))}, got {tables!r}"
         raise OptionError(problem, where="tables")
     return tables
+
+
+def _configured_tables() -> str:
+    from tokenmill._config import configured  # most processes have no such file
+
+    return configured().tables or "usual"
 
 
 def from_payload(

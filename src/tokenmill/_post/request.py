@@ -56,6 +56,7 @@ class BatchOptions(TypedDict, total=False):
     offsets: Literal["char", "byte"] | None
     device: str
     timeout: float | None
+    stats: bool
 
 
 class RowOptions(ResultOptions, total=False):
@@ -69,6 +70,7 @@ class RowOptions(ResultOptions, total=False):
     offsets: Literal["char", "byte"] | None
     device: str
     timeout: float | None
+    stats: bool
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,20 @@
 """
 
 from tokenmill._read.blocks import BadRecord, Block, Place, RawBlock
+from tokenmill._read.expected import request_start
 from tokenmill._read.fields import USUAL_FIELDS, choose_field, field_names, find_field
 from tokenmill._read.inputs import InputFile, Inputs, assume_format, find_inputs
 from tokenmill._read.line_numbers import lines_before
 from tokenmill._read.parse import parse
 from tokenmill._read.rules import ReadRules
-from tokenmill._read.streams import Segment, Stream, StreamReader, deal_streams, open_stream
+from tokenmill._read.streams import (
+    Segment,
+    Stream,
+    StreamReader,
+    deal_streams,
+    open_stream,
+    text_size,
+)
 
 __all__ = [
     "USUAL_FIELDS",
@@ -33,4 +41,6 @@ __all__ = [
     "lines_before",
     "open_stream",
     "parse",
+    "request_start",
+    "text_size",
 ]

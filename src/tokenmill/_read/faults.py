@@ -12,6 +12,7 @@ from tokenmill._errors import InputError, OptionError
 from tokenmill._read.blocks import Place
 from tokenmill._read.formats import TABLES
 from tokenmill._read.sources import open_source
+from tokenmill._store import is_address
 
 if TYPE_CHECKING:
     from tokenmill._read.inputs import InputFile
@@ -53,6 +54,8 @@ def _read_table(file: InputFile, segment: Segment, rules: ReadRules, field: str)
 def _read_bytes(file: InputFile) -> None:
     source = open_source(file)
     try:
+        if is_address(file.path):  # opening asks nothing of a store
+            source.read(1)
         while file.compression is not None and source.read(_CHUNK):
             pass
     finally:

@@ -97,7 +97,9 @@ def field_names(file: InputFile, rules: ReadRules) -> list[str]:
 def _described(texts: list[str], fields: dict[str, bool]) -> str:
     if texts:
         return f"{', '.join(texts)} hold strings"
-    return f"no field holds strings, got {', '.join(fields)}" if fields else "no record was found"
+    return (
+        f"no field holds strings; fields: {', '.join(fields)}" if fields else "no record was found"
+    )
 
 
 def _fields_of(file: InputFile, rules: ReadRules) -> dict[str, bool]:

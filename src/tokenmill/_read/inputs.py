@@ -17,9 +17,12 @@ from tokenmill._read.fingerprint import fingerprint
 from tokenmill._read.remote import asking, changed_ns, file_system, is_remote
 from tokenmill._read.sources import open_source
 from tokenmill._read.stdin import STDIN
+from tokenmill._store import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from tokenmill._store import ObjectInfo
 
 _SHOWN = 8  # names in a hint
 
@@ -31,9 +34,10 @@ class InputFile:
     source: int
     path: str
     size: int  # in bytes; -1 if unknown
-    modified_ns: int  # or the fingerprint of an object in memory
+    modified_ns: int  # or the fingerprint of an object in memory; 0 in a store
     format: str  # of formats.FORMATS
     compression: str | None = None
+    tag: str = ""  # names the version of an object in a store
     data: Any = field(default=None, compare=False, repr=False)
 
     @property
@@ -87,6 +91,8 @@ def assume_format(file: InputFile, input_format: str) -> InputFile:
 def _find(number: int, source: str, keep_unreadable: bool) -> tuple[list[InputFile], int]:
     if source == STDIN:
         return [_with_detected_format(InputFile(number, STDIN, -1, 0, ""))], 0
+    if is_address(source):
+        return _find_in_store(number, source)
     if is_remote(source):
         return _find_remote(number, source)
     if not source:  # a variable that is not set; Path("") would be this folder
@@ -170,6 +176,20 @@ def _find_remote(number: int, url: str) -> tuple[list[InputFile], int]:
     return found, len(files) - len(known)
 
 
+def _find_in_store(number: int, address: str) -> tuple[list[InputFile], int]:
+    from tokenmill._read.store_listing import find_objects
+
+    found, left_out = find_objects(address)
+    return [_object_in_store(number, info) for info in found], left_out
+
+
+def _object_in_store(number: int, info: ObjectInfo) -> InputFile:
+    path = str(info.address)
+    form, compression = formats.by_suffix(path) or (None, None)
+    file = InputFile(number, path, info.size, 0, form or "", compression, info.tag)
+    return file if file.format else _with_detected_format(file)
+
+
 def _is_known(name: str, folder: str) -> bool:
     parts = name[len(folder) :].strip("/").split("/")
     return formats.by_suffix(name) is not None and not any(part[0] in "._" for part in parts)
@@ -229,7 +249,7 @@ def _object_input(number: int, data: Any) -> InputFile:
             where=f"source {number}",
         )
     name = f"<{type(data).__name__} {number}>"
-    return InputFile(number, name, -1, fingerprint(data), "dataset", None, data)
+    return InputFile(number, name, -1, fingerprint(data), "dataset", data=data)
 
 
 def _check_unique(files: list[InputFile]) -> None:
@@ -247,8 +267,12 @@ def _check_unique(files: list[InputFile]) -> None:
 
 
 def _what_is_there(path: Path) -> str:
-    """Return what is in the nearest folder that exists."""
+    """Return what is in the nearest folder that exists, with hidden files last."""
     folder = next((p for p in path.parents if p.is_dir() and not glob.has_magic(str(p))), Path())
-    names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
+    found = (entry.name for entry in folder.iterdir()) if folder.is_dir() else ()
+    names = sorted(found, key=lambda name: (name.startswith("."), name))
+    where = "the current folder" if folder == Path() else str(folder)
+    if not names:
+        return f"{where} is empty"
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return f"{folder} holds " + (", ".join(names[:_SHOWN]) + more if names else "nothing")
+    return f"{where} has {', '.join(names[:_SHOWN])}{more}"

@@ -18,13 +18,11 @@ def lines_before(file: InputFile, segment: Segment) -> int:
     if segment.begin == 0:
         return 0
     if file.format == "parquet":
-        from tokenmill._read.table_files import open_parquet  # brings pyarrow
+        from tokenmill._read.table_files import parquet_reader  # brings pyarrow
 
-        parquet = open_parquet(file)
-        groups = range(segment.begin)
-        rows = sum(parquet.metadata.row_group(i).num_rows for i in groups)
-        parquet.close()
-        return int(rows)
+        with parquet_reader(file) as parquet:
+            groups = range(segment.begin)
+            return int(sum(parquet.metadata.row_group(i).num_rows for i in groups))
     return 1 + _count_newlines(file, segment.begin - 1)
 
 

@@ -48,7 +48,8 @@ class RecordReader:
         self._limit = rules.max_line_bytes
         self._separator = rules.separator_of(input_file.format)
         self._kind = "jsonl" if input_file.format == "jsonl" else "text"
-        self._source = open_source(input_file)
+        begin = start.offset if start.offset > segment.begin else segment.first_byte
+        self._source = open_source(input_file, span=(begin, segment.likely_end))
         self._is_plain = input_file.compression is None
         self._buffer = bytearray()
         self._ahead = bytearray()

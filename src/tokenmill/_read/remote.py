@@ -1,16 +1,19 @@
-"""Inputs with a URL, read with fsspec."""
+"""Inputs with a URL: objects of stores, and everything else that fsspec reads."""
 
 from __future__ import annotations
 
 import re
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from tokenmill._errors import InputError, MissingDependency, TokenmillError
+from tokenmill._store import is_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tokenmill._read.inputs import InputFile
 
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*(::|://)")
 
@@ -35,11 +38,15 @@ def asking(path: str) -> Iterator[None]:
         raise InputError(problem, path=path, hint=hint) from error
 
 
-def open_remote(url: str) -> BinaryIO:
+def open_remote(input_file: InputFile) -> Any:  # it has `read`, `seek` and `close`
     """Open a URL for reading."""
-    system, path = file_system(url)
-    with asking(url):
-        return cast("BinaryIO", system.open(path, "rb"))
+    if is_address(input_file.path):
+        from tokenmill._read.store_file import StoreFile
+
+        return StoreFile(input_file)
+    system, path = file_system(input_file.path)
+    with asking(input_file.path):
+        return system.open(path, "rb")
 
 
 def file_system(url: str) -> tuple[Any, str]:

@@ -10,6 +10,8 @@ from tokenmill._errors import InputError, TokenmillError
 from tokenmill._read.codecs import open_codec
 from tokenmill._read.remote import asking, is_remote, open_remote
 from tokenmill._read.stdin import STDIN, open_stdin
+from tokenmill._store import is_address
+from tokenmill._timeline import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,30 +28,40 @@ _PADDED = frozenset({"gz", "xz"})
 class PlainSource:
     """An uncompressed file. `position` is the next byte."""
 
-    def __init__(self, input_file: InputFile, *, look: bool = False) -> None:
+    def __init__(
+        self, input_file: InputFile, *, look: bool = False, span: tuple[int, int | None] = (0, None)
+    ) -> None:
         self._input = input_file
         self._file: Any = open_bytes(input_file, look=look)
+        # An object of a store is read in ranges, which are taken as they are.
+        self._some = self._file.view if is_address(input_file.path) else self._file.read
+        if is_address(input_file.path) and not look:
+            self._file.expect([span])
         self.position = 0
 
     def read(self, size: int) -> bytes:
         """Return exactly `size` bytes, fewer only at the end."""
-        pieces = []
-        while size > 0:
-            with reading(self._input, self.position):
-                piece = self._file.read(size)
-            if not piece:
-                self._check_end()
-                break
-            pieces.append(piece)
-            self.position += len(piece)
-            size -= len(piece)
-        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        pieces = list(self._pieces(size))
+        is_one = len(pieces) == 1 and isinstance(pieces[0], bytes)
+        return pieces[0] if is_one else b"".join(pieces)
 
     def append_to(self, buffer: bytearray, size: int) -> int:
         """Append up to `size` bytes, fewer only at the end, and return how many."""
-        piece = self.read(size)
-        buffer += piece
-        return len(piece)
+        before = len(buffer)
+        for piece in self._pieces(size):
+            buffer += piece
+        return len(buffer) - before
+
+    def _pieces(self, size: int) -> Iterator[Any]:  # bytes or views
+        while size > 0:
+            with reading(self._input, self.position):
+                piece = self._some(size)
+            if not piece:
+                self._check_end()
+                break
+            self.position += len(piece)
+            size -= len(piece)
+            yield piece
 
     @property
     def descriptor(self) -> int | None:
@@ -145,7 +157,8 @@ class CompressedSource:
                 if not data:
                     self._fail("the compressed data ends before its end marker")
             try:
-                piece: bytes = self._decoder.decompress(data, size)
+                with stage("decompress", len(data)):
+                    piece: bytes = self._decoder.decompress(data, size)
             except self._codec.errors as error:
                 self._fail(f"the {self._input.compression} data is damaged: {error}", error)
             if self._decoder.eof:
@@ -182,10 +195,15 @@ class CompressedSource:
 Source = PlainSource | CompressedSource
 
 
-def open_source(input_file: InputFile, *, look: bool = False) -> PlainSource | CompressedSource:
-    """Open an input for reading from its first byte; `look` leaves stdin unread."""
+def open_source(
+    input_file: InputFile, *, look: bool = False, span: tuple[int, int | None] = (0, None)
+) -> PlainSource | CompressedSource:
+    """Open an input at its first byte; `look` leaves stdin unread, and reads little of others.
+
+    Of a plain file, the bytes of `span` will be read, in this order.
+    """
     if input_file.compression is None:
-        return PlainSource(input_file, look=look)
+        return PlainSource(input_file, look=look, span=span)
     return CompressedSource(input_file, look=look)
 
 
@@ -195,7 +213,7 @@ def open_bytes(input_file: InputFile, *, look: bool = False) -> Any:  # it has `
         return open_stdin(look=look)
     with reading(input_file, None):
         if is_remote(input_file.path):
-            return open_remote(input_file.path)
+            return open_remote(input_file)
         file = open(input_file.path, "rb", buffering=0)  # noqa: PTH123, SIM115 -- closed by the source
         status = os.fstat(file.fileno())
     if (status.st_size, status.st_mtime_ns) != (input_file.size, input_file.modified_ns):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tokenmill._errors import InputError
 from tokenmill._read.blocks import BadRecord, Place, RawBlock, RawPart
+from tokenmill._read.expected import expect_footers, request_start
 from tokenmill._read.faults import find_fault
 from tokenmill._read.formats import TABLES
 from tokenmill._read.records import RecordReader
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from tokenmill._read.inputs import InputFile
     from tokenmill._read.rules import ReadRules
 
+_LAST_LINE = 64 << 10
 _COMPRESSED_WEIGHT = 4  # about how much compression shrinks text
 
 
@@ -36,6 +38,16 @@ class Segment:
     file: int
     begin: int = 0
     end: int | None = None  # None: to the end of the file
+
+    @property
+    def first_byte(self) -> int:
+        """The first byte that is read of a file of lines: one early, to see a newline there."""
+        return max(self.begin - 1, 0)
+
+    @property
+    def likely_end(self) -> int | None:
+        """Where reading a file of lines probably ends: its last line goes beyond the range."""
+        return None if self.end is None else self.end + _LAST_LINE
 
 
 @dataclass(frozen=True)
@@ -51,8 +63,8 @@ def deal_streams(files: Sequence[InputFile], rules: ReadRules) -> list[Stream]:
     streams: list[Stream] = []
     group: list[Segment] = []
     weight = 0
-    for number, file in enumerate(files):
-        own = _weight(file)
+    for number, file in enumerate(expect_footers(files, rules)):
+        own = text_size(file)
         is_alone = own > rules.stream_bytes or not file.is_resumable
         other_source = group and files[group[0].file].source != file.source
         if group and (is_alone or other_source or weight + own > rules.stream_bytes):
@@ -69,7 +81,8 @@ def deal_streams(files: Sequence[InputFile], rules: ReadRules) -> list[Stream]:
     return streams
 
 
-def _weight(file: InputFile) -> int:
+def text_size(file: InputFile) -> int:
+    """Return about how many bytes of text a file has."""
     shrunk = file.compression is not None or file.format == "parquet"
     return max(file.size, 0) * (_COMPRESSED_WEIGHT if shrunk else 1)
 
@@ -168,6 +181,8 @@ class StreamReader:
                 break
             used = sum(len(part.data) + 1 for part in parts)
             left = None if memory is None else memory[used:]
+            if parts and left is not None and len(left) < room:
+                left = None  # it would end the block elsewhere
             self._read_some(max(room, 1), parts, bad, read_bytes, left)
             if self._reader is not None and (parts or bad):
                 break
@@ -239,6 +254,7 @@ class StreamReader:
         segment = self._stream.segments[self._place.segment]
         file = self._files[segment.file]
         self._progress = (0, 0)
+        request_start(self._stream, self._files, after=self._place.segment)
         if file.format in TABLES:
             from tokenmill._read.tables import open_table  # brings pyarrow
 

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tokenmill._errors import Hint, InputError, Option, OptionError
+from tokenmill._errors import Hint, InputError, Option, OptionError, StoreError
 from tokenmill._read.columns import BadRow, find_column
 from tokenmill._read.csv_rows import CsvRows, OddRow
-from tokenmill._read.remote import asking, is_remote, open_remote
+from tokenmill._read.remote import asking, is_remote
 from tokenmill._read.sources import open_bytes, open_source
 from tokenmill._read.stdin import STDIN
+from tokenmill._read.timed_file import TimedFile
+from tokenmill._store import RANGE_BYTES, is_address
+from tokenmill._timeline import add_bytes, hand_over, stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +67,8 @@ class ParquetTable(Opened):
         self, input_file: InputFile, field: str, rules: ReadRules, segment: Segment
     ) -> None:
         super().__init__(input_file, field, rules)
-        self._parquet = open_parquet(input_file)
-        with _closing_on_error(self._parquet):
+        self._file, self._parquet = open_parquet(input_file)
+        with _closing_on_error(self._file):
             self._column = find_column(self._parquet.schema_arrow, field, input_file.path)
         metadata = self._parquet.metadata
         self._rows = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
@@ -73,6 +76,7 @@ class ParquetTable(Opened):
 
     def pieces(self, group: int) -> Pieces:
         """Yield the batches of each row group."""
+        self._expect(group)
         for number in range(group, self._end):
             batches = self._parquet.iter_batches(
                 batch_size=self._batch_rows(number),
@@ -80,8 +84,17 @@ class ParquetTable(Opened):
                 columns=[".".join(self._column)],
                 use_threads=False,
             )
-            for batch in batches:
+            while (batch := self._next(batches)) is not None:
                 yield number, column_of(batch, self._column)
+
+    def _next(self, batches: Iterator[Any]) -> Any:  # a batch of pyarrow's, or None
+        """Return the next batch: its pages are read, decompressed and decoded."""
+        taken, seconds = self._file.taken, self._file.seconds
+        with stage("decompress"):
+            batch = next(batches, None)
+            hand_over("read", self._file.seconds - seconds)
+        add_bytes("decompress", self._file.taken - taken)
+        return batch
 
     def rows_before(self, first: int, group: int) -> int:
         """Sum up the rows of the groups before."""
@@ -94,12 +107,29 @@ class ParquetTable(Opened):
     def close(self) -> None:
         """Close the file."""
         self._parquet.close()
+        self._file.close()
+
+    def _expect(self, group: int) -> None:
+        """Request the chunks of the column ahead, if the file is an object of a store."""
+        if not is_address(self._input.path) or self._input.size <= RANGE_BYTES:
+            return
+        spans = []
+        for number in range(group, self._end):
+            for column in self._chunks(number):
+                pages = [column.data_page_offset, column.dictionary_page_offset]
+                begin = min(page for page in pages if page)
+                spans.append((begin, begin + column.total_compressed_size))
+        self._file.file.expect(spans)
+
+    def _chunks(self, number: int) -> list[Any]:
+        group = self._parquet.metadata.row_group(number)
+        name = ".".join(self._column)
+        columns = (group.column(i) for i in range(group.num_columns))
+        return [column for column in columns if column.path_in_schema == name]
 
     def _batch_rows(self, number: int) -> int:
         group = self._parquet.metadata.row_group(number)
-        name = ".".join(self._column)
-        columns = [group.column(i) for i in range(group.num_columns)]
-        size = sum(c.total_uncompressed_size for c in columns if c.path_in_schema == name)
+        size = sum(chunk.total_uncompressed_size for chunk in self._chunks(number))
         rows = self._rules.block_bytes * group.num_rows // max(size, 1)
         return int(max(1, min(rows, _MAX_ROWS)))
 
@@ -254,19 +284,30 @@ class SourceFile(io.RawIOBase):
         return len(data)
 
 
-def open_parquet(input_file: InputFile) -> Any:  # pyarrow has no types
-    """Open a Parquet file, after checking that it has not changed."""
+def open_parquet(input_file: InputFile) -> tuple[TimedFile, Any]:  # pyarrow has no types
+    """Open a Parquet file, after checking that it has not changed; return what to close, too."""
     import pyarrow.parquet  # not part of `import pyarrow`
 
     _refuse_stream(input_file)
-    open_bytes(input_file).close()
-    remote = is_remote(input_file.path)
-    file = open_remote(input_file.path) if remote else input_file.path
-    with asking(input_file.path):
+    file = TimedFile(open_bytes(input_file))
+    if is_address(input_file.path) and input_file.size <= RANGE_BYTES:
+        file.file.expect([(0, None)])
+    with _closing_on_error(file), asking(input_file.path):
         try:
-            return pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
+            return file, pyarrow.parquet.ParquetFile(file, buffer_size=1 << 20)
         except (pa.ArrowException, OSError) as error:
             raise damaged(input_file, error) from error
+
+
+@contextmanager
+def parquet_reader(input_file: InputFile) -> Iterator[Any]:
+    """Open a Parquet file to look at its metadata."""
+    file, parquet = open_parquet(input_file)
+    try:
+        yield parquet
+    finally:
+        parquet.close()
+        file.close()
 
 
 def open_arrow(input_file: InputFile, *, look: bool = False) -> tuple[Any, Any]:
@@ -333,6 +374,8 @@ def damaged(input_file: InputFile, error: Exception) -> InputError:
     """Return the error for a file that its format does not allow."""
     if isinstance(error, InputError):
         return error
+    if isinstance(error, StoreError):  # nothing is known about the file
+        raise error
     return InputError(
         f"the {input_file.format} data is damaged: {error}",
         path=input_file.path,

@@ -23,7 +23,7 @@ from tokenmill._read.table_files import (
     csv_rows,
     damaged,
     open_arrow,
-    open_parquet,
+    parquet_reader,
 )
 
 if TYPE_CHECKING:
@@ -111,10 +111,10 @@ def open_table(
 
 def cut_row_groups(input_file: InputFile, stream_bytes: int) -> list[tuple[int, int]]:
     """Return ranges of row groups with about `stream_bytes` in the file."""
-    parquet = open_parquet(input_file)
+    with parquet_reader(input_file) as parquet:
+        metadata = parquet.metadata
     runs: list[tuple[int, int]] = []
     begin = size = 0
-    metadata = parquet.metadata
     for i in range(metadata.num_row_groups):
         group = metadata.row_group(i)
         own = sum(group.column(c).total_compressed_size for c in range(group.num_columns))
@@ -122,7 +122,6 @@ def cut_row_groups(input_file: InputFile, stream_bytes: int) -> list[tuple[int, 
             runs.append((begin, i))
             begin, size = i, 0
         size += own
-    parquet.close()
     return [*runs, (begin, metadata.num_row_groups)]
 
 
@@ -137,9 +136,8 @@ def table_fields(input_file: InputFile, rules: ReadRules) -> dict[str, bool]:
         finally:
             source.close()
     if input_file.format == "parquet":
-        parquet = open_parquet(input_file)
-        schema = parquet.schema_arrow
-        parquet.close()
+        with parquet_reader(input_file) as parquet:
+            schema = parquet.schema_arrow
     else:
         source, reader = open_arrow(input_file, look=True)
         schema = reader.schema

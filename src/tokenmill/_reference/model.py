@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokenmill._core import Stop
+    from tokenmill._core import CallCounts, Stop
     from tokenmill._spec import TokenizerSpec
 
 _Result = TypeVar("_Result")
@@ -86,6 +86,8 @@ class ReferenceModel:
         special_mode: int = 0,
         errors: int = 0,
         stop: Stop | None = None,
+        *,
+        counts: CallCounts | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Encode many texts into one flat array and offsets; the library has its own threads."""
         return _flat(self._rows(texts, add_special_tokens, special_mode, errors, stop), bits)
@@ -101,6 +103,7 @@ class ReferenceModel:
         in_characters: bool = True,
         *,
         stop: Stop | None = None,
+        counts: CallCounts | None = None,
     ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.uint32]]:
         """Encode many texts; the third array has two numbers for every id."""
         plain = self._plain_texts(texts, special_mode, errors)
@@ -189,6 +192,12 @@ class ReferenceModel:
     def release(self) -> int:
         """Give back what the library holds: nothing that is known."""
         return 0
+
+    def counters(self) -> dict[str, Any]:
+        """Return counters without counts: the library has none."""
+        from tokenmill._core import CallCounts
+
+        return CallCounts().as_dict()
 
     def memory(self) -> dict[str, int]:
         """Return nothing: the library does not report what it uses."""

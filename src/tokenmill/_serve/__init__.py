@@ -25,9 +25,15 @@ def serve(options: ServeOptions) -> int:
 
     check_segments(options)
     tls_of(options)  # a wrong file is an error now, not one of each worker
+    options = _with_files_for_all(options)
     sockets = listen(options)
     log = ServeLog(as_json=options.json_logs, who="serve")
-    log.info("listening", address=address_of(options, sockets), workers=options.workers)
+    log.info(
+        "listening",
+        address=address_of(options, sockets),
+        workers=options.workers,
+        connections=options.http.max_connections,
+    )
     try:
         if options.workers > 1:
             return Parent(options, sockets).run()
@@ -35,3 +41,13 @@ def serve(options: ServeOptions) -> int:
         return 1 if status == CANNOT_START else status
     finally:
         close(options, sockets)
+
+
+def _with_files_for_all(options: ServeOptions) -> ServeOptions:
+    """Lower the number of connections to what the limit of open files allows."""
+    from dataclasses import replace
+
+    from tokenmill._serve.sockets import raise_file_limit
+
+    most = raise_file_limit(options.http.max_connections)
+    return replace(options, http=replace(options.http, max_connections=most))

@@ -4,11 +4,15 @@ The kernel gives a connection to whichever process asks first, and an event loop
 there are: of eight connections, one of two workers often got all, and half of the machine idled
 (1,700 requests/s instead of 2,500; log 2026-11-18). Here a worker takes one at a time, and one that
 has more than another lets it go first.
+
+Clients keep their connections. When a worker comes back from the dead, they all are with the
+others, and would stay there; so a worker that has too many ends some after their answers.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import mmap
 import socket
 from typing import TYPE_CHECKING
@@ -18,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _STEP_BACK = 0.0005  # seconds in which the others may take a connection
+_NO_FILES = (errno.EMFILE, errno.ENFILE)
+_NO_FILE_PAUSE = 0.1
 _GONE = 1 << 40  # of a worker that is not there
+_UNEVEN = 1 / 8  # of its connections: a worker with so many above its share ends some
 
 
 class Shares:
@@ -40,6 +47,13 @@ class Shares:
     def is_ahead(self, row: int) -> bool:
         """Whether another worker has fewer."""
         return self._counts[row] > min(self._counts)
+
+    def surplus(self, row: int) -> int:
+        """Return how many a worker has above its share; 0 while the workers are nearly even."""
+        counts = [count for count in self._counts if count < _GONE]
+        own = self._counts[row]
+        above = own - -(-sum(counts) // len(counts)) if counts else 0
+        return above if above > own * _UNEVEN else 0
 
 
 class Acceptor:
@@ -71,20 +85,25 @@ class Acceptor:
     def _look(self) -> None:
         """Take a connection, or let another worker do it."""
         if self._is_ahead():
-            self._loop.remove_reader(self._listening)
-            self._timer = self._loop.call_later(_STEP_BACK, self._take_anyway)
+            self._step_back(_STEP_BACK)
         else:
             self._take()
 
+    def _step_back(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listening)
+        self._timer = self._loop.call_later(seconds, self._take_anyway)
+
     def _take_anyway(self) -> None:
         self._timer = None
-        self._take()
         self._loop.add_reader(self._listening, self._look)
+        self._take()
 
     def _take(self) -> None:
         try:
             made, _ = self._listening.accept()
-        except OSError:  # another worker was first, the client is gone, or no file is left
+        except OSError as error:  # another worker was first, or the client is gone
+            if error.errno in _NO_FILES:  # at once, it would fail again
+                self._step_back(_NO_FILE_PAUSE)
             return
         made.setblocking(False)
         if made.family != socket.AF_UNIX:

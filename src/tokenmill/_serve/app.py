@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
 
     from tokenmill._serve.gate import Gate
+    from tokenmill._serve.line import Line
     from tokenmill._serve.log import ServeLog
     from tokenmill._serve.messages import HttpRequest
 
@@ -39,7 +40,13 @@ class App:
     """Finds the route of a request, checks what all routes share, and answers errors."""
 
     def __init__(
-        self, routes: Iterable[Route], gate: Gate, *, token: str | None, log: ServeLog
+        self,
+        routes: Iterable[Route],
+        *,
+        gate: Gate,
+        line: Line,
+        token: str | None,
+        log: ServeLog,
     ) -> None:
         self._routes: dict[bytes, dict[bytes, Route]] = {}
         for route in routes:
@@ -47,6 +54,7 @@ class App:
         self._token = None if token is None else token.encode()
         self._log = log
         self.gate = gate
+        self.line = line
         self.failures = 0  # answers with an error of the server
 
     def handle(self, request: HttpRequest) -> HttpAnswer | Waiting:

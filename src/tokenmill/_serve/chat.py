@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._core import read_document
 from tokenmill._serve.faults import RefusedRequest
+from tokenmill._service.chat_work import SizedChat
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +21,7 @@ _UNTRUSTED = (
 )
 # Options of calls, which are not for clients: `trusted` would make control tokens of their text.
 _RESERVED = {"control", "messages", "model", "template", "timeout", "trusted"}
+_SMALL_BODY = 1 << 14  # bytes: reading takes 30 us, or 0.2 ms if all values are short
 _BOTH = "Cannot set both `continue_final_message` and `add_generation_prompt` to True."
 
 
@@ -30,12 +32,18 @@ class Chat:
         self._service = service
         self._trusts_templates = trusts_templates
 
+    async def fields(self, body: bytes) -> dict[str, Any]:
+        """Return the members of a body; one that is not small is read on a thread."""
+        if len(body) <= _SMALL_BODY:
+            return _object_of(body)
+        return await self._service.run(lambda _stop: _object_of(body), size=len(body))
+
     async def ids_of_body(self, body: bytes) -> NDArray[np.uint32]:
         """Return the ids of vLLM's TokenizeChatRequest."""
-        return await self.ids(load_object(body))
+        return await self.ids(await self.fields(body), len(body))
 
-    async def ids(self, fields: dict[str, Any]) -> NDArray[np.uint32]:
-        """Return the ids of the messages of a request that was read already."""
+    async def ids(self, fields: dict[str, Any], size: int) -> NDArray[np.uint32]:
+        """Return the ids of the messages of a request of `size` bytes that was read already."""
         messages = expect(fields, "messages", list, None)
         if messages is None:
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, "body: `messages`: missing", "messages")
@@ -43,13 +51,13 @@ class Chat:
         if fields.get("continue_final_message") and fields.get("add_generation_prompt"):
             raise RefusedRequest(HTTPStatus.BAD_REQUEST, _BOTH)
         options = self._options(fields)
+        if "template" in options:  # it has to be compiled, which takes milliseconds
+            size = max(size, self._service.limits.inline_bytes + 1)
+        chat = SizedChat(messages, options, size)
         if not expect(fields, "add_special_tokens", bool, False):
-            return await self._service.chat(messages, model=model, **options)
+            return await self._service.encode_chat(chat, model)
         # What the template adds and what the tokenizer adds: the text is encoded like a prompt.
-        tokenizer: Any = self._service.tokenizer(model)
-        text = await self._service.run(
-            lambda _stop: tokenizer.render_chat(messages, **options), size=len(str(messages))
-        )
+        text = await self._service.write_chat(chat, model)
         return await self._service.encode(text, model=model, add_special_tokens=True)
 
     def _options(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -75,14 +83,12 @@ class Chat:
         return {**extra, **given}
 
 
-def load_object(body: bytes) -> dict[str, Any]:
+def _object_of(body: bytes) -> dict[str, Any]:
     """Return the members of a body; a fault is the client's."""
-    try:
-        found = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: not valid JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise RefusedRequest(HTTPStatus.BAD_REQUEST, "body: expected a JSON object")
+    found, fault = read_document(body)
+    if found is None:
+        position, what = fault or (0, "")
+        raise RefusedRequest(HTTPStatus.BAD_REQUEST, f"body: byte {position}: {what}")
     return found
 
 

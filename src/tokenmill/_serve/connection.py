@@ -1,7 +1,8 @@
 """One HTTP/1.1 connection: bytes -> requests, answers -> bytes, within limits of size and time.
 
 Written on httptools instead of an ASGI server: no dictionaries, events or tasks per request, and
-every limit of a hostile client is here. docs/develop/decisions/0013 has the figures.
+every limit of a hostile client is here. docs/develop/decisions/0013 has the figures. A request that
+comes in one piece, as most do, is read by the core in one call; httptools judges all others.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 
+from tokenmill._core import read_whole_request
 from tokenmill._serve.eager import Waiting
 from tokenmill._serve.faults import error_answer
 from tokenmill._serve.messages import HttpAnswer, HttpRequest, head_of
@@ -32,28 +34,41 @@ _HEADERS = {
     b"content-type": "content_type",
 }
 
+_NO_REQUEST = HttpRequest()
+
+
+def _request_of(parts: tuple[bytes, ...]) -> HttpRequest:
+    """Return a request that came in one piece."""
+    request = HttpRequest()
+    request.method, request.path, request.accept = parts[:3]
+    request.authorization, request.content_type, request.body = parts[3:]
+    return request
+
 
 class Connection(asyncio.Protocol):
     """Reads requests, hands each to the app, writes the answers in order."""
 
     __slots__ = (
-        "_active", "_app", "_body", "_body_bytes", "_head_bytes", "_is_closing", "_is_stalled",
-        "_parser", "_reading", "_request", "_room", "_task", "_transport", "_waiting",
+        "_active", "_app", "_body", "_body_bytes", "_field_bytes", "_head_bytes", "_is_closing",
+        "_is_in_line", "_is_stalled", "_most_whole", "_parser", "_reading", "_request", "_room",
+        "_task", "_transport", "_waiting",
     )  # fmt: skip
 
     def __init__(self, room: Connections, app: App) -> None:
         self._room = room
         self._app = app
-        self._parser = httptools.HttpRequestParser(self)
+        self._most_whole = min(app.gate.small_bytes, room.limits.max_body_bytes)
+        self._parser: Any = None  # made when it is needed
         self._transport = cast("asyncio.Transport", None)
-        self._request = HttpRequest()
-        self._active = self._request  # the one that is being answered
+        self._request = self._active = _NO_REQUEST  # being read, and being answered
         self._body: list[bytes] = []
         self._body_bytes = 0
-        self._head_bytes = 0
+        self._head_bytes = 0  # that came, of a head that is not complete
+        self._field_bytes = 0  # of headers that are
         self._reading = False  # a request has begun and is not complete
         self._waiting: deque[HttpRequest] = deque()  # read while another one is under way
         self._task: asyncio.Task[Any] | None = None
+        self._is_in_line = False  # `_active` waits for its turn
         self._is_stalled = False  # the client takes no bytes
         self._is_closing = False
 
@@ -70,7 +85,21 @@ class Connection(asyncio.Protocol):
         if self._is_closing:
             return
         if not self._reading:
+            whole = read_whole_request(data, self._most_whole)
+            if whole is not None and len(data) - len(whole[-1]) <= self._most_head:
+                self._take(_request_of(whole))
+                return
             self._head_bytes = 0
+        self._feed(data)
+        if self._reading and not self._is_closing:
+            self._head_bytes += 0 if self._body_bytes else len(data)
+            if not self._body_bytes:
+                self._check_head(self._head_bytes)
+            self._room.reading.add(self)
+
+    def _feed(self, data: bytes) -> None:
+        if self._parser is None:
+            self._parser = httptools.HttpRequestParser(self)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -80,11 +109,6 @@ class Connection(asyncio.Protocol):
             if cause is not None and not isinstance(cause, httptools.HttpParserError):
                 raise cause from None  # a bug of ours inside a callback
             self._refuse(HTTPStatus.BAD_REQUEST, f"not a request of HTTP/1.1: {error}")
-        if self._reading and not self._is_closing:
-            self._head_bytes += 0 if self._body_bytes else len(data)
-            if self._head_bytes > self._room.limits.max_header_bytes and not self._body_bytes:
-                self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers are too long")
-            self._room.reading.add(self)
 
     def connection_lost(self, _error: Exception | None) -> None:
         """Stop the work that nobody waits for any more."""
@@ -112,7 +136,7 @@ class Connection(asyncio.Protocol):
         """Begin a request."""
         self._request = HttpRequest()
         self._body = []
-        self._body_bytes = 0
+        self._body_bytes = self._field_bytes = 0
         self._reading = True
 
     def on_url(self, url: bytes) -> None:
@@ -121,6 +145,8 @@ class Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep the headers that are read later, and answer the one that asks."""
+        self._field_bytes += len(name) + len(value)
+        self._check_head(self._field_bytes)
         key = name.lower()
         kept = _HEADERS.get(key)
         if kept is not None:
@@ -136,34 +162,59 @@ class Connection(asyncio.Protocol):
             return
         self._body_bytes += len(body)
         self._check_size(self._body_bytes)
+        if self._body_bytes > self._app.gate.small_bytes and not self._request.is_slow:
+            self._enter_gate(self._body_bytes)  # its header may not have said how long it is
         if self._request.refusal is None:
             self._body.append(body)
+        else:
+            self._body.clear()
 
     def on_message_complete(self) -> None:
-        """Hand the request over, or keep it until the one before is answered."""
+        """Hand the request over."""
         self._reading = False
         if self._is_closing:
             return
         self._room.reading.remove(self)
+        self._room.arriving.remove(self)
+        if self._body_bytes > self._app.gate.small_bytes:
+            self._enter_gate(self._body_bytes)  # again, if it lost its place
         request = self._request
         request.method = self._parser.get_method()
         request.keep_alive = self._parser.should_keep_alive()
         body = self._body
         request.body = body[0] if len(body) == 1 else b"".join(body)
         self._body = []
-        if self._task is None and not self._is_stalled and not self._waiting:
+        self._take(request)
+
+    def _take(self, request: HttpRequest) -> None:
+        """Begin with a request, or keep it until the one before is answered."""
+        if self._is_free and not self._waiting:
             self._begin(request)
             return
         self._waiting.append(request)
         if len(self._waiting) == _MAX_PIPELINED:
             self._transport.pause_reading()  # the others wait in the socket
 
+    # for Line
+
+    def take_turn(self, waited: float) -> None:
+        """Answer the request that has waited in line, for so many seconds."""
+        self._is_in_line = False
+        if self._is_closing:
+            return
+        late = self._app.line.late(waited)
+        if late is None:
+            self._answer(self._active)
+        else:
+            self._write(self._active, late)
+        self._next()
+
     # for Connections
 
     @property
     def is_busy(self) -> bool:
         """Whether a request is under way, or an answer not sent yet."""
-        return self._task is not None or self._reading or bool(self._waiting) or self._is_stalled
+        return not self._is_free or self._reading or bool(self._waiting)
 
     def expire(self) -> None:
         """End a connection that took too long to send a request or to read an answer."""
@@ -171,6 +222,11 @@ class Connection(asyncio.Protocol):
             self._refuse(HTTPStatus.REQUEST_TIMEOUT, "the request took too long to arrive")
         else:
             self.abort()
+
+    def lose_place(self) -> None:
+        """Let others go first: this request takes long to arrive."""
+        self._request.is_slow = True
+        self._release(self._request)
 
     def close(self) -> None:
         """End the connection when it is next idle."""
@@ -185,9 +241,30 @@ class Connection(asyncio.Protocol):
 
     # inside
 
+    @property
+    def _is_free(self) -> bool:
+        """Whether a request that is complete can begin."""
+        return self._task is None and not self._is_in_line and not self._is_stalled
+
     def _begin(self, request: HttpRequest) -> None:
+        """Answer a request now, let it wait for its turn, or refuse it."""
         self._active = request
-        result = request.refusal or self._app.handle(request)
+        line, size = self._app.line, len(request.body)
+        refusal = request.refusal
+        if refusal is None:
+            if line.has_time():
+                self._answer(request)
+                return
+            if size:  # a probe has no body, and is never refused
+                refusal = line.refusal(size)
+        if refusal is not None:
+            self._write(request, refusal)
+        else:
+            self._is_in_line = True
+            line.add(self, size)
+
+    def _answer(self, request: HttpRequest) -> None:
+        result = self._app.handle(request)
         if isinstance(result, Waiting):
             self._task = asyncio.ensure_future(self._finish(request, result))
         else:
@@ -200,7 +277,7 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def _next(self) -> None:
-        while self._waiting and self._task is None and not (self._is_stalled or self._is_closing):
+        while self._waiting and self._is_free and not self._is_closing:
             if len(self._waiting) == _MAX_PIPELINED:
                 self._transport.resume_reading()
             self._begin(self._waiting.popleft())
@@ -211,7 +288,12 @@ class Connection(asyncio.Protocol):
             return
         room = self._room
         room.idle.restart(self)
-        keep_alive = request.keep_alive and not room.is_stopping
+        is_last = room.is_stopping or (not self.is_busy and room.is_one_too_many())
+        keep_alive = request.keep_alive and not is_last
+        request.body = b""  # a connection that is idle keeps no text
+        if answer.ready and keep_alive and request.method != b"HEAD":
+            self._transport.write(answer.ready)
+            return
         head = head_of(answer, keep_alive=keep_alive)
         if request.method == b"HEAD":
             self._transport.write(head)
@@ -226,18 +308,34 @@ class Connection(asyncio.Protocol):
     def _announce(self, size: int) -> None:
         """Look at the length that a request says it has, before its body is there."""
         self._check_size(size)
-        request = self._request
-        request.refusal = self._app.gate.refusal(size)
-        if request.refusal is None and self._app.gate.is_large(size) and not self._is_closing:
-            self._release(request)
+        if size > self._app.gate.small_bytes:
+            self._enter_gate(size)
+
+    def _enter_gate(self, size: int) -> None:
+        """Take a place for a large request, or know that it is refused; once."""
+        request, gate = self._request, self._app.gate
+        if request.held or request.refusal or self._is_closing:
+            return
+        request.refusal = gate.refusal(size)
+        if request.refusal is None:
             request.held = size
-            self._app.gate.enter(size)
+            gate.enter(size)
+            if self._reading:
+                self._room.arriving.add(self)
 
     def _release(self, request: HttpRequest) -> None:
         """Give the place of a request back."""
         if request.held:
             self._app.gate.leave(request.held)
             request.held = 0
+
+    @property
+    def _most_head(self) -> int:
+        return self._room.limits.max_header_bytes
+
+    def _check_head(self, size: int) -> None:
+        if size > self._most_head:
+            self._refuse(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "headers are too long")
 
     def _check_size(self, size: int) -> None:
         if size > self._room.limits.max_body_bytes:

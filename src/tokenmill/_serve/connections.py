@@ -6,13 +6,15 @@ import asyncio
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from http import HTTPStatus
 
     from tokenmill._serve.connection import Connection
     from tokenmill._serve.options import HttpLimits
+    from tokenmill._serve.team import Team
 
 _SWEEP_SECONDS = 0.25
+_ARRIVAL_SECONDS = 0.5  # that a large request keeps its place: slow senders could take all of them
 
 
 class Deadlines:
@@ -51,13 +53,15 @@ class Deadlines:
 class Connections:
     """Counts connections and ends those that are idle, slow or too many."""
 
-    def __init__(self, limits: HttpLimits, note: Callable[[int], None] | None = None) -> None:
-        """Make a room for connections; `note` is called with their number."""
+    def __init__(self, limits: HttpLimits, team: Team | None = None) -> None:
+        """Make a room for connections, which a `team` of workers shares."""
         self.limits = limits
-        self._note = note or (lambda _count: None)
+        self._team = team
+        self._surplus = 0  # connections to end, because other workers have fewer
         self.reading = Deadlines(limits.read_seconds)
         self.writing = Deadlines(limits.write_seconds)
         self.idle = Deadlines(limits.idle_seconds)
+        self.arriving = Deadlines(_ARRIVAL_SECONDS)  # large requests that have a place
         self.is_stopping = False
         self.refusals: dict[int, int] = {}  # requests that were not read to their end, by status
         self._open: set[Connection] = set()
@@ -71,17 +75,24 @@ class Connections:
         """Count a new connection; False if there are too many."""
         is_welcome = len(self._open) < self.limits.max_connections and not self.is_stopping
         self._open.add(connection)
-        self._note(len(self._open))
+        self._tell_team()
         self.idle.add(connection)
         return is_welcome
 
     def leave(self, connection: Connection) -> None:
         """Forget a connection that is gone."""
         self._open.discard(connection)
-        self._note(len(self._open))
+        self._tell_team()
         self.idle.remove(connection)
-        self.reading.remove(connection)
-        self.writing.remove(connection)
+        for deadlines in (self.reading, self.writing, self.arriving):
+            deadlines.remove(connection)
+
+    def is_one_too_many(self) -> bool:
+        """Whether to end a connection after its answer, so that another worker gets it."""
+        if self._surplus > 0:
+            self._surplus -= 1
+            return True
+        return False
 
     def refused(self, status: HTTPStatus) -> None:
         """Count a request that was refused before it was complete."""
@@ -101,11 +112,19 @@ class Connections:
         self._timer.cancel()
         return len(left)
 
+    def _tell_team(self) -> None:
+        if self._team is not None:
+            self._team.note(len(self._open))
+
     def _sweep(self) -> None:
         now = self._loop.time()
+        if self._team is not None:
+            self._surplus = self._team.surplus()
         for late in (self.reading, self.writing):
             for connection in late.expired(now):
                 connection.expire()
+        for connection in self.arriving.expired(now):
+            connection.lose_place()
         for connection in self.idle.expired(now):
             if connection.is_busy:
                 self.idle.add(connection)

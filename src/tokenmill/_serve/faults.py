@@ -17,7 +17,7 @@ from tokenmill._errors import (
     UnknownModel,
     compose,
 )
-from tokenmill._serve.messages import HttpAnswer
+from tokenmill._serve.messages import HttpAnswer, written_before
 
 _TYPES = {  # as vLLM names them; the others are the phrases of their status
     HTTPStatus.BAD_REQUEST: "BadRequestError",
@@ -71,6 +71,13 @@ def answer_of(error: Exception) -> HttpAnswer | None:
         if isinstance(error, kinds):
             return error_answer(status, _text_of(error))
     return None
+
+
+def no_room(reason: str) -> HttpAnswer:
+    """Return the answer to a request over a limit; `reason` is the name of the limit."""
+    message = f"no room for another request ({reason})"
+    answer = error_answer(HTTPStatus.SERVICE_UNAVAILABLE, message, headers=_RETRY_SOON)
+    return written_before(answer)
 
 
 def _text_of(error: Exception) -> str:

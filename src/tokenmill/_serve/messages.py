@@ -16,8 +16,8 @@ class HttpRequest:
     """One HTTP request; headers that nobody here reads are not kept."""
 
     __slots__ = (
-        "accept", "authorization", "body", "content_type", "held", "keep_alive", "method", "path",
-        "refusal",
+        "accept", "authorization", "body", "content_type", "held", "is_slow", "keep_alive",
+        "method", "path", "refusal",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -29,6 +29,7 @@ class HttpRequest:
         self.content_type = b""
         self.keep_alive = True
         self.held = 0  # bytes that it was admitted with; 0 for a small one
+        self.is_slow = False  # it took so long to arrive that it lost its place
         self.refusal: HttpAnswer | None = None  # known before the body was read
 
 
@@ -39,6 +40,12 @@ class HttpAnswer(NamedTuple):
     body: bytes
     kind: bytes = JSON
     headers: bytes = b""
+    ready: bytes = b""  # all of it for a connection that stays, if it was written before
+
+
+def written_before(answer: HttpAnswer) -> HttpAnswer:
+    """Return an answer that is given many times with its bytes."""
+    return answer._replace(ready=head_of(answer, keep_alive=True) + answer.body)
 
 
 def head_of(answer: HttpAnswer, *, keep_alive: bool) -> bytes:

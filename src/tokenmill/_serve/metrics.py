@@ -54,7 +54,8 @@ class ServiceCollector:
 
         gauges = self._gauges
         yield GaugeMetricFamily("tokenmill_inflight", "Requests on threads.", state["inflight"])
-        yield GaugeMetricFamily("tokenmill_queued", "Requests that wait.", state["queued"])
+        queued = state["queued"] + gauges.sum("in_line")
+        yield GaugeMetricFamily("tokenmill_queued", "Requests that wait.", queued)
         yield GaugeMetricFamily("tokenmill_workers", "Processes that serve.", gauges.sum("alive"))
         memory = GaugeMetricFamily("tokenmill_memory_bytes", "Memory by owner.", labels=["owner"])
         for owner in ("resident", "model", "table", "cache"):
@@ -164,6 +165,9 @@ def _times(state: dict[str, Any]) -> Iterator[Metric]:
     decode = HistogramMetricFamily(
         "tokenmill_detokenize_seconds", "Ids to text, waiting left out.", labels=labels
     )
+    template = HistogramMetricFamily(
+        "tokenmill_template_seconds", "Rendering of chat templates.", labels=["model"]
+    )
     for model, operation, found in _operations(state):
         names = [model, operation]
         _add(request, names, found["request_seconds"])
@@ -172,11 +176,17 @@ def _times(state: dict[str, Any]) -> Iterator[Metric]:
             _add(encode, names, found["work_seconds"])
         elif operation == "decode":
             _add(decode, names, found["work_seconds"])
+        if operation == "chat":
+            _add(template, [model], found["template_seconds"])
     delay = HistogramMetricFamily(
         "tokenmill_event_loop_delay_seconds", "How late the event loop is, ten times a second."
     )
     _add(delay, [], state["loop_lag"])
-    yield from (request, queue, encode, decode, delay)
+    line = HistogramMetricFamily(
+        "tokenmill_line_seconds", "Waiting for the event loop, of requests that do."
+    )
+    _add(line, [], state["line"])
+    yield from (request, queue, encode, decode, template, delay, line)
 
 
 def _add(family: HistogramMetricFamily, labels: list[str], times: dict[str, Any]) -> None:

@@ -11,23 +11,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tokenmill._model import cache
+from tokenmill._cache_folder import cache_folder
 from tokenmill._model.known import find_known
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _COMPILE = "import sys, tokenmill; tokenmill.Tokenizer.load(sys.argv[1])"
 
 
-def prepare_models(sources: Iterable[str]) -> None:
-    """See that the cache has the models of these sources; other workers wait meanwhile.
+def prepare_model(source: str) -> None:
+    """See that the cache has the model of this source; other workers wait meanwhile.
 
     Nothing is raised: a source that cannot be compiled is an error when it is loaded.
     """
-    home = cache.folder()
+    home = cache_folder()
     if home is None:
         return
     try:
@@ -37,8 +33,7 @@ def prepare_models(sources: Iterable[str]) -> None:
         return
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)
-        for source in sources:
-            _compile_unknown(source)
+        _compile_unknown(source)
     finally:
         os.close(folder)
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import json
 import uuid
+from functools import partial
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from tokenmill._core import write_answer
 from tokenmill._serve.app import Route
-from tokenmill._serve.chat import expect, load_object
+from tokenmill._serve.chat import expect
 from tokenmill._serve.faults import RefusedRequest
 from tokenmill._serve.group import RouteGroup
 from tokenmill._serve.messages import HttpAnswer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from tokenmill._serve.messages import HttpRequest
 
+T = TypeVar("T")
+_SMALL_WORK = 1 << 16  # bytes of a request and its answer; more is not for the event loop
 # Members of a request that are sampling parameters; those that are given are handed on.
 SAMPLING = (
     "n", "presence_penalty", "frequency_penalty", "repetition_penalty", "temperature", "top_p",
@@ -43,23 +48,43 @@ class RenderRoutes(RouteGroup):
 
     async def render_chat(self, request: HttpRequest) -> HttpAnswer:
         """Answer with one GenerateRequest."""
-        fields = load_object(request.body)
-        ids = await self._chat.ids(fields)
-        return HttpAnswer(200, write_answer(*self._parts("chatcmpl", fields, ids)))
+        size = len(request.body)
+        fields = await self._chat.fields(request.body)
+        ids = await self._chat.ids(fields, size)
+        work = partial(self._written, fields, ids)
+        return HttpAnswer(200, await self._later(size + 4 * len(ids), work))
+
+    def _written(self, fields: dict[str, Any], ids: NDArray[np.uint32]) -> bytes:
+        return write_answer(*self._parts("chatcmpl", fields, ids))
 
     async def render_completion(self, request: HttpRequest) -> HttpAnswer:
         """Answer with a list of GenerateRequests, one for each prompt."""
-        fields = load_object(request.body)
+        size = len(request.body)
+        fields = await self._chat.fields(request.body)
         model = expect(fields, "model", str, None) or None
         adds = expect(fields, "add_special_tokens", bool, True)
-        parts: list[Any] = [b"["]
-        for prompt in _prompts(fields.get("prompt")):
+        prompts = await self._later(size, lambda: _prompts(fields.get("prompt")))
+        rows: list[NDArray[np.uint32]] = []
+        for prompt in prompts:
             if isinstance(prompt, str):
-                ids = await self._service.encode(prompt, model=model, add_special_tokens=adds)
+                rows.append(
+                    await self._service.encode(prompt, model=model, add_special_tokens=adds)
+                )
             else:
-                ids = prompt
+                rows.append(prompt)
+        return HttpAnswer(200, await self._later(size, lambda: self._list_of(fields, rows)))
+
+    async def _later(self, size: int, work: Callable[[], T]) -> T:
+        """Do work over about `size` bytes; a lot of it on a thread."""
+        if size <= _SMALL_WORK:
+            return work()
+        return await self._service.run(lambda _stop: work(), size=size)
+
+    def _list_of(self, fields: dict[str, Any], rows: list[NDArray[np.uint32]]) -> bytes:
+        parts: list[Any] = [b"["]
+        for ids in rows:
             parts += [b"," if len(parts) > 1 else b"", *self._parts("cmpl", fields, ids)]
-        return HttpAnswer(200, write_answer(*parts, b"]"))
+        return write_answer(*parts, b"]")
 
     def _parts(self, kind: str, fields: dict[str, Any], ids: NDArray[np.uint32]) -> list[Any]:
         """Return the pieces of one GenerateRequest."""

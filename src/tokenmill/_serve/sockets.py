@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import resource
 import socket
 import ssl
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from tokenmill._serve.options import ServeOptions
 
 BACKLOG = 4096
+_OWN_FILES = 128  # of a worker, besides its connections
 
 
 def listen(options: ServeOptions) -> list[socket.socket]:
@@ -70,6 +73,23 @@ def _remove_left_over(path: Path) -> None:
             path.unlink()
             return
     raise TokenmillError("cannot listen: another server does", where=str(path))
+
+
+def raise_file_limit(connections: int) -> int:
+    """Let the process open a file for each connection; return how many it can have.
+
+    Shells start programs with a soft limit of 1,024 files; a program may raise it up to the hard
+    limit, which is the administrator's.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = min(connections + _OWN_FILES, _files(hard))
+    if most > _files(soft):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return min(connections, max(most, _files(soft)) - _OWN_FILES)
+
+
+def _files(limit: int) -> int:
+    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
 
 
 def close(options: ServeOptions, sockets: list[socket.socket]) -> None:

@@ -31,6 +31,10 @@ class Team:
         """Whether another worker has fewer connections than this one."""
         return self._shares.is_ahead(self.counters.row)
 
+    def surplus(self) -> int:
+        """Return how many connections this worker has above its share."""
+        return self._shares.surplus(self.counters.row)
+
     def leave(self, row: int) -> None:
         """Take the row of a worker that is gone out of the shares."""
         self._shares.leave(row)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._page import LIVE_POLICY, load_page
 from tokenmill._serve.app import Route
 from tokenmill._serve.messages import HttpAnswer
 from tokenmill._serve.metrics import exposition
@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from tokenmill._service.watch import Watch
 
 _PAGE_HEADERS = (
-    b"content-security-policy: default-src 'none'; style-src 'unsafe-inline'; "
-    b"script-src 'unsafe-inline'; connect-src 'self'\r\n"
-    b"x-content-type-options: nosniff\r\n"
-)
+    f"content-security-policy: {LIVE_POLICY}\r\nx-content-type-options: nosniff\r\n"
+).encode()
 
 
 class WatchRoutes:
@@ -44,7 +42,7 @@ class WatchRoutes:
     async def dashboard(self, _request: HttpRequest) -> HttpAnswer:
         """Answer with one page that needs nothing from elsewhere."""
         if self._page is None:
-            self._page = files("tokenmill._serve").joinpath("dashboard.html").read_bytes()
+            self._page = load_page("tokenmill._serve", "dashboard.html").encode()
         return HttpAnswer(200, self._page, b"text/html; charset=utf-8", _PAGE_HEADERS)
 
 

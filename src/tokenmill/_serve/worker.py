@@ -6,6 +6,7 @@ import asyncio
 import gc
 import signal
 import socket
+import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,9 +16,10 @@ from tokenmill._serve.chat import Chat
 from tokenmill._serve.connection import Connection
 from tokenmill._serve.connections import Connections
 from tokenmill._serve.gate import Gate
+from tokenmill._serve.line import Line
 from tokenmill._serve.log import ServeLog
 from tokenmill._serve.models import ServedModels
-from tokenmill._serve.prepare import prepare_models
+from tokenmill._serve.prepare import prepare_model
 from tokenmill._serve.render_routes import RenderRoutes
 from tokenmill._serve.segments import open_segments, warm_segments
 from tokenmill._serve.sockets import BACKLOG, tls_of
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 DONE = 0
 CANNOT_START = 3  # a model cannot be loaded: starting again would not help
 _LOOK_SECONDS = 0.01
+_SWITCH_SECONDS = 5e-4  # that a thread may keep the GIL from the event loop, e.g. for a template
 
 
 class ServeWorker:
@@ -69,6 +72,7 @@ class ServeWorker:
         """Run the event loop; return the exit status."""
         loop = _new_loop()
         asyncio.set_event_loop(loop)
+        sys.setswitchinterval(_SWITCH_SECONDS)
         try:
             return loop.run_until_complete(self._serve())
         finally:
@@ -85,11 +89,12 @@ class ServeWorker:
         service = Service(
             sources, profile=options.profile, cache=cache, counters=counters, **options.service
         )
-        connections = Connections(options.http, None if team is None else team.note)
+        connections = Connections(options.http, team)
         watch = Watch(
             service,
             gauges=None if team is None else team.gauges,
             failures=lambda: app.failures,
+            in_line=lambda: len(app.line),
             report=lambda event: self._log.info(str(event)),
         )
         app = self._app(service, connections, watch)
@@ -126,13 +131,12 @@ class ServeWorker:
             WatchRoutes(service, watch),
         )
         routes = [route for group in groups for route in group.routes()]
-        return App(routes, Gate(service), token=options.token, log=self._log)
+        gate, line = Gate(service), Line(service)
+        return App(routes, gate=gate, line=line, token=options.token, log=self._log)
 
     async def _load(self, service: Service) -> None:
         """Load the models; a server without one of them does not stay."""
-        sources = [source for _, source in self._options.models if source is not None]
-        await asyncio.get_running_loop().run_in_executor(None, prepare_models, sources)
-        await service.start(wait=False)
+        await service.start(wait=False, prepare=prepare_model)
         while any(state.state == "loading" for state in service.models.values()):
             await asyncio.sleep(_LOOK_SECONDS)
         for name, state in service.models.items():

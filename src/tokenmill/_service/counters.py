@@ -5,8 +5,8 @@ adds the rows up. Memory that is mapped before a fork is the same memory after i
 
 A row, for `m` models::
 
-    global: inflight queued | rejected[reason] | lag count, sum, max | lag buckets
-    model 0: op 0: statuses | tokens | bytes | request, queue, work: sum and buckets | op 1: ...
+    global: inflight queued | rejected[reason] | lag, line: sum and buckets | longest lag
+    model 0: op 0: statuses | tokens | bytes | each of TIMES: sum and buckets | op 1: ...
     ...
 
 Times are whole nanoseconds.
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 OPERATIONS = ("encode", "encode_batch", "count", "decode", "chat", "run")
 STATUSES = ("ok", "error", "timeout", "cancelled", "rejected")
-REASONS = ("max_queue", "max_queue_bytes", "max_text_bytes", "memory", "not_ready", "closing",
-           "health")  # fmt: skip
-TIMES = ("request", "queue", "work")
+REASONS = ("max_queue", "max_queue_bytes", "max_text_bytes", "memory", "not_ready", "closing")
+TIMES = ("request", "queue", "work", "template")
 # From 5 us: a fast engine's answers would all be in the first of the usual buckets.
 BUCKETS = (
     5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5,
@@ -42,12 +41,14 @@ _TIME = 1 + _N_BUCKETS
 _GAUGES = ("inflight", "queued")
 _REJECTED = len(_GAUGES)
 _LAG = _REJECTED + len(REASONS)
-_LAG_MAX = _LAG + _TIME
+_LINE = _LAG + _TIME
+_LAG_MAX = _LINE + _TIME
 _GLOBAL = _LAG_MAX + 1
 _TOKENS = len(STATUSES)
 _BYTES = _TOKENS + 1
 _FIRST_TIME = _BYTES + 1
 _WORK_TIME = _FIRST_TIME + TIMES.index("work") * _TIME
+_TEMPLATE_TIME = _FIRST_TIME + TIMES.index("template") * _TIME
 _OPERATION = _FIRST_TIME + len(TIMES) * _TIME
 _MODEL = _OPERATION * len(OPERATIONS)
 _REASON_PLACES = {reason: _REJECTED + i for i, reason in enumerate(REASONS)}
@@ -96,13 +97,17 @@ class Counters:
         cells[place + _BYTES] += size
         at = place + _FIRST_TIME
         for seconds in times:
-            cells[at] += int(seconds * _NANO)
-            cells[at + 1 + bisect_left(BUCKETS, seconds)] += 1
+            self._add_time(at, seconds)
             at += _TIME
 
     def tokens(self, place: int, count: int) -> None:
         """Count tokens of a request that waited."""
         self._cells[place + _TOKENS] += count
+
+    def rendered(self, place: int, seconds: float | None) -> None:
+        """Count what a chat template took, a part of the work; None if it never ran."""
+        if seconds is not None:
+            self._add_time(place + _TEMPLATE_TIME, seconds)
 
     def rejected(self, place: int, reason: str) -> None:
         """Count a request that was refused."""
@@ -116,11 +121,16 @@ class Counters:
 
     def lag(self, seconds: float) -> None:
         """Count one measurement of how late the event loop was."""
-        cells = self._cells
-        nanos = int(seconds * _NANO)
-        cells[_LAG] += nanos
-        cells[_LAG + 1 + bisect_left(BUCKETS, seconds)] += 1
-        cells[_LAG_MAX] = max(cells[_LAG_MAX], nanos)
+        self._add_time(_LAG, seconds)
+        self._cells[_LAG_MAX] = max(self._cells[_LAG_MAX], int(seconds * _NANO))
+
+    def waited(self, seconds: float) -> None:
+        """Count a request that waited for the event loop before anybody looked at it."""
+        self._add_time(_LINE, seconds)
+
+    def _add_time(self, at: int, seconds: float) -> None:
+        self._cells[at] += int(seconds * _NANO)
+        self._cells[at + 1 + bisect_left(BUCKETS, seconds)] += 1
 
     # ---- reading: any process
 
@@ -152,6 +162,7 @@ class Counters:
             "inflight": int(cells[0]),
             "queued": int(cells[1]),
             "rejected": {name: int(cells[at]) for name, at in _REASON_PLACES.items()},
+            "line": _time_of(cells, _LINE),
             "loop_lag": lag | {"max": int(cells[_LAG_MAX]) / _NANO},
             "models": models,
         }

@@ -53,6 +53,7 @@ class Door:
         self.shed: str | None = None  # a reason to refuse everything for now, one of `_shed`
         self._shed: set[str] = set()
         self.is_closing = False
+        self.last_call = perf_counter()
         self._max_queue = limits.max_queue
         self._loop = asyncio.get_running_loop()
         bounds = Bounds(limits.max_inflight, limits.max_queue, limits.max_queue_bytes, limits.nice)
@@ -102,7 +103,7 @@ class Door:
         tally: Tally,
     ) -> T:
         """Run a call where it belongs; `tally` says what is counted, and how fast its model is."""
-        begin = perf_counter()
+        begin = self.last_call = perf_counter()
         limits = self.limits
         if self.is_closing or self.shed or size > limits.max_text_bytes:
             raise self._refusal(size, tally.place)
@@ -161,6 +162,10 @@ class Door:
             self._loop.call_soon(self._turn)
         else:
             self._turn_planned = False
+
+    def renew_turn(self) -> None:
+        """Forget what inline requests took in this round, unless some wait for the next one."""
+        self._spent = 0.0
 
     # ---- waiting
 

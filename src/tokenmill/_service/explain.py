@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from tokenmill._service.limits import GIB, KIB, MIB
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokenmill._service.limits import Limits
 
 ABOUT = {
@@ -38,19 +40,22 @@ def explain(limits: Limits) -> str:
 
     ``max_queue        1024      requests that wait in each lane; ...``
     """
-    rows = [(name, _shown(name, value)) for name, value in limits.as_dict().items()]
-    rows = [row for row in rows if row[0] != "profile"]
+    values = {name: value for name, value in limits.as_dict().items() if name != "profile"}
+    return "\n".join([f"{limits.profile}: {ABOUT[limits.profile]}", *table(values, _WHY)])
+
+
+def table(values: Mapping[str, object], why: Mapping[str, str]) -> list[str]:
+    """Return a line for each value, in columns: its name, the value, why it is there."""
+    rows = [(name, _shown(name, value)) for name, value in values.items()]
     names = max(len(name) for name, _ in rows)
-    values = max(len(value) for _, value in rows)
-    lines = [f"{limits.profile}: {ABOUT[limits.profile]}"]
-    lines += [f"  {name:<{names}}  {value:<{values}}  {_WHY[name]}" for name, value in rows]
-    return "\n".join(lines)
+    widest = max(len(value) for _, value in rows)
+    return [f"  {name:<{names}}  {value:<{widest}}  {why[name]}" for name, value in rows]
 
 
 def _shown(name: str, value: object) -> str:
     if value is None:
         return "none"
-    if name in {"timeout", "grace"}:
+    if name in {"timeout", "grace"} or name.endswith("_seconds"):
         return f"{value:g} s"
     if name.endswith("_bytes") or name == "memory_limit":
         return _bytes(int(str(value)))

@@ -20,6 +20,7 @@ ACTIONS = ("shed", "shrink_cache", "release_tables", "fail_readiness")
 NAMES = (
     "alive",  # 1 while the process serves
     "ready",
+    "in_line",  # requests that wait for the event loop, before the service has seen them
     "resident_bytes",
     "memory_ratio",  # of the limit; 0 without one
     "model_bytes",

@@ -10,14 +10,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from tokenmill._service.models import ModelState
+    from tokenmill._service.models import ModelState, Prepare
 
 
 class Loader:
     """One thread for each model that is not ready: a slow source does not delay the others."""
 
-    def __init__(self, states: Iterable[ModelState], loaded: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        states: Iterable[ModelState],
+        loaded: Callable[[], None],
+        prepare: Prepare | None = None,
+    ) -> None:
         self._on_loaded = loaded
+        self._prepare = prepare
         self._loop = asyncio.get_running_loop()
         self._done = self._loop.create_future()
         self._waiting = [state for state in states if state.state != "ready"]
@@ -33,7 +39,7 @@ class Loader:
             thread.start()
 
     def _load(self, state: ModelState) -> None:
-        state.load()
+        state.load(self._prepare)
         with suppress(RuntimeError):  # the loop is closed: nobody waits
             self._loop.call_soon_threadsafe(self._loaded)
 

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
 Tables: TypeAlias = Literal["usual", "small", "tiny"]
 Source: TypeAlias = "Tokenizer | str | os.PathLike[str]"
+Prepare: TypeAlias = "Callable[[str], None]"  # what is to be done with a source before it is loaded
 
 _SAMPLE = (
     "The first thing that a reader of this text will see is that it says nothing much: 123 words, "
     "a few numbers (3.14, 2,718), and code: for (int i = 0; i < n; ++i) { sum += a[i]; }\n"
 ) * 23
 _WEIGHT = 1 / 16
-_ENCODING = {"encode", "encode_batch", "count", "chat"}
+_MOST_JUMP = 4
+_ENCODING = {"encode", "encode_batch", "count"}  # chat is slower: templates are a part of it
 _TOKENS_OF: dict[str, Callable[[Any], int]] = {
     "encode_batch": lambda batch: len(batch.ids),
     "count": int,
@@ -34,7 +36,8 @@ class ModelState:
     """One tokenizer of a service: `state` is "loading", "ready" or "failed", with its `error`."""
 
     __slots__ = (
-        "error", "name", "native", "seconds", "source", "state", "tables", "tallies", "tokenizer",
+        "error", "has_templates", "name", "native", "seconds", "source", "state", "tables",
+        "tallies", "tokenizer",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +52,7 @@ class ModelState:
         self.native: Any = None  # its model, for calls with a Stop
         self.error: BaseException | None = None
         self.seconds = 0.0  # that loading took
+        self.has_templates = False  # its chat templates were read; not before one is needed
 
     @property
     def loaded(self) -> Tokenizer:
@@ -57,14 +61,16 @@ class ModelState:
             raise _not_ready(self) from self.error
         return self.tokenizer
 
-    def load(self) -> None:
-        """Load it, on a thread; an error is kept, not raised."""
+    def load(self, prepare: Prepare | None = None) -> None:
+        """Load it, on a thread; an error is kept, not raised. `prepare` is called before it."""
         begin = time.perf_counter()
         try:
             source = self.source
             if isinstance(source, Tokenizer):
                 loaded = source
             else:
+                if prepare is not None:
+                    prepare(os.fspath(source))
                 loaded = Tokenizer.load(source, tables=self.tables)
             self.tallies["encode"].pace.calibrate(loaded)
             self.native = loaded.ready.model
@@ -97,8 +103,13 @@ class Pace:
         self.seconds_per_byte = min(times) / len(_SAMPLE)
 
     def inline(self, size: int, seconds: float) -> None:
-        """Take a measurement from the event loop, where nothing else ran."""
-        self.seconds_per_byte += _WEIGHT * (seconds / size - self.seconds_per_byte)
+        """Take a measurement from the event loop, where nothing else ran.
+
+        A machine that stops for 50 ms says nothing about the model: one call counts for at most
+        four times of what is known.
+        """
+        known = self.seconds_per_byte
+        self.seconds_per_byte += _WEIGHT * (min(seconds / size, _MOST_JUMP * known) - known)
 
     def threaded(self, size: int, seconds: float) -> None:
         """Take one from a thread, where waiting for the GIL counts too: only if it is faster."""

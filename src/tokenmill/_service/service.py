@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenmill._calls.options import limit_of, modes, texts_of
-from tokenmill._errors import ServiceClosed, UnsupportedTokenizer
+from tokenmill._errors import ServiceClosed
+from tokenmill._service.chat_work import SizedChat, counted_chat
 from tokenmill._service.door import Door
 from tokenmill._service.limits import limits_of
 from tokenmill._service.loading import Loader
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from tokenmill._post.request import Errors, SpecialInText
     from tokenmill._service.counters import Counters
     from tokenmill._service.limits import LimitOptions, Limits
-    from tokenmill._service.models import ModelState, Source
+    from tokenmill._service.models import ModelState, Prepare, Source
 
 T = TypeVar("T")
 _NAMES = ("add_special_tokens", "special_in_text", "errors")
@@ -84,7 +85,6 @@ class Service:
         self._guard.hooks.append(self.release_tables)
         if cache is not None:
             self._guard.hooks.append(cache.clear)
-        self._watchers: list[Callable[[], object]] = []
         self._door: Door | None = None  # the three of a service that runs
         self._loader: Loader | None = None
         self._ticker: Ticker | None = None
@@ -103,19 +103,21 @@ class Service:
     ) -> None:
         await self.close()
 
-    async def start(self, *, wait: bool = True) -> None:
+    async def start(self, *, wait: bool = True, prepare: Prepare | None = None) -> None:
         """Take requests, and load the models on threads.
 
         With `wait`, return when each is loaded or has failed, and raise if none can be used;
-        without, at once: `ready` and `models` say how far it is.
+        without, at once: `ready` and `models` say how far it is. `prepare` is called with the
+        source of each model, on its thread, before it is loaded.
         """
         if self._door is not None and self._door.is_lost:
             self._door.abandon()
             self._forget()
         if self._door is None:
             self._door = Door(self._limits, self.counters)
-            self._ticker = Ticker(self._door, self.counters, self._guard, self._watchers)
-            self._loader = Loader(self._models.states.values(), self._models.settle_name)
+            self._ticker = Ticker(self._door, self.counters, self._guard, self.release_tables)
+            models = self._models
+            self._loader = Loader(models.states.values(), models.settle_name, prepare)
             _started.add(self)
         if wait and self._loader is not None:
             await self._loader.wait()
@@ -250,12 +252,38 @@ class Service:
         **options: Any,  # those of Tokenizer.chat
     ) -> NDArray[np.uint32]:
         """Return the ids of a conversation; the options are those of `Tokenizer.chat`."""
+        chat = SizedChat(messages, options, size_of_messages(messages))
+        return await self.encode_chat(chat, model, timeout)
+
+    async def render_chat(
+        self,
+        messages: Any,
+        *,
+        model: str | None = None,
+        timeout: float | None = None,
+        **options: Any,  # those of Tokenizer.render_chat
+    ) -> str:
+        """Return the text of a conversation; the options are those of `Tokenizer.render_chat`."""
+        chat = SizedChat(messages, options, size_of_messages(messages))
+        return await self.write_chat(chat, model, timeout)
+
+    async def encode_chat(
+        self, chat: SizedChat, model: str | None = None, timeout: float | None = None
+    ) -> NDArray[np.uint32]:
+        """Return what `chat` does, for a caller who knows how large a conversation is."""
         door, state = self._door or self._open_door(), self._models.find(model)
-        chat = getattr(state.tokenizer, "chat", None)
-        if chat is None:
-            raise UnsupportedTokenizer("this version of Tokenizer has no chat", where="chat")
-        call = partial(without_stop, partial(chat, messages, **options))
-        return await door.run(call, size_of_messages(messages), timeout, state.tallies["chat"])
+        with counted_chat(state, chat, self.counters) as work:
+            size = work.size(self._limits.inline_bytes)
+            return await door.run(work.encode, size, timeout, state.tallies["chat"])
+
+    async def write_chat(
+        self, chat: SizedChat, model: str | None = None, timeout: float | None = None
+    ) -> str:
+        """Return what `render_chat` does, for a caller who knows how large a conversation is."""
+        door, state = self._door or self._open_door(), self._models.find(model)
+        with counted_chat(state, chat, self.counters) as work:
+            size = work.size(self._limits.inline_bytes)
+            return await door.run(work.write, size, timeout, state.tallies["run"])
 
     async def run(self, job: Callable[[Stop], T], *, size: int, timeout: float | None = None) -> T:
         """Run any call like a request of `size` bytes: inline or on a thread, within the limits.
@@ -293,18 +321,6 @@ class Service:
         """What it counts."""
         return self._models.counters
 
-    def shed(self, reason: str | None) -> None:
-        """Refuse all requests with Overloaded because of "health"; None takes them again."""
-        self._open_door().shed_for("health", is_on=reason is not None)
-
-    def watch(self, call: Callable[[], object]) -> None:
-        """Call this on the event loop ten times a second while the service runs."""
-        self._watchers.append(call)
-
-    def on_memory(self, call: Callable[[], object]) -> None:
-        """Call this when the process is above `memory_limit`, to release what it can."""
-        self._guard.hooks.append(call)
-
     @property
     def cache(self) -> Any:
         """Its SegmentCache, or None."""
@@ -323,6 +339,11 @@ class Service:
         """Keep nearly no queue for now, so that what is taken is answered soon; or all of it."""
         if self._door is not None:
             self._door.narrow(is_narrow=is_narrow)
+
+    def renew_turn(self) -> None:
+        """Let small requests run at once again: the caller shares out the event loop's time."""
+        if self._door is not None:
+            self._door.renew_turn()
 
     def release_tables(self) -> None:
         """Give the tables of idle workers back; the next requests make them again."""

@@ -7,6 +7,7 @@ from typing import Any
 
 _SAMPLE = 64  # texts of a list that are looked at
 _BYTES_OF_ID = 4  # about what a token stands for
+_BYTES_OF_MESSAGE = 64  # that a template takes as long for as for a message itself
 _WIDEST = 4  # bytes of UTF-8 for a character
 
 
@@ -61,6 +62,7 @@ def size_of_messages(messages: Any) -> int:
         if isinstance(part, (str, bytes)):
             size += len(part)
         elif isinstance(part, Mapping):
+            size += _BYTES_OF_MESSAGE
             parts += part.values()
         elif isinstance(part, (list, tuple)):
             parts += part

@@ -41,11 +41,13 @@ class Watch:
         gauges: Gauges | None = None,
         rules: Sequence[HealthRule] = USUAL_RULES,
         failures: Callable[[], int] = lambda: 0,
+        in_line: Callable[[], int] = lambda: 0,
         report: Callable[[HealthEvent], None] = lambda _: None,
     ) -> None:
         self._service = service
         self._row = service.counters.row
         self._failures = failures
+        self._in_line = in_line
         self._report = report
         self._window = Window(_HEALTH_SECONDS)  # of this process
         self._all = Window(_PERIOD)
@@ -95,6 +97,7 @@ class Watch:
         use = self._service.memory()
         return {
             "alive": 1.0,
+            "in_line": self._in_line(),
             "resident_bytes": resident,
             "memory_ratio": resident / limit if limit else 0.0,
             "model_bytes": use["mapped"],
@@ -124,7 +127,7 @@ class Watch:
         failed = found["failures"] - self._last_failures[0]
         self._last_failures.append(int(found["failures"]))
         measures = {
-            "queue_seconds": change.quantile("queue", 0.95) or 0.0,
+            "queue_seconds": max(change.quantile("queue", 0.95) or 0.0, change.line(0.95) or 0.0),
             "loop_lag_seconds": change.lag(0.99) or 0.0,
             "errors": failed / max(change.requests, 1) if failed else 0.0,
         }
@@ -169,7 +172,7 @@ class Watch:
             "p95": change.quantile("request", 0.95),
             "p99": change.quantile("request", 0.99),
             "inflight": state["inflight"],
-            "queued": state["queued"],
+            "queued": state["queued"] + gauges.sum("in_line"),
             "loop_delay": change.lag(0.99),
             "memory": gauges.sum("resident_bytes"),
         }

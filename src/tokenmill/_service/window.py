@@ -63,7 +63,14 @@ class Change:
 
     def lag(self, share: float) -> float | None:
         """Return a percentile of how late the event loop was."""
-        new, old = (state["loop_lag"]["buckets"] for state in (self._new, self._old))
+        return self._quantile("loop_lag", share)
+
+    def line(self, share: float) -> float | None:
+        """Return a percentile of waiting for the event loop; None if no request did."""
+        return self._quantile("line", share)
+
+    def _quantile(self, name: str, share: float) -> float | None:
+        new, old = (state[name]["buckets"] for state in (self._new, self._old))
         return quantile([a - b for a, b in zip(new, old, strict=True)], share)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokenmill._calls.encoded import EncodedBatch
+    from tokenmill._core import CallCounts
     from tokenmill._model.ready import Ready
     from tokenmill._post import ResultOptions, Wanted
 
@@ -33,7 +34,7 @@ class Batches:
 
     def __init__(self, ready: Ready) -> None:
         self._ready = ready
-        self._model: Any = ready.model
+        self.model: Any = ready.model
 
     modes = staticmethod(modes)
     stop = staticmethod(stop_of)
@@ -51,6 +52,7 @@ class Batches:
         device: str,
         timeout: float | None,
         results: ResultOptions,
+        counts: CallCounts | None = None,
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts, in rows if one of the `results` is asked for."""
         wanted = None
@@ -60,7 +62,7 @@ class Batches:
             wanted = wanted_of(results)
         special, policy, count = *modes(special_in_text, errors), thread_count(threads)
         first, unit = texts_of(texts), span_unit(offsets)
-        bits = 0 if wanted else bits_of(dtype, self._model.max_id)
+        bits = 0 if wanted else bits_of(dtype, self.model.max_id)
         reason, stop = None, stop_of(timeout)
         if device != "cpu":
             if timeout is not None:
@@ -76,8 +78,10 @@ class Batches:
             reason = found
         if wanted is None and unit is None:  # by position: names cost a small batch a tenth
             given = count, bits, add_special_tokens, special, policy, stop
-            return TokenBatch(*self._model.encode_batch(first, *given), reason=reason)
-        core = core_options(add_special_tokens, special_in_text, errors, count) | {"stop": stop}
+            named = {} if counts is None else {"counts": counts}
+            return TokenBatch(*self.model.encode_batch(first, *given, **named), reason=reason)
+        core = core_options(add_special_tokens, special_in_text, errors, count)
+        core |= {"stop": stop, "counts": counts}
         if wanted is None:
             return _encode_with_spans(self._ready, first, bool(unit), core | {"bits": bits}, reason)
         return _encode_rows(self._ready, first, wanted, in_characters=unit, dtype=dtype, core=core)
@@ -100,17 +104,17 @@ class Batches:
         self, texts: Any, out: NDArray[Any], shared: dict[str, Any]
     ) -> NDArray[np.int64]:
         """Write the ids of many texts into `out` and return their offsets."""
-        texts, out = texts_of(texts), out_of(out, self._model.max_id)
-        offsets: NDArray[np.int64] = self._model.encode_into(texts, out, **shared)
+        texts, out = texts_of(texts), out_of(out, self.model.max_id)
+        offsets: NDArray[np.int64] = self.model.encode_into(texts, out, **shared)
         return offsets
 
     def count_one(self, text: Any, limit: int | None, shared: dict[str, Any]) -> int:
         """Return the number of ids of one text, `limit + 1` for more than `limit`."""
-        return int(self._model.count(text, limit=limit_of(limit), **shared))
+        return int(self.model.count(text, limit=limit_of(limit), **shared))
 
     def count(self, texts: Any, limit: int | None, shared: dict[str, Any]) -> NDArray[np.int64]:
         """Return the number of ids of each text, `limit + 1` for more than `limit`."""
-        counts: NDArray[np.int64] = self._model.count_batch(
+        counts: NDArray[np.int64] = self.model.count_batch(
             texts_of(texts), limit=limit_of(limit), **shared
         )
         return counts if limit is None else counts.clip(max=limit + 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenmill._chat.marked import parts_of
 from tokenmill._chat.render import ChatOptions, render_chat
@@ -12,7 +12,7 @@ from tokenmill._chat.template import ChatTemplate, compile_template
 from tokenmill._checks import one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     import numpy as np
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
 
 TRUSTED = ("template", "all")
 _MOST_KEPT = 64  # templates, as many as stay compiled
+
+
+class RenderedChat(NamedTuple):
+    """The text of a conversation, marked with what the template wrote, and the template."""
+
+    text: MarkedText
+    template: ChatTemplate
 
 
 class Conversations:
@@ -45,37 +52,38 @@ class Conversations:
         """The same if it was read already."""
         return self.__dict__.get("source")
 
-    @staticmethod
-    def options(
-        tools: Any, documents: Any, add_generation_prompt: bool | None, continues: bool | str
-    ) -> ChatOptions:
-        """Return the options of a call: an answer is opened unless a message is continued."""
-        opens = not continues if add_generation_prompt is None else add_generation_prompt
-        return ChatOptions(tools, documents, opens, continues)
-
-    def template(self, given: str | Path | None, *, has_tools: bool) -> ChatTemplate:
-        """Compile the template of a call."""
-        return compile_template(self.source.choose(given, has_tools=has_tools))
-
-    def render(
+    def rendered(
         self,
         messages: Any,
-        options: ChatOptions,
-        template: ChatTemplate,
-        variables: Mapping[str, Any],
-    ) -> MarkedText:
-        """Return the text of a conversation, marked with what the template wrote."""
-        return render_chat(template, messages, options, self.source.tokens, variables)
+        *,
+        tools: Any = None,
+        documents: Any = None,
+        template: str | Path | None = None,
+        add_generation_prompt: bool | None = None,
+        continue_final_message: bool | str = False,
+        **variables: Any,
+    ) -> RenderedChat:
+        """Return the text of a conversation; `Tokenizer.chat` explains the options.
+
+        An answer is opened unless a message is continued.
+        """
+        found = compile_template(self.source.choose(template, has_tools=tools is not None))
+        opens = add_generation_prompt
+        if opens is None:
+            opens = not continue_final_message
+        options = ChatOptions(tools, documents, opens, continue_final_message)
+        text = render_chat(found, messages, options, self.source.tokens, variables)
+        return RenderedChat(text, found)
 
     def encode(
-        self, text: MarkedText, template: ChatTemplate, trusted: str, control: Sequence[str]
+        self, chat: RenderedChat, trusted: str = "template", control: Sequence[str] = ()
     ) -> NDArray[np.uint32]:
         """Return the ids of a rendered conversation."""
         if one_of("trusted", trusted, TRUSTED) == "all":
-            parts = [(str.__str__(text), True)]
+            parts = [(str.__str__(chat.text), True)]
         else:
-            parts = parts_of(text)
-        names = (*self.control_of(template), *control)
+            parts = parts_of(chat.text)
+        names = (*self.control_of(chat.template), *control)
         return self._trusted.encode(parts, control=tuple(dict.fromkeys(names)))
 
     def control_of(self, template: ChatTemplate) -> tuple[str, ...]:

@@ -7,17 +7,20 @@ stay light.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tokenmill._core import encode_method
+from tokenmill._core import encode_method, environment
 from tokenmill._model.known import full_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from tokenmill._calls.batch import TokenBatch
+    from tokenmill._calls.encoded import EncodedBatch
     from tokenmill._decode.spelling import Spelling
     from tokenmill._model.ready import Ready
     from tokenmill._post.request import RowOptions
+    from tokenmill._stats import RunStats
     from tokenmill._tokenizer.batches import Batches
     from tokenmill._tokenizer.budget import BudgetBatches
     from tokenmill._tokenizer.chat import Conversations
@@ -52,6 +55,10 @@ class Parts:
     def __init__(self, ready: Ready, origin: object = None) -> None:
         self._ready = ready
         self._origin = origin
+        if environment("TOKENMILL_STATS_FILE"):
+            from tokenmill._tokenizer.recording import record_calls  # for `tokenmill profile`
+
+            record_calls(ready)
 
     @cached_property
     def batches(self) -> Batches:
@@ -59,6 +66,18 @@ class Parts:
         from tokenmill._tokenizer.batches import Batches
 
         return Batches(self._ready)
+
+    def encode_counted(self, texts: object, **options: Any) -> TokenBatch | EncodedBatch:
+        """Encode many texts with counters in the result."""
+        from tokenmill._tokenizer.counting import encode_counted
+
+        return encode_counted(self.batches, texts, **options)
+
+    def stats(self) -> RunStats:
+        """Return the counters of all calls of the model."""
+        from tokenmill._tokenizer.counting import stats_since_load
+
+        return stats_since_load(self._ready.model)
 
     def budget_batches(
         self, texts: Iterable[object], bounds: tuple[int, int | None, int, str], options: RowOptions

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tokenmill._post.request import Errors, RowOptions
     from tokenmill._tokenizer.budget import BudgetBatches
+    from tokenmill._tokenizer.chat import Conversations
     from tokenmill._tokenizer.parts import Parts
 
     Messages: TypeAlias = Sequence[Mapping[str, Any]] | Sequence[Any]  # dicts, or like them
@@ -71,27 +72,25 @@ class PromptCalls:
         special tokens, added tokens that the template names, and those in `control`.
         """
         chat = self._parts.chat
-        found = chat.template(template, has_tools=tools is not None)
-        options = chat.options(tools, documents, add_generation_prompt, continue_final_message)
-        text = chat.render(messages, options, found, variables)
-        return chat.encode(text, found, trusted, control)
+        rendered = chat.rendered(
+            messages,
+            tools=tools,
+            documents=documents,
+            template=template,
+            add_generation_prompt=add_generation_prompt,
+            continue_final_message=continue_final_message,
+            **variables,
+        )
+        return chat.encode(rendered, trusted, control)
 
-    def render_chat(
-        self,
-        messages: Messages,
-        *,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        documents: Sequence[Mapping[str, Any]] | None = None,
-        template: str | Path | None = None,
-        add_generation_prompt: bool | None = None,
-        continue_final_message: bool | str = False,
-        **variables: Any,
-    ) -> str:
-        """Return the text of a conversation; the options are those of `chat`."""
-        chat = self._parts.chat
-        found = chat.template(template, has_tools=tools is not None)
-        options = chat.options(tools, documents, add_generation_prompt, continue_final_message)
-        return str.__str__(chat.render(messages, options, found, variables))
+    def render_chat(self, messages: Messages, **options: Any) -> str:
+        """Return the text of a conversation; the options are those of `chat` that change it."""
+        return str.__str__(self._parts.chat.rendered(messages, **options).text)
+
+    @property
+    def conversations(self) -> Conversations:
+        """The steps of `chat`, for a service that measures each of them."""
+        return self._parts.chat
 
     def batches(
         self,

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, overload
 
 from tokenmill._model.known import find_known
-from tokenmill._model.ready import check_tables, from_payload
+from tokenmill._model.ready import chosen_tables
 from tokenmill._tokenizer.parts import Parts, in_core, origin_of
 from tokenmill._tokenizer.prompts import PromptCalls
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokenmill._model.ready import Ready
     from tokenmill._post import BatchOptions, ResultOptions, RowOptions
     from tokenmill._post.request import Dtype, Errors, RowDtype, SpecialInText, Strategy
-    from tokenmill._spec import TokenizerSpec
+    from tokenmill._stats import RunStats
     from tokenmill._tokenizer.session import Session
 
     Text: TypeAlias = str | bytes | bytearray | memoryview | mmap
@@ -42,6 +42,8 @@ class Tokenizer(PromptCalls):
     `add_special_tokens` adds the tokens that the tokenizer puts around a text, such as `<s>`.
     `special_in_text` decides what happens to the text of a special token inside a text: "encode"
     makes it the token, "text" treats it like any other text, "raise" raises SpecialTokenInText.
+    T5, XLM-R and ALBERT have words that are control tokens: "text" gives those ids, too, and
+    `encode_parts` does not.
     `errors` decides what happens to bytes that are not UTF-8: "strict" raises InvalidUtf8,
     "replace" encodes U+FFFD instead, as `bytes.decode` would.
     `threads` is the number of threads; None uses every CPU that this process may use: the least of
@@ -71,7 +73,7 @@ class Tokenizer(PromptCalls):
         *,
         pattern: str | None = None,
         special_tokens: Mapping[str, int] | None = None,
-        tables: Literal["usual", "small", "tiny"] = "usual",
+        tables: Literal["usual", "small", "tiny"] | None = None,
     ) -> Tokenizer:
         """Load a tokenizer; without a source, the one that ships in the package.
 
@@ -79,16 +81,17 @@ class Tokenizer(PromptCalls):
         file, a `.mill` file, a hub id ("owner/name", "gpt2"), or a tokenizer that `tokenizers`,
         `transformers` or `tiktoken` has loaded. `pattern` (a published encoding's name or a
         regular expression) and `special_tokens` are for `.tiktoken` files, which hold neither.
-        `tables` sizes the tables of words that speed encoding up: about 39, 10 or 1 MB a thread.
+        `tables` sizes the tables of words that speed encoding up: about 39, 10 or 1 MB a thread;
+        None is what the file of TOKENMILL_CONFIG says, else "usual".
 
         Tokenizers of equal content share one model in a process (see `tokenmill.memory`).
         """
-        check_tables(tables)
-        ready = find_known(source, pattern, special_tokens, tables)
+        size = chosen_tables(tables)
+        ready = find_known(source, pattern, special_tokens, size)
         if ready is None:
             from tokenmill._model.resolve import Request, resolve  # reads and compiles
 
-            ready = resolve(Request(source, pattern, special_tokens, tables), stacklevel=2)
+            ready = resolve(Request(source, pattern, special_tokens, size), stacklevel=2)
         import_module("numpy")  # now, so that the first call does not wait for it
         return cls(ready, origin_of(source))
 
@@ -154,6 +157,7 @@ class Tokenizer(PromptCalls):
         offsets: Literal["char", "byte"] | None = None,
         device: str = "cpu",
         timeout: float | None = None,
+        stats: bool = False,
         **results: Unpack[ResultOptions],
     ) -> TokenBatch | EncodedBatch:
         """Return the ids of many texts: a list, or an Arrow array of strings (not copied).
@@ -161,6 +165,7 @@ class Tokenizer(PromptCalls):
         `offsets`: "char" or "byte" adds `spans`, the (begin, end) that every id covers in its text,
         in characters or in bytes of UTF-8; tokens around a text have (0, 0).
         `device`: "cuda" or "cuda:1" encodes there, "auto" does if it can (else see `reason`).
+        `stats`: the result gets `stats`, a RunStats: where the time of this call went.
 
         Each of these options makes the result an EncodedBatch, the rows that a model takes:
 
@@ -175,7 +180,8 @@ class Tokenizer(PromptCalls):
 
         The `dtype` of such a result may also be "int64" or "int32".
         """
-        return self._parts.batches.encode(
+        encode = self._parts.encode_counted if stats else self._parts.batches.encode
+        return encode(
             texts,
             threads=threads,
             dtype=dtype,
@@ -344,6 +350,10 @@ class Tokenizer(PromptCalls):
         """Return bytes mapped, resident, in tables and in caches; empty on the reference path."""
         return dict(self._model.memory())
 
+    def stats(self) -> RunStats:
+        """Return the counters of all calls so far, of all tokenizers that share the model."""
+        return self._parts.stats()
+
     def release(self) -> int:
         """Give back the tables of workers that do nothing; return how many bytes that were.
 
@@ -361,11 +371,9 @@ class Tokenizer(PromptCalls):
         return f"Tokenizer({self.name!r}, {self.vocab_size} ids, {self.ready.meta['path']})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        ready = self.ready
-        if ready.payload is None:
-            given = ready.spec, tuple(ready.meta["reasons"]), self._parts.chat_source()
-            return _revive_reference, given
-        return _revive, (bytes(ready.payload), self._parts.chat_source(), ready.tables)
+        from tokenmill._tokenizer.pickled import reduce
+
+        return reduce(self.ready, self._parts.chat_source())
 
     def __copy__(self) -> Tokenizer:
         return self
@@ -378,15 +386,3 @@ class Tokenizer(PromptCalls):
 
     def __delattr__(self, name: str) -> NoReturn:
         self.__setattr__(name, None)
-
-
-def _revive(payload: bytes, origin: object = None, tables: str = "usual") -> Tokenizer:
-    return Tokenizer(from_payload(payload, tables), origin)
-
-
-def _revive_reference(
-    spec: TokenizerSpec, reasons: tuple[str, ...], origin: object = None
-) -> Tokenizer:
-    from tokenmill._model.resolve import from_spec
-
-    return Tokenizer(from_spec(spec, reasons), origin)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tokenmill._calls.batch import TokenBatch
+    from tokenmill._mill.device.line_lanes import RawJob
     from tokenmill._mill.device.raw_encoder import EncodedRaw
     from tokenmill._read import RawBlock, ReadRules
 
@@ -28,6 +30,34 @@ class BlockDevice(Protocol):
     @property
     def left_to_reader(self) -> int:
         """Blocks of JSONL that the CPU read, because the device was not sure about a line."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used, as far as that is known."""
+
+    @property
+    def blocks_before(self) -> int:
+        """Blocks that the CPU encoded while the device was opened."""
+
+    @property
+    def spent(self) -> Counter[str]:
+        """Seconds of workers by step of native calls; and `blocks`, and those read `in_place`."""
+
+    def takes_block(self) -> bool:
+        """Return whether the next block is for the device; else the CPU has to encode it."""
+
+    @property
+    def has_free_lane(self) -> bool:
+        """Whether a raw block would be encoded at once, while memory for others is being made."""
+
+    def prepare_raw(self, job: RawJob) -> None:
+        """Make what raw blocks need on the device, so that the first of them need not wait."""
+
+    def lent_memory(self) -> AbstractContextManager[NDArray[np.uint8] | None]:
+        """Lend memory for the next block of this thread, which saves a copy; None: there is none.
+
+        What is in it must not be needed afterwards.
+        """
 
     def encode_raw(
         self,
@@ -55,6 +85,8 @@ class BlockDevice(Protocol):
 class SeveralDevices:
     """Gives each block to the device that has the fewest at that moment."""
 
+    blocks_before, is_open = 0, True
+
     def __init__(self, devices: Sequence[BlockDevice]) -> None:
         self.devices = tuple(devices)
         self._busy = [0] * len(devices)
@@ -69,6 +101,30 @@ class SeveralDevices:
     def left_to_reader(self) -> int:
         """Blocks of JSONL that the CPU read, because a device was not sure about a line."""
         return sum(device.left_to_reader for device in self.devices)
+
+    @property
+    def spent(self) -> Counter[str]:
+        """Seconds of workers by step of native calls; and `blocks`, and those read `in_place`."""
+        return sum((device.spent for device in self.devices), Counter())
+
+    def takes_block(self) -> bool:
+        """Return whether the next block is for a device: always."""
+        return True
+
+    @property
+    def has_free_lane(self) -> bool:
+        """Whether a raw block would be encoded at once on any device."""
+        return all(device.has_free_lane for device in self.devices)
+
+    def prepare_raw(self, job: RawJob) -> None:
+        """Make what raw blocks need on each device."""
+        for device in self.devices:
+            device.prepare_raw(job)
+
+    @staticmethod
+    def lent_memory() -> AbstractContextManager[None]:
+        """Lend none: which device has the next block is not known before it is read."""
+        return nullcontext()
 
     def encode_raw(self, *block: Any, **options: Any) -> EncodedRaw | None:
         """Return the ids of a raw block that a device reads; None if the host must parse it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import TokenmillError
-from tokenmill._mill.device.raw_encoder import LANES
+from tokenmill._mill.device.line_lanes import LANES
 from tokenmill._mill.meter import Meter
 from tokenmill._mill.run.encode import BlockEncoder
 from tokenmill._mill.run.encode_at_once import AtOnce

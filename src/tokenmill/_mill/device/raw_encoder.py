@@ -1,44 +1,43 @@
 """Raw blocks of JSONL -> the ids of their documents, for the workers of the mill.
 
-A block of one file takes one native call, in which a worker needs no lock of the interpreter: it
-copies the block into pinned memory, the device reads the lines and encodes the texts, and the ids
-come back through pinned memory. Blocks of several small files take the same steps one by one. The
-host sees places and faults, but no text.
+A block of one file is read into pinned memory, if a lane is free, and takes one native call, in
+which a worker needs no lock of the interpreter: the device reads the lines and encodes the texts,
+and the ids come back through pinned memory. Blocks of several small files take the same steps one
+by one. The host sees places and faults, but no text.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._calls.options import SPECIAL_MODES
-from tokenmill._core import BlockRules
 from tokenmill._cuda.line_device import DOES_NOT_FIT, LEFT_TO_READER
 from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError, SpecialTokenInText
 from tokenmill._mill.device.jsonl_chunks import Lane, RawChunk, field_of_block, jsonl_rules, size_of
+from tokenmill._mill.device.line_lanes import LANES, SMALLEST_LANE, LineLanes, RawJob
 from tokenmill._pack import frame
 from tokenmill._read.blocks import RAW_BYTES, REASONS, BadRecord, Block
 from tokenmill._read.parse import encoded_lines, message_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from tokenmill._core import Model
     from tokenmill._cuda.encoder import DeviceEncoder
     from tokenmill._cuda.jsonl import JsonlOutcome, JsonlReader
     from tokenmill._cuda.protocols import DeviceBackend
+    from tokenmill._mill.device.line_lanes import LentLane
     from tokenmill._read import RawBlock, ReadRules
 
-_SMALLEST_LANE = 1 << 20
 _BYTES_OF_AN_ID = 4
 _AT_ONCE = 3  # blocks of several files: a copy in, work, a copy out
-LANES = 6  # blocks at a time; a worker copies in and joins, which takes longer than the device
 _NO_TEXT = np.empty(0, np.uint8)
 
 
@@ -59,44 +58,6 @@ class EncodedRaw:
     lengths: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class RawJob:
-    """How raw blocks are encoded; `prefix` and `suffix` are the ids around each document."""
-
-    rules: ReadRules
-    fields: Sequence[str]
-    dtype: str
-    special_in_text: str
-    prefix: Sequence[int] = ()
-    suffix: Sequence[int] = ()
-
-
-class _LineLanes:
-    """Lanes of a device for native calls, which many threads may make."""
-
-    def __init__(self, encoder: DeviceEncoder, backend: DeviceBackend, job: RawJob) -> None:
-        block = job.rules.block_bytes
-        size = max(block + block // 8, _SMALLEST_LANE)
-        self._lines = encoder.new_lines(CallOptions(job.dtype, special_in_text=job.special_in_text))
-        self._rules = BlockRules(
-            "",
-            list(job.prefix),
-            list(job.suffix),
-            special_mode=SPECIAL_MODES[job.special_in_text],
-            bits=16 if job.dtype == "uint16" else 32,
-        )
-        with backend.using(None):
-            for _ in range(LANES):
-                lane = Lane(backend, size)
-                seat = self._lines.add_seat(size, lane.slot.lines)
-                self._lines.add_lane(lane.host, lane.slot, lane.stream, size, seat)
-
-    def encode(self, model: Model, data: Any, reader: JsonlReader) -> Any:
-        """Return what `Model.encode_lines` does."""
-        lines = self._lines
-        return model.encode_lines(lines.core, data, self._rules, lines.reading(reader))
-
-
 @dataclass
 class RawEncoder:
     """Encodes raw blocks on a device; many threads may call it.
@@ -109,9 +70,77 @@ class RawEncoder:
     left_to_reader: int = 0
     _free: list[WorkerLane] = field(default_factory=list)
     _readers: dict[Any, JsonlReader] = field(default_factory=dict)
-    _lanes: dict[Any, _LineLanes] = field(default_factory=dict)
+    _lanes: dict[Any, LineLanes] = field(default_factory=dict)
+    _before: dict[Any, Counter[str]] = field(default_factory=dict)
+    _preparing: LineLanes | None = None
+    _lent: threading.local = field(default_factory=threading.local)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _turns: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(_AT_ONCE))
+
+    @property
+    def spent(self) -> Counter[str]:
+        """Seconds that workers spent in each step of native calls, and the number of blocks."""
+        found: Counter[str] = Counter()
+        for key, lanes in self._lanes.items():
+            found.update(lanes.spent)
+            found.subtract(self._before[key])
+        return found
+
+    def prepare(self, job: RawJob) -> None:
+        """Make the lanes for such blocks; meanwhile, those that exist may be used."""
+        lanes = self._kept_lanes(job)
+        lanes.make(1)
+        self._use(lanes, job)
+        self._preparing = lanes
+        try:
+            lanes.make(LANES)
+        finally:
+            self._preparing = None
+
+    def _kept_lanes(self, job: RawJob) -> LineLanes:
+        """Return the lanes of an earlier run, or new ones: making them takes a tenth of a second.
+
+        Those of one kind are kept, as long as the tokenizer is on the device.
+        """
+        kept: dict[Any, LineLanes] = self.encoder.kept_lines
+        if job.key not in kept:
+            kept.clear()
+            kept[job.key] = LineLanes(self.encoder, self.backend, job)
+        return kept[job.key]
+
+    def _use(self, lanes: LineLanes, job: RawJob) -> None:
+        self._before[job.key] = Counter(lanes.spent)
+        self._lanes[job.key] = lanes
+        self._readers = lanes.readers  # native calls know them
+
+    @property
+    def has_free_lane(self) -> bool:
+        """Whether a block would be encoded at once, while lanes are being made."""
+        preparing = self._preparing
+        return preparing is not None and (self._lent_lane is not None or preparing.has_free)
+
+    @property
+    def _lent_lane(self) -> LentLane | None:
+        """The lane of this thread."""
+        return getattr(self._lent, "lane", None)
+
+    @contextmanager
+    def lent_memory(self) -> Iterator[NDArray[np.uint8] | None]:
+        """Lend memory for the next block of this thread; None if there is none.
+
+        What is in it must not be needed afterwards.
+        """
+        lanes = next(iter(self._lanes.values()), None)
+        lent = None if lanes is None else lanes.lend()
+        if lanes is None or lent is None:
+            yield None
+            return
+        self._lent.lane = lent
+        try:
+            yield lent.memory
+        finally:
+            self._lent.lane = None
+            lanes.give_back(lent)
 
     def encode(self, raw: RawBlock, job: RawJob) -> EncodedRaw | None:
         """Return the ids of a block; None if the host must parse it.
@@ -137,7 +166,7 @@ class RawEncoder:
         """Encode a block by one native call."""
         model = self.encoder.model
         found = self._line_lanes(job).encode(
-            model, raw.parts[0].data, self._reader(job.rules, name)
+            model, raw.parts[0].data, self._reader(job.rules, name), self._lent_lane
         )
         if isinstance(found, int):
             return found
@@ -149,14 +178,15 @@ class RawEncoder:
         block = encoded_lines(raw, job.rules, name, (lines, begins, bad, counts))
         return EncodedRaw(block, ids, lengths)
 
-    def _line_lanes(self, job: RawJob) -> _LineLanes:
-        key = (job.dtype, job.special_in_text, *job.prefix, "", *job.suffix, job.rules.block_bytes)
-        found = self._lanes.get(key)
+    def _line_lanes(self, job: RawJob) -> LineLanes:
+        found = self._lanes.get(job.key)
         if found is None:
             with self._lock:
-                found = self._lanes.get(key)
+                found = self._lanes.get(job.key)
                 if found is None:
-                    found = self._lanes[key] = _LineLanes(self.encoder, self.backend, job)
+                    found = self._kept_lanes(job)
+                    found.make(LANES)
+                    self._use(found, job)
         return found
 
     def _encode_parts(self, raw: RawBlock, job: RawJob, name: str) -> EncodedRaw | int | None:
@@ -208,7 +238,7 @@ class RawEncoder:
             if self._free:  # frees its memory: lanes are as many as workers
                 self._free.pop()
             with self.backend.using(None):
-                return WorkerLane(self.backend, max(size + size // 4, _SMALLEST_LANE))
+                return WorkerLane(self.backend, max(size + size // 4, SMALLEST_LANE))
 
     def _give_back(self, lane: WorkerLane) -> None:
         with self._lock:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,12 @@ from tokenmill._calls.batch import TokenBatch
 from tokenmill._core import TextBuffer
 from tokenmill._cuda.options import CallOptions
 from tokenmill._errors import DeviceError
-from tokenmill._mill.device.raw_encoder import RawEncoder, RawJob
+from tokenmill._mill.device.line_lanes import RawJob
+from tokenmill._mill.device.raw_encoder import RawEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -53,6 +56,8 @@ class SharedEncoder:
     `stand_in`, a tokenizer on the CPU, encodes it; its documents count as fallbacks.
     """
 
+    blocks_before, is_open = 0, True
+
     def __init__(
         self,
         encoder: DeviceEncoder,
@@ -79,6 +84,29 @@ class SharedEncoder:
     def left_to_reader(self) -> int:
         """Blocks of JSONL that the CPU read, because the device was not sure about a line."""
         return 0 if self._raw is None else self._raw.left_to_reader
+
+    @property
+    def spent(self) -> Counter[str]:
+        """Seconds of workers by step of native calls; and `blocks`, and those read `in_place`."""
+        return Counter() if self._raw is None else self._raw.spent
+
+    def takes_block(self) -> bool:
+        """Return whether the next block is for the device: always."""
+        return True
+
+    @property
+    def has_free_lane(self) -> bool:
+        """Whether a raw block would be encoded at once, while memory for others is being made."""
+        return self._raw is not None and self._raw.has_free_lane
+
+    def prepare_raw(self, job: RawJob) -> None:
+        """Make what raw blocks need on the device, so that the first of them need not wait."""
+        if self._raw is not None:
+            self._raw.prepare(job)
+
+    def lent_memory(self) -> AbstractContextManager[NDArray[np.uint8] | None]:
+        """Lend memory for the next block of this thread, if there is any."""
+        return nullcontext() if self._raw is None else self._raw.lent_memory()
 
     def encode_raw(
         self,

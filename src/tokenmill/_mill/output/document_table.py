@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokenmill._errors import CorruptShard
+from tokenmill._mirror import here
 from tokenmill._write.arrow_arrays import number_array, numbers_of
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class DocumentTable:
         import pyarrow.parquet as pq
 
         try:
-            self._file = pq.ParquetFile(path)
+            self._file = pq.ParquetFile(here(path))
         except (pa.ArrowException, OSError) as error:
             raise CorruptShard(f"not a table of documents: {error}", path=path) from error
         self.path = path

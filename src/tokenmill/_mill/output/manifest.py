@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import CorruptShard, SourceNotFound
+from tokenmill._mirror import local_output, shown
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
+
+    from tokenmill._stats import RunStats
 
 SCHEMA = 1
 NAME = "manifest.json"
@@ -18,15 +21,26 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class Manifest:
-    """A finished output. `data` is the content of its manifest.json."""
+    """A finished output. `data` is the content of its manifest.json.
+
+    `stats` are the counters of the run that has just finished it; a manifest that was loaded has
+    none, because they differ from run to run.
+    """
 
     folder: Path
     data: dict[str, Any]
+    stats: RunStats | None = field(default=None, compare=False)
+    address: str = ""  # of an output in a store that has no folder in the cache
+
+    @property
+    def where(self) -> str:
+        """The output, as people call it: its address if it is in a store."""
+        return self.address or shown(self.folder)
 
     @classmethod
     def load(cls, output: str | os.PathLike[str]) -> Manifest:
         """Read the manifest of a finished output."""
-        folder = Path(output)
+        folder = local_output(output)
         path = folder / NAME if folder.is_dir() else folder
         if not path.exists():
             raise SourceNotFound(
@@ -34,8 +48,13 @@ class Manifest:
                 source=str(output),
                 hint="`tokenmill status` shows what is there; the same `tokenmill pack` resumes it",
             )
+        return cls(path.parent, cls.parse(path.read_bytes(), str(path)))
+
+    @staticmethod
+    def parse(text: bytes, path: str) -> dict[str, Any]:
+        """Read the bytes of a manifest; `path` is where they come from."""
         try:
-            data = json.loads(path.read_bytes())
+            data: dict[str, Any] = json.loads(text)
             if data["schema"] != SCHEMA:
                 raise CorruptShard(
                     f"expected schema {SCHEMA}, got {data['schema']}",
@@ -50,7 +69,7 @@ class Manifest:
                 path=path,
                 hint="without it nothing here can be trusted or removed: choose another output",
             ) from error
-        return cls(path.parent, data)
+        return data
 
     @property
     def shards(self) -> list[dict[str, Any]]:
@@ -79,6 +98,6 @@ class Manifest:
 
     def __repr__(self) -> str:
         return (
-            f"Manifest({str(self.folder)!r}, {len(self.shards)} shards, "
+            f"Manifest({self.where!r}, {len(self.shards)} shards, "
             f"{self.documents['out']:,} documents, {self.tokens['out']:,} tokens)"
         )

@@ -9,6 +9,7 @@ record does not count.
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import chain
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._errors import CorruptShard
 from tokenmill._files import NewFile
-from tokenmill._mill.output.work import write_json
+from tokenmill._mill.output.work import read_json, write_json
 from tokenmill._read.blocks import Place
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokenmill._mill.output.kept_ids import KeptIds
     from tokenmill._read.blocks import BadRecord, Block
 
 _COLUMNS: dict[str, np.dtype[Any]] = {
@@ -74,6 +77,11 @@ class PartRecord:
         return Place(**self.after)
 
     @property
+    def has_ids(self) -> bool:
+        """Whether its file holds the ids, which may have waited in memory for their shards."""
+        return self.tokens == 0 or self.sections["ids"][1] > 0
+
+    @property
     def records(self) -> int:
         """How many records were read, good and bad."""
         return self.documents + sum(self.bad.values())
@@ -89,6 +97,17 @@ def part_name(stream: int, part: int) -> str:
     return f"{stream:08d}-{part:06d}"
 
 
+def read_part(folder: Path, stream: int, part: int) -> PartRecord | None:
+    """Return the record of a part; None if there is none, or its file is not whole."""
+    name = part_name(stream, part)
+    try:
+        record = PartRecord(**read_json(folder / f"{name}.json"))
+        is_whole = (folder / f"{name}.tokens").stat().st_size == record.bytes
+    except (FileNotFoundError, TypeError):  # TypeError: a record of another version
+        return None
+    return record if is_whole else None
+
+
 @dataclass
 class _Tally:
     documents: int = 0
@@ -101,9 +120,12 @@ class _Tally:
 
 
 class PartWriter:
-    """An unfinished part: ids are written as they come, the rest is small and waits."""
+    """An unfinished part: ids are written as they come, the rest is small and waits.
 
-    def __init__(self, folder: Path, stream: int, part: int) -> None:
+    Where `kept` has room, the ids stay there instead.
+    """
+
+    def __init__(self, folder: Path, stream: int, part: int, kept: KeptIds | None = None) -> None:
         self._folder = folder
         self._name = part_name(stream, part)
         self._stream, self._part = stream, part
@@ -111,6 +133,7 @@ class PartWriter:
         self._columns: dict[str, list[NDArray[Any]]] = {}
         self._bad: list[bytes] = []
         self._tally = _Tally()
+        self._kept = kept if kept is not None and kept.begin(self._name) else None
 
     @property
     def text_bytes(self) -> int:
@@ -120,7 +143,11 @@ class PartWriter:
     def add(self, encoded: EncodedBlock) -> None:
         """Append a block."""
         block, tally = encoded.block, self._tally
-        self._file.write(np.ascontiguousarray(encoded.ids))
+        ids = np.ascontiguousarray(encoded.ids)
+        if self._kept is None:
+            self._file.write(ids)
+        else:
+            self._kept.append(self._name, ids)
         self._put("lengths", encoded.lengths)
         self._put("files", block.files)
         self._put("lines", block.lines)
@@ -142,8 +169,16 @@ class PartWriter:
         self._columns.setdefault(name, []).append(values.astype(_COLUMNS[name], copy=False))
 
     def commit(self, after: Place, segment_lines: int, *, last: bool) -> PartRecord:
-        """Write the rest, then the record; leave nothing if that fails."""
+        """Write the rest, then the record; leave nothing if that fails.
+
+        If another rank was faster, its part stays: it has the same bytes, and somebody may be
+        reading it. One whose ids were lost with the memory of a run is written again.
+        """
         try:
+            there = read_part(self._folder, self._stream, self._part)
+            if there is not None and there.has_ids:
+                self.discard()
+                return there
             return self._finish(after, segment_lines, last=last)
         except BaseException:
             self.discard()
@@ -175,6 +210,8 @@ class PartWriter:
     def discard(self) -> None:
         """Remove what was written."""
         self._file.discard()
+        if self._kept is not None:
+            self._kept.drop(self._name)
 
 
 @dataclass(frozen=True)
@@ -198,9 +235,43 @@ class Part:
 
     def column(self, name: str) -> NDArray[Any]:
         """Return one of the numbers that each document has."""
-        kind = _COLUMNS[name]
-        offset, size = self.record.sections.get(name, (0, 0))
-        return np.fromfile(self.path, kind, size // kind.itemsize, offset=offset)
+        return self.columns(name)[0]
+
+    def columns(self, *names: str) -> list[NDArray[Any]]:
+        """Return several of them, read at once.
+
+        Python gives its lock away at every call of the system, and gets it back after the workers
+        that want it too: `numpy.fromfile` has ten such calls for each column.
+        """
+        places = [self.record.sections.get(name, (0, 0)) for name in names]
+        begin = min((offset for offset, size in places if size), default=0)
+        end = max((offset + size for offset, size in places if size), default=0)
+        memory = self._read(begin, end - begin)
+        found = []
+        for name, (offset, size) in zip(names, places, strict=True):
+            at = offset - begin if size else 0
+            numbers = memory[at : at + size].view(_COLUMNS[name])
+            found.append(np.require(numbers, requirements="A"))
+        return found
+
+    def _read(self, begin: int, size: int) -> NDArray[np.uint8]:
+        memory = np.empty(size, np.uint8)
+        path, skipped = self.rest()
+        file = os.open(path, os.O_RDONLY)
+        try:
+            done = 0
+            while done < size:
+                count = os.preadv(file, [memory.data[done:]], begin - skipped + done)
+                if count == 0:
+                    raise CorruptShard("became shorter while it was read", path=path)
+                done += count
+        finally:
+            os.close(file)
+        return memory
+
+    def rest(self) -> tuple[Path, int]:
+        """Return a file that has all sections but the ids, and where in the part it begins."""
+        return self.path, 0
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
@@ -212,8 +283,9 @@ class Part:
         offset, size = self.record.sections["bad"]
         if size == 0:
             return
-        with self.path.open("rb") as file:
-            file.seek(offset)
+        path, begin = self.rest()
+        with path.open("rb") as file:
+            file.seek(offset - begin)
             for line in file.read(size).splitlines():
                 yield json.loads(line)
 

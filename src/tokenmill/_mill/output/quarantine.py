@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import TokenmillError
 from tokenmill._mill.output.work import QUARANTINE
+from tokenmill._mirror import here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def quarantined(manifest: Manifest) -> Iterator[dict[str, Any]]:
     """Yield the records that were set aside."""
-    path = manifest.folder / QUARANTINE
+    path = here(manifest.folder / QUARANTINE)
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             try:

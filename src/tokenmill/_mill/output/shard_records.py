@@ -10,13 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._files import FileRecord
-from tokenmill._mill.output.work import INDEX, read_json
+from tokenmill._mill.output.work import INDEX
 from tokenmill._write import ShardFacts, find_format
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tokenmill._mill.output.work import Work
     from tokenmill._pack.rows import Pieces
 
 
@@ -100,25 +101,34 @@ def shard_record(
     )
 
 
-def read_record(path: Path, output: Path) -> ShardRecord | None:
+def read_record(work: Work, split: str, number: int) -> ShardRecord | None:
     """Return the record of a shard, if it exists and all its files have their sizes."""
-    if not path.exists():
+    value = work.read_record(_name(split, number))
+    if value is None:
         return None
-    record = ShardRecord(**read_json(path))
-    whole = all(_has_size(output / file["path"], file["bytes"]) for file in record.files)
+    record = ShardRecord(**value)
+    whole = all(work.holds(file["path"], file["bytes"]) for file in record.files)
     return record if whole else None
+
+
+def keep_record(work: Work, record: ShardRecord, then: Callable[[], None] | None = None) -> None:
+    """Deliver the files of a shard, and write its record when they are safe."""
+
+    def write() -> None:
+        work.write_record(_name(record.split, record.number), asdict(record))
+        if then is not None:
+            then()
+
+    work.deliver(record.files, write)
+
+
+def _name(split: str, number: int) -> str:
+    return f"shards/{split}-{number:08d}.json"
 
 
 def placed(format_name: str, record: FileRecord) -> ShardFile:
     """Return a file of a format with its path in the output."""
     return ShardFile(format_name, f"{format_name}/{record.path}", record.bytes, record.checksum)
-
-
-def _has_size(path: Path, size: int) -> bool:
-    try:
-        return path.stat().st_size == size
-    except OSError:
-        return False
 
 
 def manifest_entries(shards: Sequence[ShardRecord], name: str) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from tokenmill._errors import CorruptShard
 from tokenmill._files import checksum
+from tokenmill._mirror import here
 from tokenmill._pack.rows import Rows
 from tokenmill._write import find_format, read_index
 
@@ -44,9 +45,19 @@ class StoredShard:
         """The name of the shard in messages."""
         return f"{self.split} shard {self.number}"
 
+    @property
+    def format_to_read(self) -> str:
+        """The format whose rows are the quickest to read."""
+        return "bin" if "bin" in self.formats else next(iter(self.formats))
+
+    def bytes_before(self, row: int) -> int:
+        """Return about how many bytes, of the files that are read, hold the rows before this."""
+        size = sum(file["bytes"] for file in self.formats[self.format_to_read]["files"])
+        return int(size * row // self.rows) if self.rows else 0
+
     def index(self, *, check: bool = False) -> ShardIndex:
         """Map the index."""
-        return read_index(self.folder / self.index_path, check=check)
+        return read_index(here(self.folder / self.index_path), check=check)
 
     def width(self, form: str) -> int | None:
         """Return the length that rows of a format are padded to; None if no row is padded."""
@@ -55,7 +66,7 @@ class StoredShard:
     def refuse_damage(self, form: str) -> None:
         """Raise CorruptShard unless the files of a format, and the index, have their checksums."""
         for file in self.formats[form]["files"]:
-            path = self.folder / file["path"]
+            path = here(self.folder / file["path"])
             found = checksum(path) if path.is_file() else "no such file"
             if found != file["checksum"]:
                 raise CorruptShard(
@@ -100,6 +111,8 @@ class IdReader:
 
     def __init__(self, shard: StoredShard, form: str) -> None:
         self._shard, self._form = shard, form
+        for file in shard.formats[form]["files"]:
+            here(shard.folder / file["path"])
         self._path = shard.folder / shard.formats[form]["path"]
         self._mapped = find_format(form).map_ids(
             shard.folder / form, shard.number, dtype=shard.dtype, split=shard.file_split

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._files import UNFINISHED, FileRecord, NewFile, checksum, sync_folder, writing
+from tokenmill._files import FileRecord, NewFile, checksum, sync_folder, unfinished_path, writing
 from tokenmill._write.arrow_arrays import number_array, text_array
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def write_documents(
         ]
     )
     names = text_array([shown_path(file.path) for file in files])
-    unfinished = path.with_name(path.name + UNFINISHED)
+    unfinished = unfinished_path(path)
     try:
         with writing(path), pq.ParquetWriter(unfinished, schema, compression="zstd") as writer:
             for part in parts:
@@ -125,8 +125,8 @@ def write_documents(
 
 
 def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any]]]:
-    lines = part.column("lines") + bases.of(part.record.stream)
-    columns = [part.column("files"), lines, part.column("positions"), part.column("lengths")]
+    files, lines, positions, lengths = part.columns("files", "lines", "positions", "lengths")
+    columns = [files, lines + bases.of(part.record.stream), positions, lengths]
     for begin in range(0, len(lines), _GROUP_ROWS):
         yield [np.ascontiguousarray(c[begin : begin + _GROUP_ROWS]) for c in columns]
 

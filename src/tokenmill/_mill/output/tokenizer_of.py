@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import Hint, Option, PlanDiffers, SourceNotFound, TokenmillError
+from tokenmill._mirror import shown
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
     """Load the tokenizer that an output was packed with; raises unless it is the same."""
     wanted = manifest.data["tokenizer"]
     source = manifest.data.get("tokenizer_source") if given is None else given
-    where = f"tokenizer of {manifest.folder}"
+    where = f"tokenizer of {shown(manifest.folder)}"
     try:
         loaded = source if isinstance(source, Tokenizer) else Tokenizer.load(source)
     except (TokenmillError, OSError) as error:

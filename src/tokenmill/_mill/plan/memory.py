@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokenmill._calls.options import thread_count
 from tokenmill._errors import OptionError
+from tokenmill._store import IN_FLIGHT, RANGE_BYTES
 
 if TYPE_CHECKING:
     from tokenmill._tokenizer import Tokenizer
@@ -17,7 +18,12 @@ _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([kmgt]i?)?b?", re.IGNORECASE)
 # What a run needs with any tokenizer: the interpreter and its libraries, and per worker a few
 # blocks in their stages (docs/develop/log.md has the measurement).
 _BASE_BYTES = 150 << 20
-_BLOCK_BYTES = 83 << 20
+_BLOCKS_BYTES = 83 << 20
+_USUAL_BLOCK = 8 << 20  # with which it was measured
+# What a worker reads, and the starts of what it and others will read next.
+_AHEAD_BYTES = 2 * IN_FLIGHT * RANGE_BYTES
+# Four uploads at once, each with five parts of 8 MB.
+_UPLOAD_BYTES = 160 << 20
 # Used if it cannot be measured: on the reference path the tables belong to a library.
 _USUAL_TABLES = 37 << 20
 _LONGEST = 1 << 30
@@ -33,19 +39,34 @@ def parse_size(text: int | str, where: str) -> int:
     return int(float(match[1]) * {**_UNITS, **_BINARY}[unit])
 
 
+def worker_count(workers: int | None) -> int:
+    """Return the number of workers without regard to memory: as asked for, or all CPUs."""
+    return thread_count(workers, "workers")
+
+
 def affordable_workers(
-    workers: int | None, memory_limit: int | str | None, tokenizer: Tokenizer
+    workers: int | None,
+    memory_limit: int | str | None,
+    tokenizer: Tokenizer,
+    block_bytes: int = _USUAL_BLOCK,
+    *,
+    from_store: bool = False,
+    to_store: bool = False,
 ) -> int:
     """Return the number of workers: as many as asked for, or fewer if memory is limited.
 
-    The model is counted once, because workers share it, and the word tables once per worker.
+    The model is counted once, because workers share it, and the word tables once per worker. With
+    `from_store`, ranges of objects wait in memory, with `to_store` parts of uploads.
     """
-    count = thread_count(workers, "workers")
+    count = worker_count(workers)
     if memory_limit is None:
         return count
     limit = parse_size(memory_limit, "memory_limit")
     model, tables = model_memory(tokenizer)
-    base, worker = _BASE_BYTES + model, _BLOCK_BYTES + tables
+    blocks = _BLOCKS_BYTES * block_bytes // _USUAL_BLOCK
+    ahead = _AHEAD_BYTES if from_store else 0
+    base = _BASE_BYTES + model + (_UPLOAD_BYTES if to_store else 0)
+    worker = blocks + tables + ahead
     fit = (limit - base) // worker
     if fit < 1:
         raise OptionError(

@@ -71,6 +71,7 @@ def plan_facts(
                 "format": file.format,
                 "compression": file.compression,
                 "field": field,
+                **({"tag": file.tag} if file.tag else {}),
             }
             for file, field in inputs
         ],

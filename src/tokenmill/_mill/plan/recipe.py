@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tokenmill._errors import LoadError, MissingDependency, OptionError
+from tokenmill._config.toml import read_toml
+from tokenmill._errors import LoadError, OptionError
 from tokenmill._mill.plan.options import PackOptions
 
-_RUN = ("tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force", "device")
+_RUN = (
+    "tokenizer", "output", "workers", "memory_limit", "max_bad", "progress", "force", "device",
+    "metrics", "otlp",
+)  # fmt: skip
 
 
 def read_recipe(name: str) -> tuple[list[Any], dict[str, Any]]:
@@ -36,20 +40,11 @@ def read_recipe(name: str) -> tuple[list[Any], dict[str, Any]]:
 
 
 def _parse(path: Path) -> Any:
-    text = path.read_text(encoding="utf-8")
     if path.suffix == ".toml":
-        try:
-            import tomllib
-        except ModuleNotFoundError as error:
-            raise MissingDependency(
-                "reading TOML needs Python 3.11", name="tomllib", hint="write the recipe as YAML"
-            ) from error
-        try:
-            return tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise LoadError(str(error), path=path) from error
+        return read_toml(path)
     import yaml  # only recipes need it
 
+    text = path.read_text(encoding="utf-8")
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -60,6 +60,12 @@ class Settings:
             tail=self.tail,  # type: ignore[arg-type]
         )
 
+    @property
+    def ids_around(self) -> tuple[list[int], list[int]]:
+        """The ids before and after each document: BOS and EOS."""
+        before = [] if self.bos_id is None else [self.bos_id]
+        return before, [] if self.eos_id is None else [self.eos_id]
+
     def file_split(self, split: str) -> str:
         """Return the part of file names that names a split: empty if there is only one."""
         return split if self.validation else ""

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._checks import one_of
+from tokenmill._config import configured
 from tokenmill._errors import OptionError, SourceNotFound
-from tokenmill._mill.output.work import Work
+from tokenmill._mill.output.open_work import view_work
 from tokenmill._mill.plan.memory import longest_document
 from tokenmill._mill.plan.options import refuse_unknown_options
 from tokenmill._mill.plan.plan import Plan, plan_facts, plan_id
 from tokenmill._mill.plan.resolve import resolve_settings
 from tokenmill._mill.plan.sources import Source, as_sources
 from tokenmill._read import ReadRules, deal_streams, find_field, find_inputs, formats
+from tokenmill._store import RequestCounts, request_counts
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from tokenmill._mill.output.work import Work
     from tokenmill._mill.plan.options import PackOptions
     from tokenmill._read import InputFile
 
@@ -36,6 +38,7 @@ class Task:
     tokenizer: Tokenizer
     notes: tuple[str, ...]
     tokenizer_source: str | None = None  # the path or name it was loaded from, if any
+    requests_before: RequestCounts = field(default_factory=request_counts)  # to object stores
 
 
 def prepare_task(
@@ -52,6 +55,7 @@ def prepare_task(
     Files that a run wrote to `output` are not inputs, even if that folder is among them.
     `fetch_rows` rows of a dataset are fetched at a time; this never changes a byte.
     """
+    before = request_counts()
     refuse_unknown_options(options)
     if output is not None and not os.fspath(output):  # Path("") would be this folder
         raise OptionError("expected a folder, got an empty name", where="output")
@@ -66,11 +70,11 @@ def prepare_task(
         replace=frozenset(r for r, policy in settings.policies if policy == "replace"),
         delimiter=options.get("delimiter"),
         skip_bad_files=settings.policy("bad_file") != "fail",
-        **({} if fetch_rows is None else {"fetch_rows": fetch_rows}),
+        **_sizes(fetch_rows),
     )
     files, left_out = list_files(
         sources,
-        None if output is None else Work(Path(output)),
+        None if output is None else view_work(output),
         keep_unreadable=rules.skip_bad_files,
         input_format=_input_format(options),
     )
@@ -88,7 +92,13 @@ def prepare_task(
     streams = tuple(deal_streams(files, rules))
     plan = Plan(settings, rules, sources, tuple(files), fields, streams, facts, plan_id(facts))
     source = os.fspath(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else None
-    return Task(plan, loaded, tuple(notes), source)
+    return Task(plan, loaded, tuple(notes), source, before)
+
+
+def _sizes(fetch_rows: int | None) -> dict[str, int]:
+    """Return the sizes that are not the usual ones; none of them changes a byte."""
+    given = {"fetch_rows": fetch_rows, "block_bytes": configured().block_bytes}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _input_format(options: PackOptions) -> str | None:
@@ -114,7 +124,7 @@ def list_files(
     if work is not None:
         files = [file for file in files if file.data is not None or not work.owns(file.path)]
         if not files:
-            raise SourceNotFound("it holds only files of this output", source=str(work.output))
+            raise SourceNotFound("it holds only files of this output", source=work.where)
     return files, found.left_out
 
 

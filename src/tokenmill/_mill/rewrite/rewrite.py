@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from tokenmill import __version__
 from tokenmill._calls.options import thread_count
 from tokenmill._checks import whole_number_or_none
 from tokenmill._errors import BooksDiffer, OptionError, OutputInUse, PlanDiffers
+from tokenmill._mill.meter import REWRITE, Meter
 from tokenmill._mill.output.books import Books
 from tokenmill._mill.output.document_table import DocumentTable
 from tokenmill._mill.output.manifest import SCHEMA, Manifest
+from tokenmill._mill.output.open_work import folder_of
 from tokenmill._mill.output.shard_records import (
     file_entries,
     finish_formats,
@@ -23,9 +26,15 @@ from tokenmill._mill.output.stored import stored_shards
 from tokenmill._mill.output.work import DOCUMENTS, LOCK, Work, write_json
 from tokenmill._mill.plan.plan import plan_id, refuse_another_plan
 from tokenmill._mill.plan.settings import resolve_formats
+from tokenmill._mill.progress import Progress
 from tokenmill._mill.rewrite.facts import is_padded, rewrite_facts
 from tokenmill._mill.rewrite.shards import NewShard, Rewriting, count_documents, lay_out
 from tokenmill._mill.rewrite.tables import join_documents, join_quarantines
+from tokenmill._mill.watch.beat import Pulse
+from tokenmill._mill.watch.exporters import exporters
+from tokenmill._mill.watch.heartbeat import Heartbeat, HeartbeatFile
+from tokenmill._mirror import shown
+from tokenmill._timeline import AWAY, stage
 from tokenmill._write import Extras
 
 if TYPE_CHECKING:
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
 
     from tokenmill._files import FileRecord
     from tokenmill._mill.output.shard_records import ShardRecord
+    from tokenmill._mill.watch.heartbeat import Listener
 
 _SAME = ("tokenizer.hash", "dtype", "context_length", "pad_id")
 
@@ -46,12 +56,16 @@ def rewrite(
     shard_tokens: int | None = None,
     workers: int | None = None,
     force: bool = False,
+    progress: Literal["auto", "bar", "plain", "json", "none"] = "none",
+    metrics: str | os.PathLike[str] | None = None,
+    otlp: str | None = None,
 ) -> Manifest:
     """Write the rows of finished outputs to a new one, `output`; the same call again resumes.
 
     `format`: the formats to write, by default those of the first output. `shard_tokens` puts rows
     into shards of another size; without it shards stay as they are. Several outputs are merged in
-    their order. Files that do not have the checksum of their manifest are refused.
+    their order. Files that do not have the checksum of their manifest are refused. `progress`,
+    `metrics` and `otlp` show the run as those of `pack` do.
     """
     single = isinstance(outputs, (str, Path)) or not hasattr(outputs, "__iter__")
     given: Sequence[Any] = [outputs] if single else list(outputs)  # type: ignore[arg-type]
@@ -60,7 +74,7 @@ def rewrite(
     shard_tokens = whole_number_or_none("shard_tokens", shard_tokens)
     manifests = [Manifest.load(folder) for folder in given]
     refuse_to_mix(manifests)
-    target = Path(output)
+    target = folder_of(output)
     _refuse_overlap(manifests, target)
     names = resolve_formats(format or manifests[0].options["formats"])
     facts = rewrite_facts(manifests, names, shard_tokens)
@@ -70,16 +84,18 @@ def rewrite(
         if force:
             work.clear()
         finished = _finished(work, facts)
-        return (
-            finished or _Rewrite(manifests, work, facts, thread_count(workers, "workers")).execute()
-        )
+        if finished is not None:
+            return finished
+        run = _Rewrite(manifests, work, facts, thread_count(workers, "workers"))
+        return run.execute_watched([*exporters(metrics, otlp)], progress)
 
 
 def refuse_to_mix(manifests: Sequence[Manifest]) -> None:
     """Raise PlanDiffers, with the differences, unless the rows of all outputs can be mixed."""
     first = manifests[0]
     lines = [
-        f"{key}: {_value(first, key)} in {first.folder}, {_value(other, key)} in {other.folder}"
+        f"{key}: {_value(first, key)} in {shown(first.folder)}, "
+        f"{_value(other, key)} in {shown(other.folder)}"
         for other in manifests[1:]
         for key in _SAME
         if _value(first, key) != _value(other, key)
@@ -145,40 +161,62 @@ class _Rewrite:
         self._facts = facts
         self._options = facts["options"]
         self._workers = workers
+        self._meter = Meter(phase=REWRITE, threads=workers)
 
-    def execute(self) -> Manifest:
+    def execute_watched(self, listeners: Sequence[Listener], progress: str) -> Manifest:
+        """Do what is missing, seen by those who listen; return the manifest with its counters."""
+        meter, where = self._meter, {"output": str(self._work.output)}
+        pulse = Pulse(meter, workers=self._workers, extra=where)
+        heard = [HeartbeatFile(self._work), *listeners]
+        with Heartbeat(pulse, heard), Progress(meter, progress), meter.worker():
+            manifest = self._execute()
+        meter.end({})
+        return replace(manifest, stats=meter.stats())
+
+    def _execute(self) -> Manifest:
         """Write what is missing, the manifest last."""
         self._work.sweep(self._options["formats"])
         if not self._work.plan.exists():
             write_json(self._work.plan, self._facts)
         tables = [DocumentTable(m.folder / DOCUMENTS) for m in self._manifests]
-        files = [
-            join_quarantines(self._work.output, self._manifests),
-            join_documents(self._work.output, self._manifests, tables),
-        ]
+        laid_out = self._lay_out(tables)
+        with stage("write"):
+            files = [
+                join_quarantines(self._work.output, self._manifests),
+                join_documents(self._work.output, self._manifests, tables),
+            ]
+        with stage(AWAY):
+            records = self._write_shards(laid_out)
+        with stage("write"):
+            files += finish_formats(
+                self._work.output,
+                self._options["formats"],
+                records,
+                self._manifests[0].data["dtype"],
+                in_splits=bool(self._options["validation"]),
+            )
+            return self._finish(records, files)
+
+    def _lay_out(self, tables: Sequence[DocumentTable]) -> list[NewShard]:
+        """Decide which rows go into which shard, and tell those who watch how much there is."""
         shards, shift = [], 0
         for manifest, table in zip(self._manifests, tables, strict=True):
             shards += [(shard, shift) for shard in stored_shards(manifest)]
             shift += len(table)
-        laid_out = lay_out(shards, self._facts["shard_tokens"])
-        if self._facts["shard_tokens"] is not None:
-            laid_out = count_documents(laid_out, shift)
-        records = self._write_shards(laid_out)
-        files += finish_formats(
-            self._work.output,
-            self._options["formats"],
-            records,
-            self._manifests[0].data["dtype"],
-            in_splits=bool(self._options["validation"]),
-        )
-        return self._finish(records, files)
+        with stage("pack"):
+            laid_out = lay_out(shards, self._facts["shard_tokens"])
+            if self._facts["shard_tokens"] is not None:
+                laid_out = count_documents(laid_out, shift)
+        self._meter.total_bytes = sum(take.bytes for new in laid_out for take in new.takes)
+        self._meter.total_tokens = sum(manifest.tokens["out"] for manifest in self._manifests)
+        self._meter.total_shards = len(laid_out)
+        return laid_out
 
     def _write_shards(self, shards: Sequence[NewShard]) -> list[ShardRecord]:
         table = DocumentTable(self._work.output / DOCUMENTS)
         data = self._manifests[0].data
         rewriting = Rewriting(
-            output=self._work.output,
-            records=self._work.shards,
+            work=self._work,
             formats=tuple(self._options["formats"]),
             dtype=data["dtype"],
             context_length=data["context_length"],
@@ -198,6 +236,7 @@ class _Rewrite:
                 )
                 and has_room_for_one(self._options["shard_tokens"], data["context_length"]),
             ),
+            meter=self._meter,
         )
         with ThreadPoolExecutor(self._workers) as pool:
             tasks = [pool.submit(rewriting.make, run) for run in rewriting.runs(shards)]
@@ -235,7 +274,7 @@ class _Rewrite:
             "plan_id": plan_id(self._facts),
             "tokenizer": self._facts["tokenizer"],
             "tokenizer_source": first.get("tokenizer_source"),
-            "made_from": [str(manifest.folder) for manifest in self._manifests],
+            "made_from": [shown(manifest.folder) for manifest in self._manifests],
             **{key: first[key] for key in kept},
             "eos_id": self._options["eos_id"],
             "bos_id": self._options["bos_id"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,20 +12,23 @@ from tokenmill._mill.output.document_table import SeenDocuments
 from tokenmill._mill.output.shard_records import (
     ShardFile,
     ShardRecord,
+    keep_record,
     placed,
     read_record,
     shard_record,
 )
 from tokenmill._mill.output.stored import RowReader
-from tokenmill._mill.output.work import INDEX, write_json
+from tokenmill._mill.output.work import INDEX
 from tokenmill._pack.rows import Pieces, Rows, ShardShape
+from tokenmill._timeline import add_bytes, stage
 from tokenmill._write import Extras, find_format, index_name, write_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
+    from tokenmill._mill.meter import Meter
     from tokenmill._mill.output.stored import StoredShard
+    from tokenmill._mill.output.work import Work
     from tokenmill._write import ShardWriter
 
 
@@ -37,6 +40,11 @@ class Take:
     shift: int
     begin: int
     end: int
+
+    @property
+    def bytes(self) -> int:
+        """About how many bytes of the shard's files hold the rows; exact for all of its rows."""
+        return self.shard.bytes_before(self.end) - self.shard.bytes_before(self.begin)
 
     def pieces(self) -> Pieces:
         """Return the pieces of the rows, with the new numbers."""
@@ -117,8 +125,7 @@ def count_documents(shards: Sequence[NewShard], documents: int) -> list[NewShard
 class Rewriting:
     """Everything that is the same for all new shards, and how to write one."""
 
-    output: Path
-    records: Path
+    work: Work
     formats: tuple[str, ...]
     dtype: str
     context_length: int | None
@@ -127,6 +134,7 @@ class Rewriting:
     padded: bool
     in_splits: bool
     extras: Extras
+    meter: Meter
 
     def runs(self, shards: Sequence[NewShard]) -> list[list[NewShard]]:
         """Group shards so that no two groups read the same finished shard."""
@@ -141,14 +149,25 @@ class Rewriting:
 
     def make(self, run: Sequence[NewShard]) -> list[ShardRecord]:
         """Write the shards of a group that are missing; rows are read forwards, once."""
-        source = _Source()
-        return [self._finished(shard) or self._make(shard, source) for shard in run]
+        source = _Source(self.meter)
+        with self.meter.worker():
+            return [self._finished(shard) or self._make(shard, source) for shard in run]
 
     def _finished(self, shard: NewShard) -> ShardRecord | None:
-        return read_record(self._record_path(shard), self.output)
+        """Return the record of a shard that an earlier run has written, and count it."""
+        record = read_record(self.work, shard.split, shard.number)
+        if record is not None:
+            ids, done = record.formats[self.formats[0]], sum(take.bytes for take in shard.takes)
+            tokens = ids["ids"] - ids["padding"]
+            self.meter.add(input_bytes=done, resumed_bytes=done)
+            self.meter.add(tokens=tokens, resumed_tokens=tokens, packed_tokens=tokens)
+            self.meter.add(documents=record.documents, resumed_documents=record.documents)
+            self.meter.add(shards=1)
+        return record
 
     def _make(self, shard: NewShard, source: _Source) -> ShardRecord:
-        pieces = Pieces.join([take.pieces() for take in shard.takes])
+        with stage("pack"):
+            pieces = Pieces.join([take.pieces() for take in shard.takes])
         shape = ShardShape(
             pieces.row_lengths, self.dtype, self.context_length, self.pad_id, self.padded
         )
@@ -158,23 +177,31 @@ class Rewriting:
                 writers[name] = self._open_writer(name, shard, shape)
             for take in shard.takes:
                 for rows in source.rows(take):
-                    for writer in writers.values():
-                        writer.write(rows)
-            files = [
-                placed(name, file) for name, writer in writers.items() for file in writer.commit()
-            ]
+                    with stage("write"):
+                        for writer in writers.values():
+                            writer.write(rows)
+                    self.meter.add(packed_tokens=len(rows.ids))
+            with stage("write"):
+                files = [
+                    placed(name, file)
+                    for name, writer in writers.items()
+                    for file in writer.commit()
+                ]
         except BaseException:
             for writer in writers.values():
                 writer.discard()
             raise
-        return self._commit(shard, pieces, writers, files)
+        with stage("write"):
+            record = self._commit(shard, pieces, writers, files)
+        self.meter.add(shards=1, documents=record.documents)
+        return record
 
     def _open_writer(self, name: str, shard: NewShard, shape: ShardShape) -> ShardWriter:
         form = find_format(name)
         form.check(shape, self.max_id)
         split = shard.split if self.in_splits else ""
         return form.open_shard(
-            self.output / name, shard.number, shape, split=split, extras=self.extras
+            self.work.output / name, shard.number, shape, split=split, extras=self.extras
         )
 
     def _commit(
@@ -186,33 +213,43 @@ class Rewriting:
     ) -> ShardRecord:
         """Write the index, then the record: a shard without one does not count."""
         name = index_name(shard.number, shard.split if self.in_splits else "")
-        done = write_index(self.output / INDEX / name, pieces)
+        done = write_index(self.work.output / INDEX / name, pieces)
         files.append(ShardFile(INDEX, f"{INDEX}/{name}", done.bytes, done.checksum))
         facts = {name: writer.facts for name, writer in writers.items()}
         record = shard_record((shard.split, shard.number), shard.documents, pieces, facts, files)
-        write_json(self._record_path(shard), asdict(record))
+        keep_record(self.work, record)
         return record
-
-    def _record_path(self, shard: NewShard) -> Path:
-        return self.records / f"{shard.split}-{shard.number:08d}.json"
 
 
 class _Source:
     """The finished shard that rows are read from; it is checked when it is opened."""
 
-    def __init__(self) -> None:
+    def __init__(self, meter: Meter) -> None:
+        self._meter = meter
         self._shard: StoredShard | None = None
         self._reader: RowReader | None = None
 
     def rows(self, take: Take) -> Iterator[Rows]:
         """Yield the rows of a take, with the new numbers of documents."""
-        if self._reader is None or self._shard is not take.shard:
-            form = _format_to_read(take.shard)
-            take.shard.refuse_damage(form)
-            self._shard, self._reader = take.shard, RowReader(take.shard, form)
-        for rows in self._reader.rows(take.begin, take.end):
-            yield Rows(rows.ids, rows.pieces.renumbered(take.shift))
+        with stage("read"):
+            reader = self._open(take.shard)
+        at, batches = take.begin, reader.rows(take.begin, take.end)
+        while True:
+            with stage("read"):
+                rows = next(batches, None)
+            if rows is None:
+                return
+            begin, at = at, at + rows.pieces.rows
+            size = take.shard.bytes_before(at) - take.shard.bytes_before(begin)
+            add_bytes("read", size)
+            self._meter.add(input_bytes=size, tokens=len(rows.ids))
+            with stage("pack", rows.ids.nbytes):
+                renumbered = Rows(rows.ids, rows.pieces.renumbered(take.shift))
+            yield renumbered
 
-
-def _format_to_read(shard: StoredShard) -> str:
-    return "bin" if "bin" in shard.formats else next(iter(shard.formats))
+    def _open(self, shard: StoredShard) -> RowReader:
+        if self._reader is None or self._shard is not shard:
+            form = shard.format_to_read
+            shard.refuse_damage(form)
+            self._shard, self._reader = shard, RowReader(shard, form)
+        return self._reader

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import CorruptShard
-from tokenmill._files import UNFINISHED, NewFile, checksum, writing
+from tokenmill._files import NewFile, checksum, unfinished_path, writing
 from tokenmill._mill.output.tables import commit_written
 from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE
+from tokenmill._mirror import here
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ def join_documents(
     import pyarrow.parquet as pq  # heavy
 
     path = output / DOCUMENTS
-    unfinished = path.with_name(path.name + UNFINISHED)
+    unfinished = unfinished_path(path)
     for manifest in manifests:
         _refuse_damage(manifest, DOCUMENTS)
     try:
@@ -55,7 +56,7 @@ def _join_files(output: Path, manifests: Sequence[Manifest], name: str) -> FileR
     try:
         for manifest in manifests:
             _refuse_damage(manifest, name)
-            with (manifest.folder / name).open("rb") as source:
+            with here(manifest.folder / name).open("rb") as source:
                 while block := source.read(_COPY_BYTES):
                     file.write(block)
         return file.commit()
@@ -65,7 +66,7 @@ def _join_files(output: Path, manifests: Sequence[Manifest], name: str) -> FileR
 
 
 def _refuse_damage(manifest: Manifest, name: str) -> None:
-    path = manifest.folder / name
+    path = here(manifest.folder / name)
     listed = next((f["checksum"] for f in manifest.data["files"] if f["path"] == name), "nothing")
     found = checksum(path) if path.is_file() else "no such file"
     if found != listed:

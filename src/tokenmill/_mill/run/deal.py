@@ -6,6 +6,7 @@ document into the bucket of its key. Memory is bounded by one part and a buffer.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokenmill._files import unfinished_path
 from tokenmill._mill.output.work import ORDER, read_json, write_json
 from tokenmill._mill.run.buckets import KEY_BITS, BucketFiles, bucket_count
 from tokenmill._mill.run.order import ENTRY, BucketRun
@@ -63,14 +65,28 @@ class Dealt:
 
 def deal(parts: Sequence[Part], rules: DealRules, folder: Path) -> Dealt:
     """Return the runs, from the record of an earlier call if there is one."""
-    if (folder / ORDER).exists():
-        dealt = _read_record(folder)
-        if all(run.is_whole for runs in dealt.runs.values() for run in runs):
+    if folder.exists():
+        dealt = _read_whole(folder)
+        if dealt is not None:
             return dealt
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    write_json(folder / ORDER, _deal(parts, rules, folder))
+        shutil.rmtree(folder, ignore_errors=True)
+    own = unfinished_path(folder)  # another rank may be doing the same
+    own.mkdir(parents=True)
+    try:
+        write_json(own / ORDER, _deal(parts, rules, own))
+        with contextlib.suppress(OSError):  # the other one was faster: its files are the same
+            own.rename(folder)
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
     return _read_record(folder)
+
+
+def _read_whole(folder: Path) -> Dealt | None:
+    if not (folder / ORDER).exists():
+        return None
+    dealt = _read_record(folder)
+    are_whole = all(run.is_whole for runs in dealt.runs.values() for run in runs)
+    return dealt if are_whole else None
 
 
 def _read_record(folder: Path) -> Dealt:

@@ -8,6 +8,7 @@ in the order of the plan, and a thread of its own writes it as parts come.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from tokenmill._files import FileRecord
     from tokenmill._mill.meter import Meter
+    from tokenmill._mill.output.kept_ids import KeptIds
     from tokenmill._mill.output.parts import Part, PartRecord
     from tokenmill._mill.output.shard_records import ShardRecord
     from tokenmill._mill.run.prefix import Prefix
@@ -62,10 +64,14 @@ class Early:
 class EarlyShards:
     """The shards that are made during phase 1; `records` are those that are finished."""
 
-    def __init__(self, sharding: Sharding, meter: Meter) -> None:
+    def __init__(self, sharding: Sharding, meter: Meter, kept: KeptIds | None = None) -> None:
         self._sharding = sharding
         self._meter = meter
+        self._kept = kept
         self._begun = 0
+        self._done = 0  # shards before the first one that is not finished
+        self._waiting: deque[tuple[int, str]] = deque()  # kept parts: after their last token
+        self._lock = threading.Lock()
         self.records: dict[int, ShardRecord] = {}
 
     def ready(self, parts: Sequence[Part], *, are_last: bool) -> list[Callable[[], None]]:
@@ -73,12 +79,25 @@ class EarlyShards:
         sharding, begun = self._sharding, self._begun
         for part in parts:
             sharding.append(part)
+            with self._lock:
+                self._waiting.append((sharding.tokens, part.record.name))
         self._begun = sharding.count if are_last else sharding.complete_count
         return [partial(self._make, number) for number in range(begun, self._begun)]
 
     def _make(self, number: int) -> None:
         sharding = self._sharding
-        self.records[number] = sharding.record_of(number) or sharding.make(number, self._meter)
+        record = sharding.record_of(number) or sharding.make(number, self._meter)
+        self._meter.add(shards=1)
+        with self._lock:
+            self.records[number] = record
+            while self._done in self.records:
+                self._done += 1
+            self._release(sharding.first_token(self._done))
+
+    def _release(self, first: int) -> None:
+        """Forget the kept ids before a token."""
+        while self._kept is not None and self._waiting and self._waiting[0][0] <= first:
+            self._kept.drop(self._waiting.popleft()[1])
 
 
 class EarlyTable:

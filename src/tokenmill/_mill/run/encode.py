@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from tokenmill._core import TextBuffer
+from tokenmill._core import CallCounts, TextBuffer
 from tokenmill._errors import BadRecordFound, Hint, Option, SpecialTokenInText
 from tokenmill._mill.output.parts import NO_TOKENS, EncodedBlock
 from tokenmill._pack import frame
 from tokenmill._read import lines_before, parse
 from tokenmill._read.blocks import RAW_BYTES, BadRecord
+from tokenmill._timeline import stage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +47,7 @@ class BlockEncoder:
     meter: Meter
     device: BlockDevice | None = None  # encodes instead of the tokenizer
     workers: int = 1  # of the run, which share a long text
-    at_once: AtOnce | None = None  # takes the short way, where there is one
+    at_once: AtOnce | None = None  # takes the short way on the CPU, where there is one
 
     def __call__(self, raw: RawBlock, stream: Stream | None = None) -> EncodedBlock:
         """Parse and encode one block; its stream is only used to number lines in errors."""
@@ -56,18 +58,18 @@ class BlockEncoder:
 
         So nothing holds a block whose texts are being encoded: a line may have gigabytes.
         """
+        there = self.device is not None and self.device.takes_block()
         encoded = (
-            self._encode_there(taken)
-            or self._encode_lines(taken, stream)
-            or self._encode_texts(taken, stream)
-        )
+            self._encode_there(taken) if there else self._encode_lines(taken, stream)
+        ) or self._encode_texts(taken, stream, there=there)
         block = encoded.block
         self.meter.add(
             input_bytes=block.input_bytes,
             documents=len(block),
             tokens=len(encoded.ids),
-            bad=len(block.bad),
         )
+        if block.bad:
+            self.meter.add_bad(Counter(record.reason for record in block.bad))
         return encoded
 
     def _encode_there(self, taken: list[RawBlock]) -> EncodedBlock | None:
@@ -75,12 +77,12 @@ class BlockEncoder:
         s = self.settings
         if self.device is None or s.validation:  # the split of a document depends on its text
             return None
-        with self.meter.stage("tokenize"):
+        with stage("device", taken[0].text_bytes):
             found = self.device.encode_raw(
                 taken[0],
                 self.rules,
                 self.fields,
-                self._around,
+                s.ids_around,
                 dtype=s.dtype,
                 special_in_text=s.special_in_text,
             )
@@ -93,46 +95,44 @@ class BlockEncoder:
         """Do it by one call of the core, if it can be done that way."""
         if self.at_once is None or taken[0].text_bytes >= _LONG_BYTES:
             return None
-        with self.meter.stage("tokenize"):
-            encoded = self.at_once.lines(taken[0])
+        counts = CallCounts()
+        encoded = self.at_once.lines(taken[0], counts)
+        self.meter.count_call(counts)
         if encoded is not None:
             self._refuse(encoded.block, stream)
         return encoded
 
-    def _encode_texts(self, taken: list[RawBlock], stream: Stream | None) -> EncodedBlock:
+    def _encode_texts(
+        self, taken: list[RawBlock], stream: Stream | None, *, there: bool
+    ) -> EncodedBlock:
         block = self.parse(taken.pop(), stream)
-        with self.meter.stage("tokenize"):
-            ids, lengths = self._encode(block, stream)
-            block, lengths = _without_empty(block, lengths)
+        ids, lengths = self._encode(block, stream, there=there)
+        block, lengths = _without_empty(block, lengths)
         keys = _hashes(block) if self.settings.validation else None
         # The text is no longer needed: only ids wait for the blocks before them.
         return EncodedBlock(replace(block, text=_NO_TEXT), ids, lengths, keys)
 
     def parse(self, raw: RawBlock, stream: Stream | None = None) -> Block:
         """Parse one block; raise BadRecordFound for a record whose policy is `fail`."""
-        with self.meter.stage("parse"):
+        with stage("parse", raw.text_bytes):
             block = parse(raw, self.rules, self.fields)
             self._refuse(block, stream)
         return block
 
     def _encode(
-        self, block: Block, stream: Stream | None
+        self, block: Block, stream: Stream | None, *, there: bool
     ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-        if self.at_once is not None and len(block.text) < _LONG_BYTES:
-            found = self.at_once.texts(block)
+        if not there and self.at_once is not None and len(block.text) < _LONG_BYTES:
+            counts = CallCounts()
+            found = self.at_once.texts(block, counts)
+            self.meter.count_call(counts)
             if found is not None:
                 return found
         try:
-            batch = self._ids(block)
+            batch = self._ids(block, there=there)
         except SpecialTokenInText as error:
             raise self.with_place(error, block, error.document or 0, stream) from error
-        return frame(batch.ids, batch.offsets, *self._around)
-
-    @property
-    def _around(self) -> tuple[list[int], list[int]]:
-        """The ids before and after each document: BOS and EOS."""
-        s = self.settings
-        return [] if s.bos_id is None else [s.bos_id], [] if s.eos_id is None else [s.eos_id]
+        return frame(batch.ids, batch.offsets, *self.settings.ids_around)
 
     def with_place(
         self, error: SpecialTokenInText, block: Block, number: int, stream: Stream | None
@@ -149,18 +149,23 @@ class BlockEncoder:
             ),
         )
 
-    def _ids(self, block: Block) -> TokenBatch:
+    def _ids(self, block: Block, *, there: bool) -> TokenBatch:
         s = self.settings
-        if self.device is not None:
-            return self.device.encode(
-                block.text, block.offsets, dtype=s.dtype, special_in_text=s.special_in_text
-            )
-        return self.tokenizer.encode_batch(
+        if there and self.device is not None and len(block):  # a device has nothing to do
+            with stage("device", len(block.text)):
+                return self.device.encode(
+                    block.text, block.offsets, dtype=s.dtype, special_in_text=s.special_in_text
+                )
+        batch = self.tokenizer.encode_batch(
             TextBuffer(block.text, block.offsets),
             threads=self.workers if len(block.text) >= _LONG_BYTES else 1,
             dtype=np.uint16 if s.dtype == "uint16" else np.uint32,
             special_in_text=s.special_in_text,
+            stats=True,
         )
+        if batch.stats is not None:
+            self.meter.count(batch.stats.stages, batch.stats.words, batch.stats.threads)
+        return batch
 
     def _refuse(self, block: Block, stream: Stream | None) -> None:
         for record in block.bad:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._calls.options import SPECIAL_MODES
-from tokenmill._core import BlockRules, Model, TextBuffer
+from tokenmill._core import BlockRules, CallCounts, Model, TextBuffer
 from tokenmill._errors import SpecialTokenInText
 from tokenmill._mill.output.parts import EncodedBlock
 from tokenmill._read.parse import encoded_lines
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 class AtOnce:
     """Encodes blocks on the calling thread; many threads may call it.
 
-    A block that it cannot encode, or in which it finds an error, is None.
+    A block that it cannot encode, or in which it finds an error, is None. `counts` gets what the
+    core has counted.
     """
 
     def __init__(
@@ -48,36 +49,38 @@ class AtOnce:
         model = tokenizer.ready.model
         return cls(model, settings, rules, fields) if isinstance(model, Model) else None
 
-    def lines(self, raw: RawBlock) -> EncodedBlock | None:
+    def lines(self, raw: RawBlock, counts: CallCounts) -> EncodedBlock | None:
         """Parse and encode a block of JSON lines."""
         if self._has_splits or len(raw.parts) != 1 or raw.parts[0].kind != "jsonl":
             return None
         part = raw.parts[0]
         field = self._fields[part.file]
         try:
-            found = self._model.encode_jsonl(part.data, self._made[field])
+            found = self._model.encode_jsonl(part.data, self._made[field], counts)
         except SpecialTokenInText:  # the long way finds its place
             return None
-        ids, lengths, lines, begins, bad, counts = found
+        ids, lengths, *places = found
         if len(lengths) and not lengths.min():  # a document without a token is a bad record
             return None
-        block = encoded_lines(raw, self._rules, field, (lines, begins, bad, counts))
+        lines, begins, bad, numbers = places
+        block = encoded_lines(raw, self._rules, field, (lines, begins, bad, numbers))
         return EncodedBlock(block, ids, lengths, None)
 
-    def texts(self, block: Block) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
+    def texts(
+        self, block: Block, counts: CallCounts
+    ) -> tuple[NDArray[Any], NDArray[np.int64]] | None:
         """Encode the texts of a block, which are UTF-8."""
         try:
-            return self._model.encode_texts(TextBuffer(block.text, block.offsets), self._made[""])
+            texts = TextBuffer(block.text, block.offsets)
+            return self._model.encode_texts(texts, self._made[""], counts)
         except SpecialTokenInText:
             return None
 
 
 def _core_rules(settings: Settings, rules: ReadRules, field: str) -> BlockRules:
-    before = [] if settings.bos_id is None else [settings.bos_id]
-    after = [] if settings.eos_id is None else [settings.eos_id]
     special = SPECIAL_MODES[settings.special_in_text]
     bits = 16 if settings.dtype == "uint16" else 32
-    made = BlockRules(field, before, after, special_mode=special, bits=bits)
+    made = BlockRules(field, *settings.ids_around, special_mode=special, bits=bits)
     made.max_document_bytes = rules.max_document_bytes
     made.max_line_bytes = rules.max_line_bytes
     made.replace_bad_utf8 = "bad_utf8" in rules.replace

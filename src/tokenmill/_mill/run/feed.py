@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokenmill._mill.output.kept_ids import KeptIds
     from tokenmill._read import RawBlock, StreamReader
     from tokenmill._read.blocks import Place
 
@@ -34,6 +38,8 @@ class Feed:
         done: list[PartRecord],
         open_at: Callable[[Place | None], StreamReader],
         commit: Callable[[Callable[[], PartRecord]], None],
+        *,
+        kept: KeptIds | None = None,
     ) -> None:
         self.stream = stream
         self.busy = False  # a worker is reading: guarded by the scheduler
@@ -45,6 +51,7 @@ class Feed:
         self._start = done[-1].place if done else None
         self._part = len(done)
         self._commit = commit
+        self._kept = kept
         self._lock = threading.Lock()
         self._writing = False
         self._writer: PartWriter | None = None
@@ -52,11 +59,14 @@ class Feed:
         self._written = 0
         self._waiting: dict[int, EncodedBlock] = {}
 
-    def take(self) -> tuple[int, RawBlock] | None:
-        """Return the next raw block and its number; None after the last. One caller at a time."""
+    def take(self, memory: NDArray[np.uint8] | None = None) -> tuple[int, RawBlock] | None:
+        """Return the next raw block and its number; None after the last. One caller at a time.
+
+        It is in `memory`, if that is given and the file can be read into it.
+        """
         if self._reader is None:
             self._reader = self._open_at(self._start)
-        raw = self._reader.read()
+        raw = self._reader.read(memory)
         if raw is None:
             return None
         self._taken += 1
@@ -86,7 +96,7 @@ class Feed:
 
     def _write(self, encoded: EncodedBlock) -> None:
         if self._writer is None:
-            self._writer = PartWriter(self._folder, self.stream, self._part)
+            self._writer = PartWriter(self._folder, self.stream, self._part, self._kept)
         self._writer.add(encoded)
         block = encoded.block
         if block.ends_stream or self._writer.text_bytes >= PART_BYTES:

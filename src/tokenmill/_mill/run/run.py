@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from tokenmill import __version__, _core
+from tokenmill import _core
 from tokenmill._errors import BadRecordFound, TooManyBadRecords
+from tokenmill._mill.meter import PACK, Meter
 from tokenmill._mill.output.books import Books, Budget
-from tokenmill._mill.output.manifest import SCHEMA, Manifest
+from tokenmill._mill.output.kept_ids import KeptIds, usable_parts
 from tokenmill._mill.output.parts import Part, PartRecord
 from tokenmill._mill.output.shard_records import (
     ShardRecord,
-    file_entries,
     finish_formats,
     has_room_for_one,
-    manifest_entries,
 )
 from tokenmill._mill.output.tables import LineBases, write_documents, write_quarantine
-from tokenmill._mill.output.work import DOCUMENTS, QUARANTINE, Work, read_json, write_json
+from tokenmill._mill.output.work import DOCUMENTS, PLAN, QUARANTINE, Work, as_deliveries
 from tokenmill._mill.plan.plan import refuse_another_plan
 from tokenmill._mill.run.deal import SPLITS, TRAIN, DealRules, deal
 from tokenmill._mill.run.early import Early, EarlyShards, EarlyTable
 from tokenmill._mill.run.encode import BlockEncoder
 from tokenmill._mill.run.encode_at_once import AtOnce
+from tokenmill._mill.run.manifest_data import manifest_data
 from tokenmill._mill.run.no_documents import refuse_no_documents
 from tokenmill._mill.run.order import Ordered, plan_order
 from tokenmill._mill.run.prefix import Prefix
 from tokenmill._mill.run.shards import Sharding
-from tokenmill._mill.run.tokenize import Tokenizing, finished_parts
+from tokenmill._mill.run.tokenize import Tokenizing, finished_parts, unfinished_streams
 from tokenmill._read import open_stream
+from tokenmill._timeline import AWAY, stage
 from tokenmill._write import Extras, find_format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from tokenmill._files import FileRecord
     from tokenmill._mill.device.block_device import BlockDevice
-    from tokenmill._mill.meter import Meter
+    from tokenmill._mill.output.manifest import Manifest
     from tokenmill._mill.plan.plan import Plan
     from tokenmill._mill.run.read_ahead import ReadAhead
+    from tokenmill._mill.run.tokenize import NextStream
     from tokenmill._read import Place, StreamReader
     from tokenmill._tokenizer import Tokenizer
 
 # Freed buffers of each kind that are kept for every worker: of a block, its text and its ids.
-_SPARES = 3
+SPARES = 3
+
+
+class ShardToCome(Protocol):
+    """A shard that is being made."""
+
+    def result(self) -> ShardRecord:
+        """Wait for it, and return its record."""
 
 
 @dataclass
@@ -55,7 +66,7 @@ class Run:
 
     plan: Plan
     tokenizer: Tokenizer
-    output: Path
+    work: Work
     workers: int
     budget: Budget
     meter: Meter
@@ -63,42 +74,53 @@ class Run:
     tokenizer_source: str | None = None
     device: BlockDevice | None = None  # encodes instead of the tokenizer
     ahead: ReadAhead | None = None
+    keep_bytes: int = 0  # of ids that may wait in memory for their shards
 
     def __post_init__(self) -> None:
-        self._work = Work(self.output)
+        self._work = self.work
         self._settings = self.plan.settings
         self._prefix = Prefix(self.plan)
+        self._kept: KeptIds | None = None
         self._early = self._make_early()
+
+    @property
+    def output(self) -> Path:
+        """The folder in which files are made."""
+        return self._work.output
 
     def finished(self) -> Manifest | None:
         """Return the manifest if an earlier run has finished this plan; refuse another plan."""
-        if self._work.manifest.exists():
-            manifest = Manifest.load(self.output)
-            refuse_another_plan(manifest.data["plan"], self.plan.facts, str(self.output))
+        if self._work.is_finished():
+            manifest = self._work.read_manifest()
+            refuse_another_plan(manifest.data["plan"], self.plan.facts, self._work.where)
             self._work.finish()
             return manifest
-        if self._work.plan.exists():
-            refuse_another_plan(read_json(self._work.plan), self.plan.facts, str(self.output))
+        there = self._work.read_record(PLAN)
+        if there is not None:
+            refuse_another_plan(there, self.plan.facts, self._work.where)
         return None
 
     def start(self) -> None:
         """Remove unfinished files, and write the plan."""
-        self._work.refuse_strangers(self._settings.formats)
-        self._work.sweep(self._settings.formats)
-        if not all(stream.resumable for stream in self.plan.streams):
-            self._work.clear()  # the input may have changed
-        if not self._work.plan.exists():
-            write_json(self._work.plan, self.plan.facts)
+        with self.meter.worker():
+            self._work.refuse_strangers(self._settings.formats)
+            self._work.sweep(self._settings.formats)
+            if not all(stream.resumable for stream in self.plan.streams):
+                self._work.clear()  # the input may have changed
+            self._work.create_record(PLAN, self.plan.facts)
 
     def execute(self) -> Manifest:
         """Do everything that is missing, and return the manifest."""
-        _core.keep_spares(_core.USUAL_SPARES + _SPARES * self.workers)
-        self._early.table.start()
-        try:
-            return self._execute()
-        finally:
-            self._early.table.give_up()
-            _core.keep_spares(_core.USUAL_SPARES)
+        with self.meter.worker():  # what this thread does besides its workers
+            waiting = 0 if self._kept is None else self.keep_bytes // self.plan.rules.block_bytes
+            _core.keep_spares(_core.USUAL_SPARES + SPARES * self.workers + waiting)
+            self._early.table.start()
+            try:
+                return self._execute()
+            finally:
+                self._early.table.give_up()
+                # Much memory is freed, which takes a moment, and nobody need wait for it.
+                threading.Thread(target=_core.keep_spares, args=(_core.USUAL_SPARES,)).start()
 
     def _execute(self) -> Manifest:
         try:
@@ -120,9 +142,10 @@ class Run:
     def _show_quarantine(self) -> None:
         """Write the quarantine so far: it shows why the run was stopped."""
         self._write_quarantine([self._part(record) for record in self._prefix.taken])
+        self._work.settle()
 
     def _tokenize(self) -> list[Part]:
-        done = finished_parts(self._work.parts, self._settings.dtype)
+        done = self._finished_parts()
         for records in done.values():
             for record in records:
                 self._prefix.add(record)
@@ -133,24 +156,38 @@ class Run:
                     resumed_documents=record.documents,
                     tokens=record.tokens,
                     resumed_tokens=record.tokens,
-                    bad=sum(record.bad.values()),
                 )
-        plan, encoder = self.plan, self._encoder()
+                self.meter.add_bad(record.bad)
         if not self._prefix.is_enough:
-            tokenizing = Tokenizing(
-                self._work.parts,
-                streams=len(plan.streams),
-                done=done,
-                open_stream=self._open_stream,
-                encode=lambda taken, n: encoder.encode_taken(taken, plan.streams[n]),
-                committed=self._committed,
-                other_work=self._early.follow,
-                meter=self.meter,
-                in_order=self._prefix.has_limits,
-            )
-            tokenizing.run(self.workers)
+            left = unfinished_streams(len(self.plan.streams), done)
+            self._tokenize_all(lambda: next(left, None))
         self._early.follow()
         return [self._part(record) for record in self._prefix.taken]
+
+    def _finished_parts(self) -> dict[int, list[PartRecord]]:
+        done = finished_parts(self._work.parts, self._settings.dtype)
+        if all(record.has_ids for records in done.values() for record in records):
+            return done
+        return usable_parts(done, self._sharding(TRAIN, Ordered([]), [], None).is_covered)
+
+    def _tokenize_all(self, next_stream: NextStream) -> None:
+        with stage(AWAY):
+            self._tokenizing(next_stream).run(self.workers)
+
+    def _tokenizing(self, next_stream: NextStream) -> Tokenizing:
+        plan, encoder = self.plan, self._encoder()
+        return Tokenizing(
+            self._work.parts,
+            next_stream=next_stream,
+            open_stream=self._open_stream,
+            encode=lambda taken, n: encoder.encode_taken(taken, plan.streams[n]),
+            committed=self._committed,
+            other_work=self._early.follow,
+            meter=self.meter,
+            in_order=self._prefix.has_limits,
+            kept=self._kept,
+            lend_memory=nullcontext if self.device is None else self.device.lent_memory,
+        )
 
     def _part(self, record: PartRecord) -> Part:
         return Part(self._work.parts, record, self._settings.dtype)
@@ -158,9 +195,7 @@ class Run:
     def _make_early(self) -> Early:
         plan, s = self.plan, self._settings
         bases = LineBases((), plan.streams)
-        table = EarlyTable(
-            lambda parts: write_documents(self.output / DOCUMENTS, parts, plan.files, bases)
-        )
+        table = EarlyTable(lambda parts: self._write_documents(parts, bases))
         # Limits are applied to the whole, and some formats store places, which are known last.
         is_simple = self._deal_rules().keeps_the_plan and not self._prefix.has_limits
         shards = None
@@ -169,7 +204,9 @@ class Run:
             and s.max_sequences is None
             and not any(find_format(name).stores_places for name in s.formats)
         ):
-            shards = EarlyShards(self._sharding(TRAIN, Ordered([]), [], None), self.meter)
+            self._kept = KeptIds(self.keep_bytes) if self.keep_bytes else None
+            sharding = self._sharding(TRAIN, Ordered([]), [], None)
+            shards = EarlyShards(sharding, self.meter, self._kept)
         return Early(self._prefix, self._part, table, shards)
 
     def _open_stream(self, number: int, place: Place | None) -> StreamReader:
@@ -180,9 +217,7 @@ class Run:
 
     def _encoder(self) -> BlockEncoder:
         plan = self.plan
-        at_once = None
-        if self.device is None:
-            at_once = AtOnce.of(self.tokenizer, plan.settings, plan.rules, plan.fields)
+        at_once = AtOnce.of(self.tokenizer, plan.settings, plan.rules, plan.fields)
         return BlockEncoder(
             self.tokenizer,
             plan.settings,
@@ -210,37 +245,59 @@ class Run:
         self.budget.check(prefix.bad, records)
 
     def _pack(self, parts: list[Part]) -> tuple[list[ShardRecord], list[FileRecord]]:
-        shardings = self._shardings(parts)
-        self.meter.phase = "pack"
+        with stage("pack"):
+            shardings = self._shardings(parts)
+        self.meter.phase = PACK
         self.meter.total_shards = sum(sharding.count for sharding in shardings)
         self.meter.total_tokens = sum(sharding.tokens for sharding in shardings)
-        with ThreadPoolExecutor(self.workers) as pool:
-            quarantine = pool.submit(self._write_quarantine, parts)
-            shards = [
-                pool.submit(self._shard, sharding, number)
-                for sharding in shardings
-                for number in range(sharding.count)
-            ]
+        with stage(AWAY), ThreadPoolExecutor(self.workers) as pool:
+            quarantine = pool.submit(self._write_quarantine_as_worker, parts)
+            shards = self._begin_shards(pool, parts, shardings)
             try:
                 records = [task.result() for task in shards]
-                files = [quarantine.result(), self._early.table.finish()]
+                files = [quarantine.result()]
+                with stage("wait_output"):  # all workers have ended
+                    files.append(self._early.table.finish())
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         for sharding in shardings:
             mine = [record for record in records if record.split == sharding.split]
             self._count_out(sharding, mine)
-        s = self._settings
-        files += finish_formats(
-            self.output, s.formats, records, s.dtype, in_splits=bool(s.validation)
-        )
+        with stage("write"):
+            files += self._finish_formats(records)
         return records, files
 
+    def _begin_shards(
+        self, pool: ThreadPoolExecutor, parts: list[Part], shardings: list[Sharding]
+    ) -> Sequence[ShardToCome]:
+        del parts  # for those who make shards elsewhere
+        return [
+            pool.submit(self._shard, sharding, number)
+            for sharding in shardings
+            for number in range(sharding.count)
+        ]
+
+    def _finish_formats(self, shards: Sequence[ShardRecord]) -> list[FileRecord]:
+        s = self._settings
+        files = finish_formats(
+            self.output, s.formats, shards, s.dtype, in_splits=bool(s.validation)
+        )
+        self._work.deliver(as_deliveries(files))
+        return files
+
     def _shard(self, sharding: Sharding, number: int) -> ShardRecord:
-        record = self._early.records.get(number) if sharding.split == TRAIN else None
-        record = record or sharding.record_of(number) or sharding.make(number, self.meter)
+        early = self._early.records.get(number) if sharding.split == TRAIN else None
+        if early is not None:
+            return early  # and counted
+        record = self._record(sharding, number)
         self.meter.add(shards=1)
         return record
+
+    def _record(self, sharding: Sharding, number: int) -> ShardRecord:
+        """Return the record of a shard, which is made if it is not there."""
+        with self.meter.worker():
+            return sharding.record_of(number) or sharding.make(number, self.meter)
 
     def _shardings(self, parts: list[Part]) -> list[Sharding]:
         settings = self._settings
@@ -271,9 +328,9 @@ class Run:
             split,
             ordered,
             parts,
-            output=self.output,
-            records=self._work.shards,
+            work=self._work,
             extras=Extras(self.tokenizer.name, places, single_rows),
+            kept=self._kept,
         )
 
     def _deal_rules(self) -> DealRules:
@@ -287,10 +344,24 @@ class Run:
             limit_documents=settings.limit_documents,
         )
 
+    def _write_quarantine_as_worker(self, parts: list[Part]) -> FileRecord:
+        with self.meter.worker(), stage("write"):
+            return self._write_quarantine(parts)
+
     def _write_quarantine(self, parts: list[Part]) -> FileRecord:
+        record = self._make_quarantine(parts)
+        self._work.deliver(as_deliveries([record]))
+        return record
+
+    def _make_quarantine(self, parts: list[Part]) -> FileRecord:
         bases = LineBases(parts, self.plan.streams)
         aside = frozenset(r for r, policy in self._settings.policies if policy == "quarantine")
         return write_quarantine(self.output / QUARANTINE, parts, self.plan.files, bases, aside)
+
+    def _write_documents(self, parts: Iterable[Part], bases: LineBases) -> FileRecord:
+        record = write_documents(self.output / DOCUMENTS, parts, self.plan.files, bases)
+        self._work.deliver(as_deliveries([record]))
+        return record
 
     def _places(self, parts: Sequence[Part]) -> Any:
         from tokenmill._mill.output.places import Places  # only one format needs it
@@ -303,26 +374,16 @@ class Run:
         self.books.leave_out({sharding.reason_left_out: documents}, tokens)
 
     def _finish(self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]) -> Manifest:
-        settings = self._settings
-        data = {
-            "schema": SCHEMA,
-            "tokenmill": __version__,
-            "plan_id": self.plan.id,
-            "tokenizer": self.plan.facts["tokenizer"],
-            "tokenizer_source": self.tokenizer_source,
-            "context_length": settings.context_length,
-            "dtype": settings.dtype,
-            "eos_id": settings.eos_id,
-            "bos_id": settings.bos_id,
-            "pad_id": settings.pad_id,
-            **self.books.as_json(),
-            "shards": [
-                entry for name in settings.formats for entry in manifest_entries(shards, name)
-            ],
-            "files": file_entries(files),
-            "options": self.plan.facts["options"],
-            "plan": self.plan.facts,
-        }
-        write_json(self._work.manifest, data)
-        self._work.finish()
-        return Manifest(self.output, data)
+        manifest = self._write_manifest(shards, files)
+        with stage("write"):
+            self._work.finish()
+        return manifest
+
+    def _write_manifest(
+        self, shards: Sequence[ShardRecord], files: Sequence[FileRecord]
+    ) -> Manifest:
+        data = manifest_data(self.plan, self.books, shards, files, self.tokenizer_source)
+        with stage("wait_output"):
+            self._work.settle()
+        with stage("write"):
+            return self._work.write_manifest(data)

@@ -8,7 +8,6 @@ the documents that start in the range of the shard.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,25 +16,28 @@ import numpy as np
 from tokenmill._mill.output.shard_records import (
     ShardFile,
     ShardRecord,
+    keep_record,
     placed,
     read_record,
     shard_record,
 )
-from tokenmill._mill.output.work import INDEX, write_json
+from tokenmill._mill.output.work import INDEX
 from tokenmill._mill.run.collect import Collector
 from tokenmill._mill.run.order import PartRun
 from tokenmill._pack import concat_rows, concat_shape
 from tokenmill._pack.rows import Pieces, Rows, ShardShape
+from tokenmill._timeline import add_bytes, stage
 from tokenmill._write import Extras, find_format, index_name, write_index
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from tokenmill._mill.meter import Meter
+    from tokenmill._mill.output.kept_ids import KeptIds
     from tokenmill._mill.output.parts import Part
+    from tokenmill._mill.output.work import Work
     from tokenmill._mill.plan.settings import Settings
     from tokenmill._mill.run.order import Documents, Ordered
     from tokenmill._write import ShardWriter
@@ -53,16 +55,16 @@ class Sharding:
         ordered: Ordered,
         parts: list[Part],
         *,
-        output: Path,
-        records: Path,
+        work: Work,
         extras: Extras,
+        kept: KeptIds | None = None,
     ) -> None:
+        self._kept = kept
         self._settings = settings
         self.split = split
         self._ordered = ordered
         self._parts = parts
-        self._output = output
-        self._records = records
+        self._work = work
         self._extras = extras
         self._last_rows: int | None = None  # of the last shard, if max_sequences limits it
         self.tokens = ordered.tokens
@@ -101,6 +103,21 @@ class Sharding:
         assert s.context_length is not None  # noqa: S101
         full_rows = (self._ordered.tokens - s.overlap) // (s.context_length - s.overlap)
         return max(full_rows, 0) // self._rows_per_shard
+
+    def first_token(self, number: int) -> int:
+        """Return the place before which a shard and later ones need no token."""
+        s = self._settings
+        if s.pack != "concat":
+            return number * s.shard_tokens
+        assert s.context_length is not None  # noqa: S101
+        return number * self._rows_per_shard * (s.context_length - s.overlap)
+
+    def is_covered(self, begin: int, end: int) -> bool:
+        """Return whether an earlier run finished all shards with the tokens from begin to end."""
+        span = self.first_token(1)
+        # One shard earlier too: its last row may overlap.
+        numbers = range(max(begin // span - 1, 0), -(-end // span))
+        return all(self.record_of(number) is not None for number in numbers)
 
     @property
     def concat_rows(self) -> int:
@@ -141,11 +158,13 @@ class Sharding:
 
     def record_of(self, number: int) -> ShardRecord | None:
         """Return the record of a shard that an earlier run finished."""
-        return read_record(self._record_path(number), self._output)
+        return read_record(self._work, self.split, number)
 
-    def make(self, number: int, meter: Meter) -> ShardRecord:
-        """Write a shard in all formats, then its index, then its record."""
-        with meter.stage("pack"):
+    def make(
+        self, number: int, meter: Meter, then: Callable[[], None] | None = None
+    ) -> ShardRecord:
+        """Write a shard in all formats, then its index, then its record; `then` is after that."""
+        with stage("pack"):
             documents, pieces, began = self.plan(number)
             if number == self.count - 1:
                 pieces, began = self._limit_rows(pieces, began)
@@ -153,18 +172,20 @@ class Sharding:
         writers = self._open_writers(number, self._shape(pieces)) if pieces.rows else {}
         try:
             if not self._copy(writers, documents, pieces, meter):
-                for rows in self._batches(documents, pieces, meter):
-                    with meter.stage("write"):
+                for rows in self._batches(documents, pieces):
+                    with stage("write"):
                         for writer in writers.values():
                             writer.write(rows)
                     meter.add(packed_tokens=len(rows.ids))
-            files = self._commit(number, writers, documents, pieces) if pieces.rows else []
+            with stage("write"):
+                files = self._commit(number, writers, documents, pieces) if pieces.rows else []
         except BaseException:
             for writer in writers.values():
                 writer.discard()
             raise
         record = self._record(number, pieces, began, writers, files)
-        write_json(self._record_path(number), asdict(record))
+        with stage("wait_output"):
+            keep_record(self._work, record, then)
         return record
 
     def _limit_rows(self, pieces: Pieces, began: int) -> tuple[Pieces, int]:
@@ -221,9 +242,12 @@ class Sharding:
                 form = find_format(name)
                 form.check(shape, self._settings.max_id)
                 writers[name] = form.open_shard(
-                    self._output / name, number, shape, split=self._settings.file_split(self.split),
+                    self._work.output / name,
+                    number,
+                    shape,
+                    split=self._settings.file_split(self.split),
                     extras=self._extras,
-                )  # fmt: skip
+                )
         except BaseException:
             for writer in writers.values():
                 writer.discard()
@@ -243,21 +267,21 @@ class Sharding:
         (writer,) = writers.values()
         begins = documents.begin[pieces.documents] + pieces.begins
         places = documents.part[pieces.documents], begins, pieces.lengths
-        collector = Collector(self._parts, self._settings.dtype)
-        with closing(collector), meter.stage("write"):
+        collector = Collector(self._parts, self._settings.dtype, self._kept)
+        with closing(collector), stage("write"):
             is_done = writer.copy_rows(partial(collector.copy, places))
         if is_done:
             meter.add(packed_tokens=int(pieces.lengths.sum()))
         return is_done
 
-    def _batches(self, documents: Documents, pieces: Pieces, meter: Meter) -> Iterator[Rows]:
+    def _batches(self, documents: Documents, pieces: Pieces) -> Iterator[Rows]:
         """Yield the shard's rows with their ids, about a million tokens at a time."""
-        collector = Collector(self._parts, self._settings.dtype)
+        collector = Collector(self._parts, self._settings.dtype, self._kept)
         with closing(collector):
-            yield from self._read_batches(documents, pieces, collector, meter)
+            yield from self._read_batches(documents, pieces, collector)
 
     def _read_batches(
-        self, documents: Documents, pieces: Pieces, collector: Collector, meter: Meter
+        self, documents: Documents, pieces: Pieces, collector: Collector
     ) -> Iterator[Rows]:
         ends = np.concatenate((np.zeros(1, np.int64), np.cumsum(pieces.lengths)))
         row_ends = ends[pieces.row_pieces]
@@ -266,9 +290,10 @@ class Sharding:
             stop = int(np.searchsorted(row_ends, row_ends[row] + _BATCH_TOKENS, side="right")) - 1
             stop = min(max(stop, row + 1), pieces.rows)
             some = pieces.some_rows(row, stop)
-            with meter.stage("gather"):
+            with stage("pack"):
                 begins = documents.begin[some.documents] + some.begins
                 ids = collector.collect(documents.part[some.documents], begins, some.lengths)
+            add_bytes("pack", ids.nbytes)
             numbered = Pieces(
                 documents.number[some.documents], some.begins, some.lengths, some.row_pieces
             )
@@ -289,7 +314,7 @@ class Sharding:
         numbered = Pieces(
             documents.number[pieces.documents], pieces.begins, pieces.lengths, pieces.row_pieces
         )
-        done = write_index(self._output / INDEX / name, numbered)
+        done = write_index(self._work.output / INDEX / name, numbered)
         return [*files, ShardFile(INDEX, f"{INDEX}/{name}", done.bytes, done.checksum)]
 
     def _record(
@@ -303,9 +328,6 @@ class Sharding:
         return shard_record(
             (self.split, number), began, pieces, {n: w.facts for n, w in writers.items()}, files
         )
-
-    def _record_path(self, number: int) -> Path:
-        return self._records / f"{self.split}-{number:08d}.json"
 
 
 def _count_different(numbers: NDArray[np.int64], below: int) -> int:

@@ -9,6 +9,7 @@ import xxhash
 
 from tokenmill._errors import TokenmillError
 from tokenmill._mill.output.stored import IdReader, stored_offsets, token_mask
+from tokenmill._mirror import is_here
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +41,7 @@ def check_shard(shard: StoredShard, data: dict[str, Any], damaged: set[str]) -> 
         return problems + wrong
     tokens: dict[str, str] = {}
     for form, entry in shard.formats.items():
-        if all((shard.folder / file["path"]).is_file() for file in entry["files"]):
+        if all(is_here(shard.folder / file["path"]) for file in entry["files"]):
             problems += _Ids(shard, form, data).check(index, tokens)
     if len(set(tokens.values())) > 1:
         problems.append((shard.name, f"formats hold different tokens: {', '.join(tokens)}"))

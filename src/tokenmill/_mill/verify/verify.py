@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._calls.options import thread_count
+from tokenmill._errors import CorruptShard
 from tokenmill._files import checksum
 from tokenmill._mill.output.manifest import NAME, Manifest
 from tokenmill._mill.output.stored import stored_shards
@@ -16,6 +17,7 @@ from tokenmill._mill.output.work import DOCUMENTS, LOCK, QUARANTINE
 from tokenmill._mill.plan.plan import plan_id
 from tokenmill._mill.verify.books import check_books
 from tokenmill._mill.verify.shards import check_shard
+from tokenmill._mirror import here, shown, strangers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +83,7 @@ def verify(
     path.
     """
     manifest = Manifest.load(output)
-    report = VerifyReport(str(manifest.folder), full)
+    report = VerifyReport(shown(manifest.folder), full)
     try:
         _check_files(manifest, report, thread_count(workers, "workers"))
         check_books(manifest, report)
@@ -136,12 +138,14 @@ def _known_files(manifest: Manifest, report: VerifyReport) -> dict[str, dict[str
 def _file_problem(folder: Path, file: dict[str, Any]) -> str:
     path = folder / file["path"]
     try:
-        size = path.stat().st_size
+        size = here(path).stat().st_size
         if size != file["bytes"]:
             return f"expected {file['bytes']:,} bytes, got {size:,}"
         found = checksum(path)
     except FileNotFoundError:
         return "no such file"
+    except CorruptShard as error:  # of an output in a store: it was not fetched
+        return error.problem
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return "" if found == file["checksum"] else f"expected {file['checksum']}, got {found}"
@@ -149,6 +153,10 @@ def _file_problem(folder: Path, file: dict[str, Any]) -> str:
 
 def _strangers(folder: Path, known: set[str]) -> Iterator[str]:
     """Yield the files that the manifest does not list."""
+    in_store = strangers(folder, known | {NAME, LOCK})
+    if in_store is not None:
+        yield from (f"{path}: not part of the output" for path in in_store)
+        return
     for parent, folders, names in os.walk(folder):
         folders.sort()
         for name in sorted(names):

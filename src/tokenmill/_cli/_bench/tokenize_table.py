@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import statistics
-import sys
 import textwrap
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tokenmill._bench.documents import SampleTexts
     from tokenmill._bench.result import Result, Row
@@ -19,7 +17,6 @@ _WIDTH = 80
 _LABEL = 12
 _HEADER = ("tokenizer", "batch", "cold s", "warm s", "docs/s", "tokens/s", "speedup", "peak MiB")
 _WIDTHS = (9, 6, 9, 9, 11, 12, 8, 9)
-_CLEAR = "\r\x1b[K"
 
 
 def lines(result: Result, documents: SampleTexts, against: str | None) -> list[str]:
@@ -38,23 +35,6 @@ def title(result: Result, documents: SampleTexts) -> str:
     """Return a line for the head of a picture."""
     libraries = dict.fromkeys(row.version for row in result.rows)
     return f"{len(documents.texts):,} documents, {result.threads} threads\n{'; '.join(libraries)}"
-
-
-@contextlib.contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows on stderr what runs now: one line that changes, none in a log."""
-    is_terminal = sys.stderr.isatty()
-
-    def show(text: str) -> None:
-        if is_terminal:
-            sys.stderr.write(f"{_CLEAR}{text}")
-            sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        if is_terminal:
-            sys.stderr.write(_CLEAR)
 
 
 def _about(result: Result, documents: SampleTexts) -> Iterator[str]:

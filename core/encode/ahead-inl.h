@@ -1,0 +1,8 @@
+// encode: asking for lines of tables before they are read. Text compiled once per target, inside
+// its namespace.
+
+constexpr unsigned kPrefetchAhead = 96;
+
+inline void prefetch(const void* at) noexcept {
+    __builtin_prefetch(at, 0, 3);
+}

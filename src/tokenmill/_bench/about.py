@@ -1,0 +1,33 @@
+"""What every report says with its figures: machine, versions, tokenizer, how it was measured."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from tokenmill._machine.facts import describe_machine
+
+if TYPE_CHECKING:
+    from tokenmill._tokenizer import Tokenizer
+
+
+def about_run(
+    tokenizer: Tokenizer, source: str | None, threads: int, *, gpu: bool = False
+) -> dict[str, Any]:
+    """Return the facts of a run that begins now."""
+    machine = describe_machine(gpu=gpu)
+    facts = machine.as_json()
+    del facts["disk"]["path"]  # reports are passed on, and that is nobody else's business
+    return {
+        "date": datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
+        "machine": facts,
+        "versions": dict(machine.versions),
+        "load_average": os.getloadavg()[0],
+        "threads": threads,
+        "tokenizer": {
+            "source": source or "builtin",
+            "name": tokenizer.name,
+            "vocab_size": tokenizer.vocab_size,
+        },
+    }

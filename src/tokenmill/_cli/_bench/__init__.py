@@ -1,0 +1,1 @@
+"""The kinds of `tokenmill bench`: one file each, and what they share."""

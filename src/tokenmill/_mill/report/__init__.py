@@ -1,0 +1,1 @@
+"""report: a finished output -> facts about its corpus, and one offline page that shows them."""

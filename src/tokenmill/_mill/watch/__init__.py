@@ -1,0 +1,1 @@
+"""watch: a run, seen from outside: its heartbeat, who reads it, metrics, and a live page."""

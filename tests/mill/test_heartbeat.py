@@ -1,0 +1,389 @@
+"""The heartbeat of a run, and those who listen to it: rates, time left, silence, clocks, kills."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.mill.children import Order, run_child
+from tests.mill.outputs import digests
+
+from tokenmill import OutputError, pack
+from tokenmill._mill.meter import Meter
+from tokenmill._mill.output.process_facts import process_facts
+from tokenmill._mill.output.work import HEARTBEAT, Work
+from tokenmill._mill.progress import as_json
+from tokenmill._mill.run.run import Run
+from tokenmill._mill.status import follow, has_died, status
+from tokenmill._mill.watch import heartbeat as heartbeat_module
+from tokenmill._mill.watch.beat import Pulse
+from tokenmill._mill.watch.heartbeat import Heartbeat, HeartbeatFile, replace_file
+from tokenmill._mill.watch.observer import Observer, in_words, read_heartbeat
+from tokenmill._mill.watch.outlook import Goals, seconds_left, share_done
+from tokenmill._mill.watch.recent import RecentRates, Speeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.mill.corpus import Corpus
+
+
+class Listening:
+    """Keeps every heartbeat."""
+
+    def __init__(self) -> None:
+        self.beats: list[dict[str, Any]] = []
+
+    def hear(self, beat: dict[str, Any]) -> None:
+        self.beats.append(beat)
+
+
+class Clocks:
+    """Two clocks that only the test moves: that of the reader, and that of its machine."""
+
+    def __init__(self, difference: float = 0.0) -> None:
+        self.seconds = 1000.0
+        self.difference = difference
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def time(self) -> float:
+        return self.seconds + self.difference
+
+    def observer(self, output: Path) -> Observer:
+        return Observer(output, self.monotonic, self.time)
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Path:
+    """An output whose run has a plan."""
+    work = Work(tmp_path / "out")
+    work.folder.mkdir(parents=True)
+    work.plan.write_text(json.dumps({"inputs": [{"size": 100}]}))
+    return work.output
+
+
+def put_beat(output: Path, number: int, written_at: float, **more: Any) -> None:
+    """Write a heartbeat as a run on another machine would."""
+    beat = Pulse(Meter(total_bytes=100)).beat()
+    other = {"host": "elsewhere", "pid_space": "another machine", "beat": number}
+    replace_file(
+        Work(output).folder / HEARTBEAT,
+        json.dumps({**beat, **other, "written_at": written_at, **more}).encode(),
+    )
+
+
+def moved(meter: Meter, seconds: float, **counts: int) -> Meter:
+    """Let a run have taken so long."""
+    meter.began = time.perf_counter() - seconds
+    meter.add(**counts)
+    return meter
+
+
+def test_a_run_tells_what_it_does_and_leaves_nothing(tmp_path: Path, small_json: Path) -> None:
+    lines = [json.dumps({"text": f"document {number}"}) for number in range(50)]
+    (tmp_path / "a.jsonl").write_text("\n".join([*lines, "{"]))
+    listening = Listening()
+    file, heard = HeartbeatFile, []
+
+    class Recorded(file):  # type: ignore[valid-type,misc]
+        def hear(self, beat: dict[str, Any]) -> None:
+            super().hear(beat)
+            heard.append(read_heartbeat(tmp_path / "out"))
+            listening.hear(beat)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(heartbeat_module, "HeartbeatFile", Recorded)
+        pack(tmp_path / "a.jsonl", output=tmp_path / "out", tokenizer=small_json, context_length=64)
+    first, last = listening.beats[0], listening.beats[-1]
+    assert heard[0] == first
+    assert (last["state"], last["documents"], last["bad"]) == ("finished", 50, 1)
+    assert last["bad_reasons"] == {"bad_json": 1}
+    assert last["stages"]
+    assert last["memory"]["resident"] > 0
+    assert json.loads(json.dumps(last)) == last
+    assert not (tmp_path / "out" / "_work").exists()
+
+
+def test_shards_count_as_soon_as_they_are_made(
+    tmp_path: Path, small_json: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [json.dumps({"text": f"document {number} " * 20}) for number in range(200)]
+    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    before_packing, listening, pack_phase = [], Listening(), Run._pack
+
+    def begin_packing(self: Run, parts: Any) -> Any:
+        before_packing.append(self.meter.shards)
+        return pack_phase(self, parts)
+
+    monkeypatch.setattr(Run, "_pack", begin_packing)
+    monkeypatch.setattr("tokenmill._mill.pack.heartbeats_of", lambda _: [listening])
+    made = pack(
+        tmp_path / "a.jsonl",
+        output=tmp_path / "out",
+        tokenizer=small_json,
+        context_length=64,
+        shard_tokens=256,
+    )
+    last = listening.beats[-1]
+    assert last["shards"] == last["total_shards"] == len(made.shards) > 10
+    assert before_packing[0] > 0
+
+
+def test_a_heartbeat_that_meets_the_end_of_the_run_leaves_nothing(started: Path) -> None:
+    work = Work(started)
+    file, pulse = HeartbeatFile(work), Pulse(Meter())
+    file.hear(pulse.beat())
+    work.plan.unlink()  # the run removes its folder; a beat comes in between
+    replace_file(work.folder / HEARTBEAT, b"{}")
+    file.hear(pulse.beat("finished"))
+    assert not work.folder.exists()
+    file.hear(pulse.beat())
+    assert not work.folder.exists()
+
+
+def test_what_cannot_be_written_does_not_stop_the_run(
+    tmp_path: Path, small_json: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_path: Path, _data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n')
+    monkeypatch.setattr(heartbeat_module, "replace_file", full)
+    found = pack(tmp_path / "a.jsonl", output=tmp_path / "o", tokenizer=small_json, pack="none")
+    assert found.documents["out"] == 1
+
+
+def test_a_heart_that_fails_does_not_stop_the_run() -> None:
+    class Broken:
+        def hear(self, _beat: dict[str, Any]) -> None:
+            raise ZeroDivisionError
+
+    done = False
+    with (
+        pytest.warns(RuntimeWarning, match="no heartbeat: ZeroDivisionError"),
+        Heartbeat(Pulse(Meter()), [Broken()]),
+    ):
+        done = True
+    assert done
+
+
+@pytest.mark.parametrize(
+    ("error", "state"), [(KeyboardInterrupt(), "stopped"), (OutputError("disk full"), "failed")]
+)
+def test_the_last_beat_says_how_a_run_ended(
+    started: Path, error: BaseException, state: str
+) -> None:
+    with (
+        pytest.raises(type(error)),
+        Heartbeat(Pulse(Meter()), [HeartbeatFile(Work(started))]),
+    ):
+        raise error
+    run = status(started)["run"]
+    assert run["state"] == state
+    assert "run the same command again" in in_words(run)
+    assert ("disk full" in in_words(run)) == (state == "failed")
+
+
+def test_rates_are_those_of_the_last_half_minute_and_of_one_phase() -> None:
+    meter, rates = Meter(), RecentRates()
+    for second in range(1, 101):
+        grown = 10 if second <= 50 else 1000
+        rates.note(moved(meter, second, input_bytes=grown, resumed_bytes=0), {})
+    assert rates.of("input_bytes") == pytest.approx(1000, rel=0.05)
+    assert rates.seconds == pytest.approx(30, abs=2)
+    meter.phase = "pack"
+    rates.note(moved(meter, 101, packed_tokens=500), {})
+    rates.note(moved(meter, 102, packed_tokens=500), {})
+    assert rates.of("packed_tokens") == pytest.approx(500, rel=0.05)
+    assert rates.of("input_bytes") == 0
+
+
+def test_what_an_earlier_run_did_is_not_speed() -> None:
+    meter, rates = Meter(input_bytes=900, resumed_bytes=900), RecentRates()
+    rates.note(moved(meter, 10, input_bytes=100), {})
+    assert rates.of("input_bytes") == pytest.approx(10, rel=0.01)
+
+
+def test_silence_of_the_counters_is_measured() -> None:
+    meter, rates = Meter(), RecentRates()
+    rates.note(moved(meter, 5, input_bytes=1), {})
+    rates.note(moved(meter, 25), {})
+    assert rates.still_seconds == pytest.approx(20, abs=0.5)
+
+
+def test_the_time_left_is_that_of_both_phases() -> None:
+    meter = Meter(total_bytes=1000_000_000)
+    speeds = Speeds()
+    speeds.note(moved(meter, 10, input_bytes=100_000_000, tokens=400_000_000), {})
+    alone = 90.0  # 900 MB at 10 MB/s
+    left = seconds_left(meter, speeds, Goals(), workers=1)
+    assert left is not None
+    assert left > alone + 10  # 4 G tokens are still to be packed
+    meter.packed_tokens = 390_000_000  # shards are made on the way: little is left at the end
+    nearly = seconds_left(meter, speeds, Goals(), workers=1)
+    assert nearly == pytest.approx(alone, abs=1)
+    meter.phase, meter.total_tokens = "pack", 4_000_000_000
+    speeds = Speeds()
+    speeds.note(moved(meter, 20), {})
+    speeds.note(moved(meter, 30, packed_tokens=10_000_000), {})
+    packing = seconds_left(meter, speeds, Goals(), workers=1)
+    assert packing is not None
+    assert 0 < packing < 10_000
+
+
+def test_limits_end_the_reading_early() -> None:
+    meter = Meter(total_bytes=1000, input_bytes=10, documents=50, tokens=500)
+    assert share_done(meter, Goals()) == 0.01
+    assert share_done(meter, Goals(documents=100)) == 0.5
+    assert share_done(meter, Goals(tokens=1000)) == 0.5
+    assert share_done(Meter(tokens=7), Goals()) is None  # from stdin
+    speeds = Speeds()
+    speeds.note(moved(meter, 10), {})
+    assert seconds_left(meter, speeds, Goals(documents=100)) == pytest.approx(10, rel=0.05)
+    assert seconds_left(Meter(), Speeds(), Goals()) is None
+
+
+def test_a_slow_half_minute_does_not_decide_the_hours_to_come() -> None:
+    meter, speeds = Meter(total_bytes=1000_000), Speeds()
+    for second in range(1, 201):  # 1000 bytes a second, and at the end a tenth of that
+        speeds.note(moved(meter, second, input_bytes=1000 if second <= 170 else 100), {})
+    left = seconds_left(meter, speeds, Goals())
+    assert left == pytest.approx(827_000 / 865, rel=0.1)  # by the last half minute: 8270 s
+    meter.total_bytes = meter.input_bytes + 1000  # near the end it is the last half minute
+    near = seconds_left(meter, speeds, Goals())
+    assert near is not None
+    assert 4 < near <= 10
+
+
+@pytest.mark.parametrize("difference", [-3600.0, -20.0, 0.0, 20.0, 3600.0])
+def test_clocks_of_machines_may_differ(started: Path, difference: float) -> None:
+    """A run that beats is heard, whatever its clock says; a silent one is found out."""
+    clocks = Clocks()
+    watching = clocks.observer(started)
+    for number in range(1, 6):
+        put_beat(started, number, clocks.seconds + difference)
+        run = watching.look()
+        assert run is not None
+        assert run["state"] in ("running", "listening" if number == 1 else "running")
+        clocks.seconds += 1.0
+    clocks.seconds += 35
+    run = watching.look()
+    assert run is not None
+    assert (run["state"], run["heard_seconds_ago"]) == ("quiet", 36.0)
+    assert "last heard from 36 s ago" in in_words(run)
+    put_beat(started, 6, clocks.seconds + difference)
+    assert (watching.look() or {})["state"] == "running"
+
+
+def test_a_stale_heartbeat_is_not_believed(started: Path) -> None:
+    """At the first look only clocks tell, so the reader waits for the next beat in vain."""
+    clocks = Clocks()
+    put_beat(started, 7, clocks.time() - 600)
+
+    def sleep(seconds: float) -> None:
+        clocks.seconds += seconds
+
+    run = clocks.observer(started).listen(sleep)
+    assert run is not None
+    assert (run["state"], run["heard_seconds_ago"]) == ("quiet", pytest.approx(602.5, abs=1))
+
+
+@pytest.mark.parametrize("ahead", [-5.0, 0.0, 3600.0])
+def test_a_clock_that_is_ahead_does_not_keep_a_run_alive(started: Path, ahead: float) -> None:
+    clocks = Clocks()
+    put_beat(started, 7, clocks.time() + ahead)
+
+    def sleep(seconds: float) -> None:
+        clocks.seconds += seconds
+
+    run = clocks.observer(started).listen(sleep)
+    assert run is not None
+    assert run["state"] == "quiet"
+    assert clocks.seconds <= 1010.5  # it has waited ten seconds
+
+
+def test_a_process_that_is_gone_has_died(started: Path) -> None:
+    put_beat(started, 1, time.time(), **{**process_facts(), "process_start": 1})
+    facts = status(started)
+    assert facts["run"]["state"] == "died"
+    assert has_died(facts)
+    assert "is gone" in facts["words"]
+    assert [each["run"]["state"] for each in follow(started, lambda: False)] == ["died"]
+
+
+def test_a_broken_heartbeat_is_none(started: Path) -> None:
+    (Work(started).folder / HEARTBEAT).write_bytes(b"{half")
+    assert status(started)["run"] is None
+    assert len(list(follow(started, lambda: False))) < 10
+
+
+def test_ranks_that_beat_are_followed_without_a_heartbeat_file(started: Path) -> None:
+    beats = Work(started).ranks / "beats"
+    beats.mkdir(parents=True)
+    looks = []
+
+    def pause() -> bool:
+        looks.append(1)
+        said = {"rank": 0, "state": "tokenize", "looks": len(looks)}
+        (beats / "owner.1").write_text(json.dumps(said))
+        return len(looks) > 20  # a run without ranks is given up after six
+
+    seen = list(follow(started, pause))
+    assert len(seen) == 21
+    assert seen[-1]["ranks"][0]["looks"] == 20
+
+
+def test_a_watcher_sees_the_end(
+    tmp_path: Path, small_json: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the beats of a run to its manifest, without a look that fails."""
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n')
+    seen: list[str] = []
+    watching: Callable[[], None] = lambda: seen.append(  # noqa: E731
+        next(follow(tmp_path / "out", lambda: True))["state"]
+    )
+    finish = Work.finish
+
+    def watched(self: Work) -> None:
+        watching()
+        finish(self)
+        watching()
+
+    monkeypatch.setattr(Work, "finish", watched)
+    pack(tmp_path / "a.jsonl", output=tmp_path / "out", tokenizer=small_json, pack="none")
+    assert seen == ["finished", "finished"]
+
+
+def test_killed_while_it_beats(dirty: Corpus, small_json: Path, tmp_path: Path) -> None:
+    """Its last heartbeat stays and says so; the next run resumes, and writes the same bytes."""
+    options = {"tokenizer": str(small_json), "workers": 2, "context_length": 64}
+
+    def order(output: Path, **how: Any) -> Order:
+        return Order(dirty.paths, {**options, "output": str(output)}, **how)
+
+    whole = run_child(order(tmp_path / "whole"))
+    killed = run_child(order(tmp_path / "killed", die_at=whole.steps // 2))
+    assert killed.code == -signal.SIGKILL
+    facts = status(tmp_path / "killed")
+    assert facts["run"]["state"] == "died"
+    assert "resumes" in facts["words"]
+    assert run_child(order(tmp_path / "killed")).error is None
+    assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
+    assert not (tmp_path / "killed" / "_work").exists()
+
+
+def test_the_progress_of_the_run_shows_the_same_time_left() -> None:
+    meter = Meter(total_bytes=1000_000_000)
+    pulse = Pulse(meter)
+    for phase, seconds in (("tokenize", 10), ("pack", 20)):
+        meter.phase, meter.total_tokens = phase, 4_000_000_000
+        moved(meter, seconds, input_bytes=100_000_000, tokens=400_000_000)
+        beat = pulse.beat()
+        assert beat["eta_seconds"] > 0
+        assert as_json(meter)["eta_seconds"] == beat["eta_seconds"]
