@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from tokenmill._cache import SegmentCache, supported
 from tokenmill._cache.warm_file import read_warm_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SYSTEM = "You are a helpful assistant, and these are your tools. " * 60
@@ -53,13 +55,17 @@ def test_texts_that_cannot_be_encoded_are_counted(tokenizer: Tokenizer) -> None:
 
 def test_it_can_be_stopped(tokenizer: Tokenizer) -> None:
     cache = SegmentCache()
+    asked = threading.Event()
 
-    def endless() -> object:
+    def endless() -> Iterator[str]:
+        yield SYSTEM
+        asked.wait(20)
         while True:
             yield SYSTEM
 
-    warming = cache.warm(tokenizer, endless())  # type: ignore[arg-type]
+    warming = cache.warm(tokenizer, endless())
     warming.stop()
+    asked.set()
     assert warming.wait(20).ended == "stopped"
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.load.sources import write_json
 from tests.pipeline.test_stop import MODELS, definition
+from tests.timing import seconds_of
 
 from tokenmill import DeadlineExceeded, OptionError, Tokenizer
 
@@ -39,16 +39,22 @@ def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 @pytest.mark.parametrize("call", CALLS)
 def test_ten_megabytes_of_one_letter_end_in_time(tokenizer: Tokenizer, call: str) -> None:
+    """Soon after the deadline, or in half of the time that the whole takes on a slow machine.
+
+    Counted in time of the processor, of which a busy machine gives less, never more.
+    """
     text = "a" * 10_000_000
-    tries = []
-    for _ in range(4):  # the machine may be busy with other things
-        begin = time.perf_counter()
+
+    def stopped() -> None:
         with suppress(TimeoutError):  # some kinds are fast enough
             CALLS[call](tokenizer, text, timeout=0.02)
-        tries.append(time.perf_counter() - begin)
-        if tries[-1] < 0.04:
-            break
-    assert min(tries) < 0.08, tries  # 0.04 on a machine that does nothing else
+
+    tries: list[float] = []
+    while len(tries) < 6 and min(tries, default=1.0) > 0.08:
+        tries.append(seconds_of(stopped))
+    if min(tries) > 0.08:
+        whole = min(seconds_of(lambda: CALLS[call](tokenizer, text)) for _ in range(3))
+        assert min(tries) <= whole / 2, tries
 
 
 @pytest.mark.parametrize("call", CALLS)
