@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-TRIES = 6  # of what only a busy machine makes late
-MOST_OF_A_CALL = 0.25
+TRIES = 20  # of what only a busy machine makes late
+MOST_OF_A_CALL = 0.5  # one that held the GIL all the time: 0.86 and more
 DEADLINE = 0.02
 MEGABYTES = {
     "ascii": "hello world, " * 800_000,
@@ -136,8 +136,10 @@ def check_that_the_loop_has_turns(
 def test_the_event_loop_has_turns_while_messages_are_read(small: Tokenizer, kind: str) -> None:
     body = json.dumps({"messages": CHATS[kind]}, ensure_ascii=kind == "escapes").encode()
 
+    kept = []  # Python frees 80,000 messages in one go, with the GIL: not what is asked here
+
     async def read_once(service: Service) -> None:
-        await service.run(lambda _stop: len(read_document(body)), size=len(body))
+        kept.append(await service.run(lambda _stop: read_document(body), size=len(body)))
 
     check_that_the_loop_has_turns(small, read_once)
 
