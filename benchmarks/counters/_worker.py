@@ -59,8 +59,8 @@ def cases_of(
 
 def main() -> None:
     """Answer until the input ends."""
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    megabytes, source, *paths = sys.argv[1:]
+    core, megabytes, source, *paths = sys.argv[1:]
+    os.sched_setaffinity(0, {int(core)})
     tokenizer = Tokenizer.load(source or None)
     size = int(float(megabytes) * 1e6)
     texts = {Path(path).name.partition(".")[0]: read_documents(Path(path), size) for path in paths}

@@ -2,6 +2,9 @@
 
 ``python benchmarks/stores/read.py TOKENIZER TEXT --work FOLDER [--mb 400] [--latency 50]``
 Each run is a fresh process; shards are compared before a time is printed.
+
+A store is another machine: its work is not the reader's. `--cores 2 --server-cores 4` keeps the
+two apart, and needs six cores. Without them they share what there is.
 """
 
 from __future__ import annotations
@@ -42,8 +45,19 @@ def write_corpus(text: Path, folder: Path, megabytes: int, kind: str) -> None:
         (folder / name).write_bytes(zstd.compress(data, 3) if kind.endswith("zst") else data)
 
 
-def run_once(source: str, tokenizer: Path, output: Path, port: int) -> tuple[float, float, str]:
+def split_cores(mine: int, others: int) -> tuple[set[int], set[int]]:
+    """Return the cores of `pack` and of the server: all of them, or apart."""
+    usable = sorted(os.sched_getaffinity(0))
+    if not mine or not others:
+        return set(usable), set(usable)
+    if mine + others > len(usable):
+        sys.exit(f"{mine} and {others} cores were asked for; there are {len(usable)}")
+    return set(usable[:mine]), set(usable[mine : mine + others])
+
+
+def run_once(source: str, options: argparse.Namespace, port: int) -> tuple[float, float, str]:
     """Return wall seconds and CPU seconds of one `pack`, and a hash of its shards."""
+    output = options.work / "out"
     shutil.rmtree(output, ignore_errors=True)
     environment = {
         **os.environ,
@@ -53,7 +67,8 @@ def run_once(source: str, tokenizer: Path, output: Path, port: int) -> tuple[flo
         "AWS_REGION": "us-east-1",
     }
     command = [
-        sys.executable, "-m", "tokenmill", "pack", source, "-t", str(tokenizer), "-o", str(output),
+        sys.executable, "-m", "tokenmill", "pack", source, "-t", str(options.tokenizer),
+        "-o", str(output),
         "--context-length", "4096", "--quiet",
     ]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -77,15 +92,23 @@ def main() -> None:
     parser.add_argument("--mb", type=int, default=400)
     parser.add_argument("--latency", type=float, default=50)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cores", type=int, default=0, metavar="N", help="of `pack`")
+    parser.add_argument("--server-cores", type=int, default=0, metavar="N")
+    parser.add_argument("--kinds", nargs="+", default=["jsonl", "jsonl.zst"], metavar="KIND")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     results = {}
-    for kind in ("jsonl", "jsonl.zst"):
+    for kind in options.kinds:
         folder = options.work / kind.replace(".", "-")
         write_corpus(options.text, folder, options.mb, kind)
         results[kind] = measure(folder, kind, options)
     if options.output:
-        facts = {"mb": options.mb, "latency_ms": options.latency, "results": results}
+        facts = {
+            "mb": options.mb,
+            "latency_ms": options.latency,
+            "cores": options.cores,
+            "results": results,
+        }
         options.output.write_text(json.dumps(facts, indent=1) + "\n")
 
 
@@ -93,17 +116,21 @@ def measure(folder: Path, kind: str, options: argparse.Namespace) -> dict[str, o
     """Run local and remote in turn, and print the ratio of their speeds."""
     command = [sys.executable, str(_SERVER), str(folder), str(options.latency)]
     times: dict[str, list[tuple[float, float]]] = {"local": [], "store": []}
+    mine, others = split_cores(options.cores, options.server_cores)
+    os.sched_setaffinity(0, others)  # children keep it
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:  # noqa: S603
         assert server.stdout is not None  # noqa: S101
         port = int(server.stdout.readline())
+        os.sched_setaffinity(0, mine)
         sources = {"local": f"{folder}/*.{kind}", "store": f"s3://bucket/*.{kind}"}
         seen = set()
         for _ in range(options.rounds + 1):
             for name, source in sources.items():
-                wall, cpu, digest = run_once(source, options.tokenizer, options.work / "out", port)
+                wall, cpu, digest = run_once(source, options, port)
                 times[name].append((wall, cpu))
                 seen.add(digest)
         server.terminate()
+    os.sched_setaffinity(0, mine | others)
     if len(seen) != 1:
         sys.exit("the shards differ")
     for runs in times.values():

@@ -8,6 +8,7 @@ namespace tokenmill {
 namespace {
 
 constexpr unsigned kFirst = 16;       // batches of a call that are all timed
+constexpr unsigned kEarly = 128;      // choices of a call that come quickly: two for a timed batch
 constexpr unsigned kFirstCalls = 64;  // samples of short calls that come quickly
 constexpr double kLongLap = 5e-4;     // seconds: no batch takes that long in one stage
 constexpr Ticks kShortLap = 32;       // parts of it: no short call does
@@ -68,9 +69,10 @@ bool StageClock::choose_next() noexcept {
     }
     // Batch 16 is timed, the next seven are not, and so on.
     const bool was_on = is_on_;
+    const unsigned one_in = choices_ < kEarly ? kOneBatchIn : kOneBatchLaterIn;
     is_on_ = choices_ == kFirst || !was_on;
-    stands_for_ = is_on_ ? kOneBatchIn : 1;
-    until_choice_ = is_on_ ? 1 : kOneBatchIn - 1;
+    stands_for_ = is_on_ ? one_in : 1;
+    until_choice_ = is_on_ ? 1 : one_in - 1;
     if (is_on_ && !was_on) {
         last_ = read_ticks();
     }

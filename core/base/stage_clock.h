@@ -6,6 +6,9 @@
 //   batch    0 1 2 .. 15 16 17 18 .. 23 24 ..      of a call
 //   timed    x x x .. x  x              x          one in eight from the 17th on, counted as eight
 //
+// After some 70 timed batches it is one in 61: a timed batch pays for wrong guesses of branches and
+// for code that is in no cache, too.
+//
 // In the end the shares of the stages are applied to the time that the whole call took, so the sum
 // of all stages is exact. What takes long at a time is timed by itself (LongStep).
 //
@@ -64,6 +67,7 @@ private:
     friend class LongStep;
     enum class TimedCall : std::uint8_t { Untimed, Short, Long };
     static constexpr unsigned kOneBatchIn = 8;
+    static constexpr unsigned kOneBatchLaterIn = 61;
     static constexpr unsigned kManyBatches = 4096;  // of short calls: nothing is chosen in them
     static constexpr unsigned kOneCallIn = 61;
     static constexpr unsigned kOneCallLaterIn = 1021;
