@@ -4,7 +4,9 @@
 
 #include <cstdint>
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
+#include "base/platform.h"
+
+#if !TOKENMILL_X86_64 && !TOKENMILL_AARCH64
 #include <chrono>
 #endif
 
@@ -13,9 +15,9 @@ namespace tokenmill {
 using Ticks = std::uint64_t;
 
 [[nodiscard]] inline Ticks read_ticks() noexcept {
-#if defined(__x86_64__)
+#if TOKENMILL_X86_64
     return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
+#elif TOKENMILL_AARCH64
     Ticks now = 0;
     asm volatile("mrs %0, cntvct_el0" : "=r"(now));
     return now;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/platform.h"
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/safe_cuts.h"
@@ -72,19 +73,15 @@ std::vector<std::uint8_t> char_facts(const split::SplitView& split, const vocab:
 
 const EncodeKernel& kernel_of(simd::Target target) {
     switch (target) {
-        case simd::Target::Scalar:
-            return kScalarKernel;
-#if defined(__x86_64__)
+#if TOKENMILL_X86_64
         case simd::Target::Avx2:
             return kAvx2Kernel;
         case simd::Target::Avx512:
             return kAvx512Kernel;
-#else
-        default:
-            break;
 #endif
+        default:
+            return kScalarKernel;
     }
-    return kScalarKernel;
 }
 
 Model::Model(Bytes blob, const Tables& tables)

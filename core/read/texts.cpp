@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/platform.h"
 #include "read/kernel.h"
 #include "unicode/unicode.h"
 
@@ -29,7 +30,7 @@ std::size_t find(Bytes buffer, Bytes separator, std::size_t from) noexcept {
 
 const ReadKernel& kernel_of(simd::Target target) noexcept {
     switch (target) {
-#if defined(__x86_64__)
+#if TOKENMILL_X86_64
         case simd::Target::Avx2:
             return kAvx2Kernel;
         case simd::Target::Avx512:

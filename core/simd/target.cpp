@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/platform.h"
 
 namespace tokenmill::simd {
 
@@ -14,13 +15,17 @@ const char* name_of(Target target) noexcept {
             return "avx2";
         case Target::Avx512:
             return "avx512";
+        case Target::Neon:
+            return "neon";
+        case Target::Simd128:
+            return "simd128";
     }
     return "unknown";
 }
 
 std::vector<Target> supported_targets() {
     std::vector<Target> targets = {Target::Scalar};
-#if defined(__x86_64__)
+#if TOKENMILL_X86_64
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
                       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");

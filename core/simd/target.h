@@ -6,7 +6,7 @@
 
 namespace tokenmill::simd {
 
-enum class Target { Scalar, Avx2, Avx512 };
+enum class Target { Scalar, Avx2, Avx512, Neon, Simd128 };
 
 [[nodiscard]] const char* name_of(Target target) noexcept;
 // Every target that this CPU can run, the plainest first.
