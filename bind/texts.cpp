@@ -1,5 +1,6 @@
 // texts: Python texts and Arrow arrays -> views of their memory.
 #include "arrow.h"
+#include "base/platform.h"
 #include "bind.h"
 
 namespace tokenmill::bind {
@@ -30,7 +31,7 @@ Text text_of_str(PyObject* object) noexcept {
 void prefetch(PyObject* const* items, std::size_t i, std::size_t count) noexcept {
     constexpr std::size_t kAhead = 24;
     if (i + kAhead < count) {
-        __builtin_prefetch(items[i + kAhead], 1);
+        prefetch_to_write(items[i + kAhead]);
     }
 }
 

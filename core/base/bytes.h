@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-// For the few functions of a hot loop that must not become calls: their results stay in registers.
-#define TOKENMILL_INLINE [[gnu::always_inline]] inline
+#include "base/platform.h"
 
 namespace tokenmill {
 

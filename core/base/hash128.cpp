@@ -12,18 +12,17 @@
 #include <cstring>
 
 #include "base/hash.h"
+#include "base/platform.h"
 
 namespace tokenmill {
 
 namespace {
 
-__extension__ using Product = unsigned __int128;
-
 constexpr std::size_t kBlock = 64;
 
 std::uint64_t folded(std::uint64_t a, std::uint64_t b) noexcept {
-    const Product product = static_cast<Product>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+    const Product128 product = multiply_128(a, b);
+    return product.low ^ product.high;
 }
 
 // One step of a generator whose every output depends on all bits of its state.
@@ -36,13 +35,15 @@ std::uint64_t next_word(std::uint64_t& state) noexcept {
 
 TOKENMILL_INLINE void add_block(const std::uint64_t* key, const std::uint8_t* at,
                                 Hash128& state) noexcept {
-    Product sum = 0;
+    Product128 sum{0, 0};
     for (std::size_t i = 0; i < 8; i += 2) {
-        sum += static_cast<Product>(load<std::uint64_t>(at + 8 * i) + key[i]) *
-               (load<std::uint64_t>(at + 8 * i + 8) + key[i + 1]);
+        const Product128 next = multiply_128(load<std::uint64_t>(at + 8 * i) + key[i],
+                                             load<std::uint64_t>(at + 8 * i + 8) + key[i + 1]);
+        sum.low += next.low;
+        sum.high += next.high + (sum.low < next.low ? 1U : 0U);  // the carry
     }
-    state.low = folded(state.low ^ static_cast<std::uint64_t>(sum), key[8]);
-    state.high = folded(state.high ^ static_cast<std::uint64_t>(sum >> 64), key[9]);
+    state.low = folded(state.low ^ sum.low, key[8]);
+    state.high = folded(state.high ^ sum.high, key[9]);
 }
 
 }  // namespace

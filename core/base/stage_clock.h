@@ -20,6 +20,7 @@
 #include <array>
 
 #include "base/counters.h"
+#include "base/platform.h"
 
 namespace tokenmill {
 
@@ -37,26 +38,24 @@ public:
     }
     // What was done since the last border belongs to this stage.
     void lap(WorkStage stage) noexcept {
-        if (kCounts && __builtin_expect(is_on_, 0)) {
+        if (kCounts && unlikely(is_on_)) {
             take_lap(stage);
         }
     }
     // A batch is written: is the next one timed? Returns now and then that it is time to publish.
-    bool end_batch() noexcept {
-        return kCounts && __builtin_expect(--until_choice_ == 0, 0) && choose_next();
-    }
+    bool end_batch() noexcept { return kCounts && unlikely(--until_choice_ == 0) && choose_next(); }
     // The work of the call took so long.
     void settle(Ticks total) noexcept;
 
     // A short call begins, or ends.
     void begin_short() noexcept {
         counters_.add(Tally::Calls, 1);
-        if (kCounts && __builtin_expect(--until_sample_ == 0, 0)) {
+        if (kCounts && unlikely(--until_sample_ == 0)) {
             begin_sample();
         }
     }
     void end_short() noexcept {
-        if (kCounts && __builtin_expect(call_ != TimedCall::Untimed, 0)) {
+        if (kCounts && unlikely(call_ != TimedCall::Untimed)) {
             settle_as_is();
         }
     }
@@ -111,8 +110,7 @@ private:
 };
 
 template <typename Do>
-[[gnu::noinline, gnu::cold]] decltype(auto) do_long_step(StageClock& clock, WorkStage stage,
-                                                         const Do& step) {
+TOKENMILL_COLD decltype(auto) do_long_step(StageClock& clock, WorkStage stage, const Do& step) {
     const LongStep timed(clock, stage);
     return step();
 }
@@ -122,7 +120,7 @@ template <typename Do>
 template <typename Do>
 decltype(auto) do_step(StageClock& clock, WorkStage stage, std::size_t size, const Do& step) {
     constexpr std::size_t kLong = 8192;
-    if (kCounts && __builtin_expect(size >= kLong, 0)) {
+    if (kCounts && unlikely(size >= kLong)) {
         return do_long_step(clock, stage, step);
     }
     return step();

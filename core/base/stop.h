@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/platform.h"
+
 namespace tokenmill {
 
 // Made for one call. Any thread may cancel it or ask whether it is due.
@@ -46,7 +48,7 @@ private:
 
 // Null is the usual call, which nothing stops.
 inline void check_stop(const Stop* stop) {
-    if (__builtin_expect(stop != nullptr, 0)) {
+    if (unlikely(stop != nullptr)) {
         stop->check();
     }
 }
@@ -61,7 +63,7 @@ public:
         : stop_(stop), next_(stop == nullptr ? ~std::size_t{0} : 0) {}
 
     void pass(std::size_t place) {
-        if (__builtin_expect(place >= next_, 0)) {
+        if (unlikely(place >= next_)) {
             stop_->check();
             next_ = place + kBytes;
         }

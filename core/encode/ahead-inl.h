@@ -2,7 +2,3 @@
 // its namespace.
 
 constexpr unsigned kPrefetchAhead = 96;
-
-inline void prefetch(const void* at) noexcept {
-    __builtin_prefetch(at, 0, 3);
-}

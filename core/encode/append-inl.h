@@ -25,7 +25,7 @@ inline void append_block(encode::WordEncoder& e, const std::uint8_t* at, std::ui
         return;
     }
     const OpenUnit open = {unit, cut_start};
-    if (__builtin_expect(at - unit > kLongestOpen, 0)) {
+    if (unlikely(at - unit > kLongestOpen)) {
         append_each(e, at, ends, cuts, open);
     } else if ((cuts | cut_start) == 0) {
         append_ends<false>(e, at, ends, 0, open);

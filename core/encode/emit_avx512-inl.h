@@ -20,8 +20,7 @@ inline std::uint32_t write_inline_ids(const std::uint64_t* values, std::uint32_t
             _mm512_maskz_permutexvar_epi64(255, twice, _mm512_maskz_loadu_epi64(15, values + i));
         const __m512i count = _mm512_maskz_srli_epi32(
             0xFFFF, _mm512_maskz_shuffle_epi32(0xFFFF, v, _MM_PERM_DDBB), 28);
-        if (__builtin_expect(
-                _mm512_cmpgt_epu32_mask(count, _mm512_set1_epi32(vocab::kInlineIds)) != 0, 0)) {
+        if (unlikely(_mm512_cmpgt_epu32_mask(count, _mm512_set1_epi32(vocab::kInlineIds)) != 0)) {
             break;
         }
         const __m512i low = _mm512_maskz_srlv_epi64(255, v, down);
@@ -32,7 +31,7 @@ inline std::uint32_t write_inline_ids(const std::uint64_t* values, std::uint32_t
         const __m512i packed = _mm512_maskz_compress_epi32(is_id, ids);
         const unsigned total = count_bits(is_id);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), half_of<0>(packed));
-        if (__builtin_expect(total > 8, 0)) {
+        if (unlikely(total > 8)) {
             _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + 8), half_of<1>(packed));
         }
         to += total;

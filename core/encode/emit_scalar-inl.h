@@ -10,7 +10,7 @@ inline std::uint32_t write_inline_ids(const std::uint64_t* values, std::uint32_t
     std::uint32_t i = begin;
     for (; i < end; ++i) {
         const std::uint32_t count = vocab::value_tag(values[i]);
-        if (__builtin_expect(count > vocab::kInlineIds, 0)) {
+        if (unlikely(count > vocab::kInlineIds)) {
             break;
         }
         store_inline_ids(to, values[i]);

@@ -6,7 +6,7 @@
 // Makes keys of 9 to 16 bytes for the units that were appended without one. Without jumps: a unit
 // is written to both lists, and one of the counts grows. A key with a lower half of 0 is left to
 // the others: another worker may write the two halves of such a key while they are compared.
-[[gnu::noinline]] inline void make_keys16(encode::WordEncoder& e) noexcept {
+TOKENMILL_NOINLINE inline void make_keys16(encode::WordEncoder& e) noexcept {
     encode::LongerUnits& longer = e.longer_units;
     const unsigned shift = 64 - e.tables.bits.words16;
     std::uint32_t n16 = longer.n16;
@@ -60,7 +60,7 @@ inline void ask_lines16(encode::WordEncoder& e, encode::LongerUnits& longer) noe
         drop_unknown16(e, longer);
     }
     for (std::uint32_t j = longer.asked16; j < longer.n16; ++j) {
-        prefetch(&e.tables.lines16[longer.line16[j]]);
+        prefetch_line(&e.tables.lines16[longer.line16[j]]);
     }
     longer.asked16 = longer.n16;
 }
@@ -76,15 +76,15 @@ inline void find_sets32(const encode::WordEncoder& e, encode::LongerUnits& longe
         encode::make_key32(encode::unit_begin(unit), size, key);
         const auto set = static_cast<std::uint32_t>(encode::hash_key32(key, size) >> shift);
         const encode::Line32* lines = e.tables.lines32 + std::size_t{2} * set;
-        prefetch(lines);
-        prefetch(lines + 1);
+        prefetch_line(lines);
+        prefetch_line(lines + 1);
         longer.set32[j] = set;
     }
 }
 
 // The others: of more than 16 bytes, or without a key for the two smaller tables.
-[[gnu::noinline]] inline void ask_others(encode::WordEncoder& e,
-                                         encode::LongerUnits& longer) noexcept {
+TOKENMILL_NOINLINE inline void ask_others(encode::WordEncoder& e,
+                                          encode::LongerUnits& longer) noexcept {
     const bool has_unknown = e.words.has_unknown();
     const std::uint32_t first32 = longer.n32;
     for (std::uint32_t j = longer.asked_others; j < longer.n_others; ++j) {
@@ -115,7 +115,8 @@ inline void ask_longer(encode::WordEncoder& e) noexcept {
 inline void ask_first(encode::WordEncoder& e) noexcept {
     const std::uint32_t end = e.count < kPrefetchAhead ? e.count : kPrefetchAhead;
     for (; e.first_asked < end; ++e.first_asked) {
-        prefetch(reinterpret_cast<const std::uint8_t*>(e.tables.lines8) + e.line[e.first_asked]);
+        prefetch_line(reinterpret_cast<const std::uint8_t*>(e.tables.lines8) +
+                      e.line[e.first_asked]);
     }
 }
 
@@ -192,7 +193,7 @@ inline std::uint32_t* write_referenced(const encode::WordEncoder& e, std::uint32
     }
     constexpr std::size_t kAtOnce = encode::kIdsAtOnce;
     std::memcpy(out, ids, kAtOnce * sizeof(std::uint32_t));
-    if (__builtin_expect(count > kAtOnce, 0)) {
+    if (unlikely(count > kAtOnce)) {
         std::memcpy(out + kAtOnce, ids + kAtOnce, (count - kAtOnce) * sizeof(std::uint32_t));
     }
     return out + count;

@@ -15,8 +15,8 @@ TOKENMILL_INLINE std::uint32_t rank_of(const vocab::PairTable& pairs, std::uint6
     const auto made =
         static_cast<std::uint32_t>(slots[trailing_zeros(same | 0x80U)]) & vocab::kIdMask;
     std::uint32_t missing = 0U - std::uint32_t{same == 0};
-    asm("" : "+r"(missing));  // the compiler would make a jump of this
-    if (__builtin_expect((missing & static_cast<std::uint32_t>(slots[7] != 0)) != 0, 0)) {
+    TOKENMILL_KEEP(missing);  // the compiler would make a jump of this
+    if (unlikely((missing & static_cast<std::uint32_t>(slots[7] != 0)) != 0)) {
         const std::uint32_t found = pairs.find(key, (line + 1) & pairs.mask);
         return found == vocab::kNoMerge ? kNoRank : found << kLaneBits | lane;
     }
@@ -59,7 +59,7 @@ struct StepList {
         for (std::size_t i = 1; i < word_size; ++i) {
             to[i] = word[i];
             const std::uint64_t key = vocab::PairTable::key_of(word[i - 1], word[i]);
-            __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * pairs.line_of(key));
+            prefetch_line(pairs.slots + vocab::PairTable::kLine * pairs.line_of(key));
         }
         unit[count] = unit_index;
         size[count++] = static_cast<std::uint8_t>(word_size);
@@ -139,8 +139,8 @@ TOKENMILL_INLINE void choose_merge(const vocab::PairTable& pairs, WordInStep<kGr
     word.key_at = vocab::PairTable::key_of(made, word.symbol[trailing_zeros(above)]);
     word.line_before = static_cast<std::uint32_t>(pairs.line_of(word.key_before));
     word.line_at = static_cast<std::uint32_t>(pairs.line_of(word.key_at));
-    __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * word.line_before);
-    __builtin_prefetch(pairs.slots + vocab::PairTable::kLine * word.line_at);
+    prefetch_line(pairs.slots + vocab::PairTable::kLine * word.line_before);
+    prefetch_line(pairs.slots + vocab::PairTable::kLine * word.line_at);
 }
 
 template <unsigned kGroups>
@@ -174,7 +174,7 @@ void merge_in_step(const vocab::PairTable& pairs, StepList<kGroups>& list, Done 
     while (running != 0) {
         for (std::uint32_t k = 0; k < running;) {
             const std::uint32_t least = words[k].ranks.least();
-            if (__builtin_expect(least != kNoRank, 1)) {
+            if (likely(least != kNoRank)) {
                 choose_merge(pairs, words[k], least);
                 ++k;
                 continue;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/platform.h"
 #include "base/utf8.h"
 
 namespace tokenmill::encode {
@@ -192,7 +193,7 @@ void WordLookUp::prefetch(Bytes word) const noexcept {
     for (std::size_t i = 0; i + 1 < size; ++i) {
         const std::uint32_t node = word[i] < 0x80 ? nodes.char_nodes[word[i]] : Trie::kNoNode;
         if (node != Trie::kNoNode) {
-            __builtin_prefetch(&cells[SmallTrie::child(cells[node], word[i + 1])]);
+            prefetch_line(&cells[SmallTrie::child(cells[node], word[i + 1])]);
         }
     }
 }

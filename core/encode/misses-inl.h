@@ -11,9 +11,9 @@ inline void merge_list(encode::WordEncoder& e, StepList<kGroups>& list) {
         // The first, one in the middle and the last: most words have no others.
         const std::uint32_t* const ids = list.symbols[index];
         const std::uint32_t count = list.size[index];
-        __builtin_prefetch(external + ids[0]);
-        __builtin_prefetch(external + ids[count / 2]);
-        __builtin_prefetch(external + ids[count - 1]);
+        prefetch_line(external + ids[0]);
+        prefetch_line(external + ids[count / 2]);
+        prefetch_line(external + ids[count - 1]);
     });
     for (std::uint32_t j = 0; j < list.count; ++j) {
         const std::uint16_t unit = list.unit[j];

@@ -11,9 +11,9 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
         const std::uint32_t* const line_of = e.line + i;
         const std::uint64_t* const key_of = e.key + i;
         std::uint64_t* const value_of = e.value + i;
-#pragma GCC unroll 8
+        TOKENMILL_UNROLL_8
         for (std::size_t k = 0; k < 8; ++k) {
-            prefetch(lines + line_of[k + kPrefetchAhead]);
+            prefetch_line(lines + line_of[k + kPrefetchAhead]);
             const auto* const line = reinterpret_cast<const encode::Line8*>(lines + line_of[k]);
             const __m256i keys = _mm256_load_si256(reinterpret_cast<const __m256i*>(line->key));
             const __mmask8 same = _mm256_cmpeq_epi64_mask(

@@ -14,9 +14,9 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
         const std::uint64_t* const key_of = e.key + i;
         std::uint64_t* const value_of = e.value + i;
         unsigned found = kFound;
-#pragma GCC unroll 8
+        TOKENMILL_UNROLL_8
         for (std::size_t k = 0; k < 8; ++k) {
-            prefetch(lines + line_of[k + kPrefetchAhead]);
+            prefetch_line(lines + line_of[k + kPrefetchAhead]);
             const std::uint8_t* const line = lines + line_of[k];
             const unsigned same =
                 equal_keys(reinterpret_cast<const std::uint64_t*>(line), key_of[k]);
@@ -24,7 +24,7 @@ inline std::uint32_t probe8(encode::WordEncoder& e, std::uint16_t* missing) noex
             value_of[k] = encode::peek_found(
                 *reinterpret_cast<const std::uint64_t*>(slot + offsetof(encode::Line8, value)));
             found &= same + (kFound - 1);
-            asm("" : "+r"(found));  // now, or the compiler keeps eight masks in memory
+            TOKENMILL_KEEP(found);  // now, or the compiler keeps eight masks in memory
         }
         // Asked again for both key and value: another worker may have filled the place meanwhile.
         for (std::uint32_t k = 0; found == 0 && k < 8 && i + k < count; ++k) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "base/bytes.h"
+#include "base/platform.h"
 #include "base/utf8.h"
 
 namespace tokenmill::encode {
@@ -112,8 +113,8 @@ std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
             make_padded_key(ahead.text, ahead.key);
             const std::uint64_t hash = hash_key32(ahead.key, size);
             ahead.set = tables_->lines32 + 2 * (hash >> (64 - tables_->bits.words32));
-            __builtin_prefetch(ahead.set);
-            __builtin_prefetch(ahead.set + 1);
+            prefetch_line(ahead.set);
+            prefetch_line(ahead.set + 1);
         }
         at = end;
     }

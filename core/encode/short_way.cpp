@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/platform.h"
+
 namespace tokenmill::encode {
 
 namespace {
@@ -53,7 +55,7 @@ struct Walkers {
         for (std::uint32_t k = 0; k < count; ++k) {
             const std::uint8_t byte = text[place[k] % kRow];
             const std::uint32_t node = SmallTrie::child(cell[k], byte);
-            __builtin_prefetch(&scores[node]);
+            prefetch_line(&scores[node]);
             const std::uint32_t there = cells[node];
             const auto goes_on = static_cast<std::uint32_t>(SmallTrie::leads_to(there, byte));
             const std::uint32_t next = place[k] + 1;

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/platform.h"
 #include "encode/shared.h"
 
 namespace tokenmill::encode {
@@ -51,13 +52,13 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     constexpr std::size_t kAhead = 16;  // lines that are asked for before they are needed
     for (std::size_t i = 0; i < vocab.seeds8.size(); ++i) {
         const vocab::Seed8& later = vocab.seeds8[std::min(i + kAhead, vocab.seeds8.size() - 1)];
-        __builtin_prefetch(&line8_of(later.key), 1);
+        prefetch_to_write(&line8_of(later.key));
         put8(vocab.seeds8[i].key, vocab.seeds8[i].value);
     }
     for (std::size_t i = 0; i < vocab.seeds16.size(); ++i) {
         const vocab::Seed16& seed = vocab.seeds16[i];
         const vocab::Seed16& later = vocab.seeds16[std::min(i + kAhead, vocab.seeds16.size() - 1)];
-        __builtin_prefetch(&line16_of(later.key[0], later.key[1]), 1);
+        prefetch_to_write(&line16_of(later.key[0], later.key[1]));
         put16(seed.key[0], seed.key[1], seed.value);
     }
     evicted = 0;  // none was of a text

@@ -16,6 +16,7 @@
 #include <memory>
 
 #include "base/buffer.h"
+#include "base/platform.h"
 #include "base/types.h"
 #include "vocab/vocab.h"
 
@@ -24,7 +25,7 @@ namespace tokenmill::encode {
 // A number of a line that another worker may be filling: what is read later was written earlier.
 template <typename Number>
 [[nodiscard]] inline Number peek(const Number& number) noexcept {
-    return __atomic_load_n(&number, __ATOMIC_ACQUIRE);
+    return load_acquire(number);
 }
 
 // The same for a number whose place was found by comparing keys, so that it cannot be read before
@@ -32,8 +33,8 @@ template <typename Number>
 // is 2 % faster.
 template <typename Number>
 [[nodiscard]] inline Number peek_found(const Number& number) noexcept {
-#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
-    return __atomic_load_n(&number, __ATOMIC_RELAXED);
+#if TOKENMILL_X86_64 && !defined(__SANITIZE_THREAD__)
+    return load_relaxed(number);
 #else
     return peek(number);
 #endif

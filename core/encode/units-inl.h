@@ -19,7 +19,7 @@ struct UnitWriter {
                 std::uint64_t first8) noexcept {
         // The compiler would make a jump of this, and one word in ten is longer.
         std::uint64_t is_short = std::uint64_t{0} - std::uint64_t{size <= 8};
-        asm("" : "+r"(is_short));
+        TOKENMILL_KEEP(is_short);
         const std::uint64_t key = keep_bytes(first8, static_cast<unsigned>(size)) & is_short;
         e.key[n] = key;
         e.line[n] = static_cast<std::uint32_t>(hash_word(key) >> shift & encode::Line8::kFirstByte);

@@ -132,7 +132,7 @@ TOKENMILL_INLINE void append_longer(encode::WordEncoder& e, const BlockUnits& un
     longer.n16 = n16 + count16;
     longer.n_others = n_others + count_bits(is_other);
     append_four16(e, n16, units, numbers, 0);
-    if (__builtin_expect(count16 > 4, 0)) {
+    if (unlikely(count16 > 4)) {
         append_four16(e, n16, units, numbers, 4);
     }
     store_numbers(numbers, units.n, longer.in16 + n16);

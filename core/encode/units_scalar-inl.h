@@ -71,7 +71,7 @@ TOKENMILL_INLINE void list_longer(encode::WordEncoder& e, std::uint64_t ends, st
             longer &= longer - 1;
         }
         n += 4;
-    } while (__builtin_expect(longer != 0, 0));
+    } while (unlikely(longer != 0));
     e.longer_count = count;
 }
 
@@ -88,7 +88,7 @@ TOKENMILL_INLINE void append_ends(encode::WordEncoder& e, const std::uint8_t* at
         units.append(e.key + n, e.line + n, e.unit + n);
         units.append(e.key + n + 8, e.line + n + 8, e.unit + n + 8);
         n += 16;
-    } while (__builtin_expect(units.rest != 0, 0));
+    } while (unlikely(units.rest != 0));
     list_longer(e, ends, starts_of_longer(ends) & ~(std::uint64_t{1} << last),
                 std::int64_t{trailing_zeros(ends)} - start > 8);
     e.count += count_bits(ends);

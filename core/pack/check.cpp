@@ -1,6 +1,7 @@
 // pack: checks of arguments, and sums that may overflow.
 #include "pack/check.h"
 
+#include <limits>
 #include <string>
 
 #include "base/error.h"
@@ -37,9 +38,10 @@ std::int64_t sum_of(Lengths lengths) {
                                                     std::to_string(lengths[document]) +
                                                     " for document " + std::to_string(document));
         }
-        if (__builtin_add_overflow(sum, lengths[document], &sum)) {
+        if (lengths[document] > std::numeric_limits<std::int64_t>::max() - sum) {
             throw Error(ErrorCode::BadArgument, "expected less than 2^63 tokens, got more");
         }
+        sum += lengths[document];
     }
     return sum;
 }

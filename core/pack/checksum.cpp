@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/platform.h"
 #include "pack/pack.h"
 
 namespace tokenmill::pack {
@@ -32,8 +33,6 @@ constexpr std::uint8_t kSecret[192] = {
 };
 // clang-format on
 constexpr std::size_t kLastSecret = sizeof(kSecret) - kStripe;
-
-__extension__ using Product = unsigned __int128;
 
 std::uint64_t word(const std::uint8_t* from) noexcept {
     std::uint64_t value;
@@ -66,9 +65,9 @@ std::uint64_t merged(const std::uint64_t* lanes, const std::uint8_t* secret,
                      std::uint64_t start) noexcept {
     std::uint64_t sum = start;
     for (std::size_t i = 0; i < 8; i += 2) {
-        const auto product = static_cast<Product>(lanes[i] ^ word(secret + 8 * i)) *
-                             (lanes[i + 1] ^ word(secret + 8 * i + 8));
-        sum += static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+        const Product128 product =
+            multiply_128(lanes[i] ^ word(secret + 8 * i), lanes[i + 1] ^ word(secret + 8 * i + 8));
+        sum += product.low ^ product.high;
     }
     sum = (sum ^ (sum >> 37)) * 0x165667919E3779F9;
     return sum ^ (sum >> 32);

@@ -48,9 +48,9 @@ struct LoneWriter {
 //   units  ab, XYZ (known)        "cd" stays open
 //
 // The open unit may be a lone character, too: then it is the one in front of the block.
-[[gnu::noinline]] inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
-                                          LoneBlock block, const std::uint8_t*& unit,
-                                          std::uint64_t& cut_start) {
+TOKENMILL_NOINLINE inline void append_lone(pipeline::Worker& worker, const std::uint8_t* at,
+                                           LoneBlock block, const std::uint8_t*& unit,
+                                           std::uint64_t& cut_start) {
     encode::WordEncoder& e = worker.encoder;
     const std::size_t before = e.side.count();
     LoneWriter ids(worker, e.side.room(LoneWriter::kMostIds));
@@ -87,9 +87,9 @@ struct LoneWriter {
 
 // Appends the open unit up to `at`, with these cuts, and all characters of the run but the last.
 // The last one becomes the open unit: the text after it decides whether it ends in a cut.
-[[gnu::noinline]] inline void append_lone_run(pipeline::Worker& worker, const std::uint8_t* at,
-                                              const LoneRun& run, const std::uint8_t* unit,
-                                              std::uint64_t cuts) {
+TOKENMILL_NOINLINE inline void append_lone_run(pipeline::Worker& worker, const std::uint8_t* at,
+                                               const LoneRun& run, const std::uint8_t* unit,
+                                               std::uint64_t cuts) {
     encode::WordEncoder& e = worker.encoder;
     const std::size_t before = e.side.count();
     LoneWriter ids(worker, e.side.room(LoneWriter::kMostIds));

@@ -38,14 +38,14 @@ public:
             for (std::size_t k = 0; k < count; ++k) {
                 const std::size_t size = spans_.sizes[ids_[k]];
                 const std::uint8_t* const next = at + size;
-                if (__builtin_expect(size == 0 || next > end, 0)) {
+                if (unlikely(size == 0 || next > end)) {
                     at = begin;
                     break;
                 }
                 put(k, at, next, {at, next});
                 at = next;
             }
-            if (__builtin_expect(at != end, 0)) {
+            if (unlikely(at != end)) {
                 add_parts(word, count);
             }
         }
@@ -87,7 +87,8 @@ private:
         out_[k] = place;
     }
 
-    [[gnu::noinline]] void trim(pipeline::Place& place, bool is_first, Bytes token) const noexcept {
+    TOKENMILL_NOINLINE void trim(pipeline::Place& place, bool is_first,
+                                 Bytes token) const noexcept {
         std::uint32_t lead = 0;
         std::uint32_t tail = 0;
         while (lead < token.size() && token[lead] == ' ') {

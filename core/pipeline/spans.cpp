@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/platform.h"
 #include "unicode/unicode.h"
 
 namespace tokenmill::pipeline {
@@ -104,7 +105,7 @@ void SpanSource::open(Bytes document, SpanUnit wanted) {
         }
         leads[word] = bits;
         before[word] = count;
-        count += static_cast<std::uint32_t>(__builtin_popcountll(bits));
+        count += ones_of(bits);
     }
 }
 

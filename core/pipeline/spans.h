@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/platform.h"
 #include "base/types.h"
 #include "encode/encode.h"
 #include "normalize/normalize.h"
@@ -26,7 +27,7 @@ struct SpanSource {
     // Characters that start before a byte. Needs: !is_plain, and the unit is Characters.
     [[nodiscard]] std::uint32_t rank(std::size_t at) const noexcept {
         const std::uint64_t below = leads[at / 64] & ((std::uint64_t{1} << at % 64) - 1);
-        return before[at / 64] + static_cast<std::uint32_t>(__builtin_popcountll(below));
+        return before[at / 64] + ones_of(below);
     }
 
     Bytes text;

@@ -20,7 +20,7 @@ inline pipeline::Transcoded write_units(const Unit* from, std::size_t size,
         for (std::ptrdiff_t i = 0; i < kAsciiUnits; i += kGroupUnits<Unit>) {
             const std::size_t written = write_group(at, to);
             // A jump, so that the next group need not wait for the size of this one.
-            if (__builtin_expect(written == 0, 0)) {
+            if (unlikely(written == 0)) {
                 is_well_formed = false;  // the loop below finds the surrogate
                 break;
             }

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/platform.h"
 #include "base/utf8.h"
 #include "pipeline/worker.h"
 #include "simd/masks.h"

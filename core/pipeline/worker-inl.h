@@ -106,7 +106,7 @@ public:
     // the end of the text, for NUL bytes, and for units that get too long.
     void add_block(const std::uint8_t* at, std::uint64_t starts, std::uint64_t cuts, bool has_nul) {
         cuts &= cuts_;
-        if (__builtin_expect(static_cast<std::size_t>(at - word_) > longest_cut_ - 64, 0)) {
+        if (unlikely(static_cast<std::size_t>(at - word_) > longest_cut_ - 64)) {
             cuts = 0;
         }
         std::uint64_t ends = starts | cuts;
@@ -115,7 +115,7 @@ public:
         }
         const bool careful = is_careful(at, has_nul);
         had_nul_ = has_nul;
-        if (__builtin_expect(careful, 0)) {
+        if (unlikely(careful)) {
             gather_carefully(at, ends, cuts);
         } else {
             append_block(e_, at, ends, cuts, unit_, cut_start_);

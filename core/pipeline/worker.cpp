@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/platform.h"
+
 namespace tokenmill::pipeline {
 
 namespace {
@@ -146,11 +148,11 @@ void Worker::end_batch() {
     }
     fixed.clear();
     marks.clear();
-    if (__builtin_expect(encoder.tables.evicted != 0, 0)) {
+    if (unlikely(encoder.tables.evicted != 0)) {
         encoder.counters.add(Tally::Evicted, std::exchange(encoder.tables.evicted, 0));
     }
     encoder.end_batch();
-    if (__builtin_expect(encoder.clock.end_batch(), 0)) {
+    if (unlikely(encoder.clock.end_batch())) {
         publish();
     }
 }

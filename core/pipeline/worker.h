@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/buffer.h"
+#include "base/platform.h"
 #include "encode/encode.h"
 #include "pipeline/counter_shelf.h"
 #include "pipeline/spans.h"
@@ -101,8 +102,8 @@ struct AheadOfTime {
     void ask() noexcept {
         constexpr std::ptrdiff_t kLine = 64;
         if (end - at > kLine) {
-            __builtin_prefetch(at, 0, 2);  // not to L1, which the tables need
-            __builtin_prefetch(at + kLine, 0, 2);
+            prefetch_line<NearTo::L2>(at);  // not to L1, which the tables need
+            prefetch_line<NearTo::L2>(at + kLine);
             at += end - at < 2 * kLine ? end - at : 2 * kLine;
         }
     }

@@ -46,7 +46,7 @@ inline const std::uint8_t* copy_plain(const std::uint8_t* at, const std::uint8_t
 inline std::size_t count_newlines(const std::uint8_t* at, const std::uint8_t* end) noexcept {
     std::size_t count = 0;
     for (; end - at >= 64; at += 64) {
-        count += static_cast<std::size_t>(__builtin_popcountll(equals(load_block(at), '\n')));
+        count += ones_of(equals(load_block(at), '\n'));
     }
     for (; at != end; ++at) {
         count += *at == '\n' ? 1 : 0;

@@ -20,7 +20,7 @@ Bytes text_of(Bytes buffer, const Ranges& ranges, std::size_t i) {
 // The next separator at or after `from`, or the buffer's size.
 std::size_t find(Bytes buffer, Bytes separator, std::size_t from) noexcept {
     const void* found =
-        memmem(buffer.data() + from, buffer.size() - from, separator.data(), separator.size());
+        find_bytes(buffer.data() + from, buffer.size() - from, separator.data(), separator.size());
     return found != nullptr
                ? static_cast<std::size_t>(static_cast<const std::uint8_t*>(found) - buffer.data())
                : buffer.size();

@@ -9,21 +9,21 @@ using simd::PairTables;
 using simd::WideMasks;
 
 inline unsigned trailing_zeros(std::uint64_t bits) noexcept {
-    return static_cast<unsigned>(__builtin_ctzll(bits));  // needs bits != 0
+    return zeros_below(bits);  // needs bits != 0
 }
 // 64 if there is none.
 inline unsigned first_bit(std::uint64_t bits) noexcept {
     return bits == 0 ? 64U : trailing_zeros(bits);
 }
 inline unsigned top_bit(std::uint64_t bits) noexcept {
-    return 63U - static_cast<unsigned>(__builtin_clzll(bits));  // needs bits != 0
+    return 63U - zeros_above(bits);  // needs bits != 0
 }
 inline unsigned count_bits(std::uint64_t bits) noexcept {
-    return static_cast<unsigned>(__builtin_popcountll(bits));
+    return ones_of(bits);
 }
 // How many of the highest bits are ones.
 inline unsigned leading_ones(std::uint64_t bits) noexcept {
-    return ~bits == 0 ? 64U : static_cast<unsigned>(__builtin_clzll(~bits));
+    return ~bits == 0 ? 64U : zeros_above(~bits);
 }
 // The bits of `bits` at the ones of `at`, side by side from bit 0 on; and back.
 inline std::uint64_t extract_bits(std::uint64_t bits, std::uint64_t at) noexcept {
@@ -139,7 +139,7 @@ inline bool has_first_byte(const std::uint8_t* low, const std::uint8_t* high,
 inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcept {
     unsigned same = 0;
     for (unsigned i = 0; i < 4; ++i) {  // other threads may write keys meanwhile
-        same |= (__atomic_load_n(keys + i, __ATOMIC_ACQUIRE) == key ? 1U : 0U) << i;
+        same |= (load_acquire(keys[i]) == key ? 1U : 0U) << i;
     }
     return same;
 }
@@ -148,8 +148,8 @@ inline unsigned equal_keys(const std::uint64_t* keys, std::uint64_t key) noexcep
 inline unsigned equal_pairs(const std::uint64_t* keys, const std::uint64_t* pair) noexcept {
     unsigned same = 0;
     for (std::size_t i = 0; i < 2; ++i) {  // the upper number is written last
-        const std::uint64_t high = __atomic_load_n(keys + 2 * i + 1, __ATOMIC_ACQUIRE) ^ pair[1];
-        const std::uint64_t low = __atomic_load_n(keys + 2 * i, __ATOMIC_ACQUIRE) ^ pair[0];
+        const std::uint64_t high = load_acquire(keys[2 * i + 1]) ^ pair[1];
+        const std::uint64_t low = load_acquire(keys[2 * i]) ^ pair[0];
         same |= ((high | low) == 0 ? 1U : 0U) << (2 * i);
     }
     return same;

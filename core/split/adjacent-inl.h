@@ -216,9 +216,10 @@ TOKENMILL_INLINE WidePart add_wide(const split::SplitView& split, Block& block,
 // (second), where the bytes alone do not tell: wide characters have classes, or there are many
 // exceptions.
 template <typename Sink>
-[[gnu::noinline]] inline PairMasks pairs_by_class(const split::SplitView& split, const Block& block,
-                                                  const WidePart& wide, bool has_before,
-                                                  LeftBits& before, Sink& sink) noexcept {
+TOKENMILL_NOINLINE inline PairMasks pairs_by_class(const split::SplitView& split,
+                                                   const Block& block, const WidePart& wide,
+                                                   bool has_before, LeftBits& before,
+                                                   Sink& sink) noexcept {
     NeighbourMasks masks = neighbour_masks(block, byte_masks(block.bytes));
     if (split.rule.wide_classes != 0 && wide.leads != 0) {
         classify_wide(split, block, wide.leads, wide.leads3, masks, sink);

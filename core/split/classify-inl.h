@@ -96,7 +96,7 @@ TOKENMILL_INLINE void add_chars(const split::SplitView& split, const Block& bloc
     const EntryMasks m =
         entry_masks(split.rule_classes.basic + code, block.bytes + kSize - 1, leads);
     const auto spread = [&](split::ClassBit bit) {
-        const std::uint64_t first_bytes = m.of[__builtin_ctz(bit)];
+        const std::uint64_t first_bytes = m.of[zeros_below(bit)];
         return first_bytes | first_bytes << 1 | (kSize == 3 ? first_bytes << 2 : 0);
     };
     c.letter |= spread(split::kLetter);
@@ -135,9 +135,9 @@ inline void add_unusual(const split::SplitView& split, const Block& block, std::
 
 // The junctions in doubt at which a word may be cut after all.
 template <typename Junctions>
-[[gnu::noinline]] inline std::uint64_t cuts_among(std::uint64_t doubts, const Block& block,
-                                                  std::uint32_t previous3,
-                                                  const Junctions& junctions) noexcept {
+TOKENMILL_NOINLINE inline std::uint64_t cuts_among(std::uint64_t doubts, const Block& block,
+                                                   std::uint32_t previous3,
+                                                   const Junctions& junctions) noexcept {
     std::uint64_t cuts = 0;
     for (; doubts != 0; doubts &= doubts - 1) {
         const unsigned i = trailing_zeros(doubts);
