@@ -3,7 +3,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <tuple>
 
 #include "arrays.h"
+#include "base/file_io.h"
 
 namespace tokenmill::bind {
 
@@ -151,33 +151,12 @@ std::tuple<nb::object, nb::object> split_text(nb::handle buffer,
     return {array_of(std::move(ranges.begins)), array_of(std::move(ranges.ends))};
 }
 
-// Fills the memory from a place of a file, and returns how many bytes there were; fewer only at the
-// end. A system error is left in `errno`, and -1 returned.
-std::ptrdiff_t read_at(int file, std::int64_t place, std::uint8_t* data, std::size_t size) {
-    std::size_t done = 0;
-    while (done < size) {
-        const ssize_t got =
-            pread(file, data + done, size - done, place + static_cast<std::int64_t>(done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return -1;
-        }
-        if (got == 0) {
-            break;
-        }
-        done += static_cast<std::size_t>(got);
-    }
-    return static_cast<std::ptrdiff_t>(done);
-}
-
 // What was read of a file: all bytes, those of whole lines, and how many lines these are.
 struct LinesRead {
     std::size_t bytes = 0;
     std::size_t end = 0;
     std::size_t count = 0;
-    bool failed = false;  // with the reason in `errno`
+    int error = 0;  // of the system
 };
 
 // Reads in steps that are still in the cache when their lines are counted.
@@ -189,13 +168,12 @@ LinesRead read_whole_lines(int file, std::int64_t place, std::uint8_t* memory, s
     while (lines.bytes < size) {
         std::uint8_t* const at = memory + lines.bytes;
         const std::size_t wanted = std::min(kStep, size - lines.bytes);
-        const std::ptrdiff_t got =
-            read_at(file, place + static_cast<std::int64_t>(lines.bytes), at, wanted);
-        lines.failed = got < 0;
-        if (got <= 0) {
+        std::size_t bytes = 0;
+        lines.error =
+            read_some_at(file, at, wanted, place + static_cast<std::int64_t>(lines.bytes), bytes);
+        if (lines.error != 0 || bytes == 0) {
             break;
         }
-        const auto bytes = static_cast<std::size_t>(got);
         const read::Cut cut = read::last_cut({at, bytes}, kNewline, target);
         lines.end = cut.count != 0 ? lines.bytes + cut.end : lines.end;
         lines.count += cut.count;
@@ -204,8 +182,10 @@ LinesRead read_whole_lines(int file, std::int64_t place, std::uint8_t* memory, s
     return lines;
 }
 
-void refuse_failed(const LinesRead& lines) {
-    if (lines.failed) {
+// Raises an error of the system.
+void refuse(int error) {
+    if (error != 0) {
+        errno = error;
         PyErr_SetFromErrno(PyExc_OSError);
         nb::raise_python_error();
     }
@@ -223,7 +203,7 @@ std::tuple<nb::object, std::size_t> read_lines(int file, std::int64_t place, std
         memory = take_spare(size, Spares::Texts);
         lines = read_whole_lines(file, place, memory.data(), size, chosen);
     }
-    refuse_failed(lines);
+    refuse(lines.error);
     void* data = memory.data();
     const nb::capsule owner = owner_of(std::move(memory), lines.bytes, Spares::Texts);
     return {nb::cast(nb::ndarray<nb::numpy, std::uint8_t>(data, {lines.end}, owner)), lines.count};
@@ -240,7 +220,7 @@ std::tuple<std::size_t, std::size_t> read_lines_into(int file, std::int64_t plac
         const nb::gil_scoped_release release;
         lines = read_whole_lines(file, place, memory.data(), memory.size(), chosen);
     }
-    refuse_failed(lines);
+    refuse(lines.error);
     return {lines.end, lines.count};
 }
 
@@ -248,25 +228,25 @@ std::tuple<std::size_t, std::size_t> read_lines_into(int file, std::int64_t plac
 // than `most`, or no newline. For a line that is too long for a block: its end is found first.
 std::int64_t find_newline(int file, std::int64_t place, std::int64_t most) {
     constexpr std::size_t kStep = std::size_t{1} << 18;
-    std::ptrdiff_t got = 0;
     std::int64_t before = 0;
+    int error = 0;
     {
         const nb::gil_scoped_release release;
         std::vector<std::uint8_t> step(kStep);
-        while (before <= most &&
-               (got = read_at(file, place + before, step.data(), step.size())) > 0) {
-            const void* found = std::memchr(step.data(), '\n', static_cast<std::size_t>(got));
-            if (found != nullptr) {
+        while (before <= most) {
+            std::size_t got = 0;
+            error = read_some_at(file, step.data(), step.size(), place + before, got);
+            if (error != 0 || got == 0) {
+                break;
+            }
+            if (const void* found = std::memchr(step.data(), '\n', got); found != nullptr) {
                 before += static_cast<const std::uint8_t*>(found) - step.data();
                 return before <= most ? before : -1;
             }
-            before += got;
+            before += static_cast<std::int64_t>(got);
         }
     }
-    if (got < 0) {
-        PyErr_SetFromErrno(PyExc_OSError);
-        nb::raise_python_error();
-    }
+    refuse(error);
     return -1;
 }
 

@@ -75,7 +75,7 @@ public:
                         "section " + std::to_string(id) + " has elements of the wrong size");
         }
         return {reinterpret_cast<const T*>(buffer_.data() + section->offset),
-                section->size_bytes / sizeof(T)};
+                static_cast<std::size_t>(section->size_bytes / sizeof(T))};
     }
 
     // A section that must hold exactly one value, or `count` values.

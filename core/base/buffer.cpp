@@ -1,7 +1,5 @@
 #include "base/buffer.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,12 +11,6 @@
 namespace tokenmill {
 
 namespace {
-constexpr std::size_t kPage = 4096;
-constexpr std::size_t kHuge = std::size_t{2} << 20;
-
-std::size_t round_up(std::size_t value, std::size_t step) {
-    return (value + step - 1) / step * step;
-}
 struct Spare {
     PageBuffer buffer;
     std::size_t touched_bytes;
@@ -50,11 +42,9 @@ void put_back(std::atomic<Spare*>& place, std::unique_ptr<Spare> spare) noexcept
 // Pages that were not needed elsewhere when the buffer is used again cost nothing then; the others
 // are new and zeroed, as if they had never been touched.
 void offer_to_system(const PageBuffer& buffer, std::size_t touched_bytes) noexcept {
-#ifdef MADV_FREE
     if (touched_bytes > kMaxHeld) {
-        madvise(buffer.data() + kMaxHeld, round_up(touched_bytes - kMaxHeld, kPage), MADV_FREE);
+        offer_pages(buffer.data() + kMaxHeld, touched_bytes - kMaxHeld);
     }
-#endif
 }
 
 // Room for the next text as well, which is seldom of the same size: untouched pages cost nothing.
@@ -68,42 +58,15 @@ PageBuffer::PageBuffer(std::size_t size_bytes, Pages pages) {
     if (size_bytes == 0) {
         return;
     }
-    const bool huge = pages == Pages::Large && size_bytes >= kHuge;
-    const std::size_t wanted = round_up(size_bytes, huge ? kHuge : kPage);
-    const std::size_t slack = huge ? kHuge : 0;  // mmap aligns to 4 KB only; huge pages need 2 MB
-    void* raw = mmap(nullptr, wanted + slack, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (raw == MAP_FAILED) {
-        throw std::bad_alloc();
-    }
-    auto* begin = static_cast<std::uint8_t*>(raw);
-    const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    const std::size_t head = huge ? round_up(address, kHuge) - address : 0;
-    if (head != 0) {
-        munmap(begin, head);
-    }
-    if (slack != head) {
-        munmap(begin + head + wanted, slack - head);
-    }
-    data_ = begin + head;
-    size_ = wanted;
-    if (huge) {
-        madvise(data_, size_, MADV_HUGEPAGE);  // a hint: refusal only costs speed
-    }
+    const PageSpan span = get_pages(size_bytes, pages);
+    data_ = span.begin;
+    size_ = span.size_bytes;
 }
 
 PageBuffer::~PageBuffer() {
     if (data_ != nullptr) {
-        munmap(data_, size_);
+        free_pages({data_, size_});
     }
-}
-
-void touch_pages(void* begin, std::size_t size_bytes) noexcept {
-#ifdef MADV_POPULATE_WRITE
-    const auto address = reinterpret_cast<std::uintptr_t>(begin);
-    const std::uintptr_t first = address / kPage * kPage;
-    madvise(reinterpret_cast<void*>(first), address + size_bytes - first, MADV_POPULATE_WRITE);
-#endif
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes,

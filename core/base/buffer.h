@@ -5,12 +5,9 @@
 #include <cstdint>
 #include <utility>
 
-namespace tokenmill {
+#include "base/pages.h"
 
-// Large pages are for tables that are read in random order. The first touch of one that the system
-// never handed out before may take milliseconds on a virtual machine, so data that is written once,
-// or hardly used, is better off with small pages (log 2026-11-15).
-enum class Pages : std::uint8_t { Small, Large };
+namespace tokenmill {
 
 // Owns `size_bytes()` bytes, 64-byte aligned; zeroed unless made by take_spare(). Pages cost memory
 // only once touched.
@@ -42,15 +39,11 @@ private:
     std::size_t size_ = 0;
 };
 
-// Gets the pages of writable memory that is about to be written, many at a time; their bytes stay.
-// Only speed depends on it: an older system does nothing, and each page is a fault as ever.
-void touch_pages(void* begin, std::size_t size_bytes) noexcept;
-
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a
 // text whose words are known. Of each kind one buffer is kept with at most 512 MiB touched, and a
 // few small ones for other threads: of up to 8 MiB, or 16 while a job asks for many of them,
 // because the ids of a block may be longer than its text. Their bytes are not zeroed. The system
-// may take what is after the first 64 MiB whenever it needs memory, without asking (MADV_FREE).
+// may take what is after the first 64 MiB whenever it needs memory, without asking.
 constexpr std::size_t kMaxSpare = std::size_t{512} << 20;
 constexpr std::size_t kMaxHeld = std::size_t{64} << 20;
 constexpr std::size_t kMaxSmallSpare = std::size_t{8} << 20;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/platform.h"
+#include "base/types.h"
 
 namespace tokenmill {
 
@@ -37,6 +38,16 @@ template <typename T>
 // Bytes 8..count-1 (count in 9..16) as a zero-padded number.
 [[nodiscard]] inline std::uint64_t load_upper(const std::uint8_t* at, std::size_t count) noexcept {
     return load<std::uint64_t>(at + count - 8) >> (8 * (16 - count));
+}
+
+// Two bytes as one number, the first one on top.
+[[nodiscard]] constexpr unsigned byte_pair(std::uint8_t first, std::uint8_t second) noexcept {
+    return static_cast<unsigned>(first) << 8U | second;
+}
+
+// The bytes from one offset to another, as tables hold them: 64 bits wide on every machine.
+[[nodiscard]] inline Bytes between(Bytes bytes, std::uint64_t begin, std::uint64_t end) noexcept {
+    return bytes.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
 }
 
 [[nodiscard]] constexpr std::uint64_t low_bits(unsigned count) noexcept {

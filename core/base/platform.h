@@ -189,4 +189,20 @@ struct Product128 {
 #endif
 }
 
+// The last place of a byte, or null.
+[[nodiscard]] inline const void* find_last_byte(const void* in, std::size_t size,
+                                                unsigned char wanted) noexcept {
+#if defined(__linux__)
+    return memrchr(in, wanted, size);
+#else
+    const auto* const begin = static_cast<const unsigned char*>(in);
+    for (const unsigned char* at = begin + size; at != begin; --at) {
+        if (at[-1] == wanted) {
+            return at - 1;
+        }
+    }
+    return nullptr;
+#endif
+}
+
 }  // namespace tokenmill

@@ -2,8 +2,9 @@
 #include "cache/shard.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
+
+#include "base/threads.h"
 
 namespace tokenmill::cache {
 
@@ -15,7 +16,7 @@ BriefLock::BriefLock(std::atomic<bool>& flag) noexcept : flag_(flag) {
         if (!flag_.load(std::memory_order_relaxed)) {
             is_held_ = !flag_.exchange(true, std::memory_order_acquire);
         } else if (turn >= kBusyTurns) {
-            std::this_thread::yield();
+            yield_thread();
         }
     }
 }

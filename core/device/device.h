@@ -6,14 +6,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "base/types.h"
 #include "mill/mill.h"
 #include "pipeline/pipeline.h"
@@ -34,7 +33,7 @@ struct Driver {
 // Whose turn it is to use the tables of a tokenizer on a device. `last` is an event, if not null,
 // after which the work of the turn before is done.
 struct Turn {
-    std::mutex mutex;
+    Mutex mutex;
     void* last = nullptr;
 };
 
@@ -200,11 +199,11 @@ private:
     Layout layout_;
     Turn& turn_;
     void* work_stream_;
-    mutable std::mutex mutex_;  // of what follows; elements of a deque stay where they are
+    mutable Mutex mutex_;  // of what follows; elements of a deque stay where they are
     std::deque<Seat> seats_;
     std::deque<Lane> lanes_;
     std::deque<Reading> readings_;
-    std::condition_variable freed_;
+    Condition freed_;
     std::vector<std::size_t> free_;
     mutable Spent spent_;
 };

@@ -47,7 +47,7 @@ bool ReadCounts::has_bad() const noexcept {
 class LineDevice::HeldLane {
 public:
     explicit HeldLane(LineDevice& device) : device_(device) {
-        std::unique_lock lock(device.mutex_);
+        Lock lock(device.mutex_);
         device.freed_.wait(lock, [&] { return !device.free_.empty(); });
         number_ = device.free_.back();
         device.free_.pop_back();
@@ -74,7 +74,7 @@ void LineDevice::check(int error, const char* what) {
 }
 
 std::size_t LineDevice::add_seat(Seat seat) {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     seats_.push_back(std::move(seat));
     return seats_.size() - 1;
 }
@@ -82,7 +82,7 @@ std::size_t LineDevice::add_seat(Seat seat) {
 std::size_t LineDevice::add_lane(Lane lane) {
     std::size_t number = 0;
     {
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         number = lanes_.size();
         lanes_.push_back(std::move(lane));
         free_.push_back(number);
@@ -92,18 +92,18 @@ std::size_t LineDevice::add_lane(Lane lane) {
 }
 
 std::size_t LineDevice::add_reading(Reading reading) {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     readings_.push_back(std::move(reading));
     return readings_.size() - 1;
 }
 
 std::size_t LineDevice::free_lanes() {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     return free_.size();
 }
 
 std::optional<std::size_t> LineDevice::lend() {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     if (free_.empty()) {
         return std::nullopt;
     }
@@ -114,24 +114,24 @@ std::optional<std::size_t> LineDevice::lend() {
 
 void LineDevice::give_back(std::size_t lane) {
     {
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         free_.push_back(lane);
     }
     freed_.notify_one();
 }
 
 Lane& LineDevice::lane_at(std::size_t number) {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     return lanes_.at(number);
 }
 
 const Seat& LineDevice::seat_of(const Lane& lane) const {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     return seats_.at(lane.seat);
 }
 
 const Reading& LineDevice::reading_at(std::size_t number) const {
-    const std::scoped_lock lock(mutex_);
+    const Guard lock(mutex_);
     return readings_.at(number);
 }
 
@@ -188,7 +188,7 @@ EncodedCounts LineDevice::encode_texts(const Lane& lane, const ReadCounts& read)
     const Seat& seat = seat_of(lane);
     const Recorded& recorded = fitting(seat.works, read.text_bytes);
     Stopwatch watch;
-    const std::scoped_lock lock(turn_.mutex);
+    const Guard lock(turn_.mutex);
     watch.lap(spent_.turn);
     if (turn_.last != nullptr) {
         check(driver_.wait(work_stream_, turn_.last, 0), "the work of the turn before");

@@ -52,7 +52,7 @@ SentenceLookUp::SentenceLookUp(const vocab::VocabView& vocab, WordTables& tables
 // The first place after `begin` that no piece reaches over.
 std::size_t SentenceLookUp::word_end(Bytes text, std::size_t begin) const noexcept {
     for (std::size_t at = begin + 1; at < text.size(); ++at) {
-        const unsigned pair = text[at - 1] << 8U | text[at];
+        const unsigned pair = byte_pair(text[at - 1], text[at]);
         const bool is_inside = is_continuation(text[at]);
         if (!is_inside && (vocab_->text_joints[pair >> 6] >> (pair & 63) & 1) == 0) {
             return at;

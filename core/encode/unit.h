@@ -18,7 +18,7 @@ constexpr std::uint32_t kUnitSizeMask = 0x3FFF;
 constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
 
 [[nodiscard]] inline const std::uint8_t* unit_begin(Unit unit) noexcept {
-    return reinterpret_cast<const std::uint8_t*>(unit >> 16);
+    return reinterpret_cast<const std::uint8_t*>(static_cast<std::uintptr_t>(unit >> 16));
 }
 [[nodiscard]] inline std::uint32_t unit_size(Unit unit) noexcept {
     return static_cast<std::uint32_t>(unit) & kUnitSizeMask;
@@ -28,7 +28,7 @@ constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
 }
 [[nodiscard]] inline Unit make_unit(const std::uint8_t* begin, std::size_t size,
                                     std::uint64_t cuts) noexcept {
-    return reinterpret_cast<std::uintptr_t>(begin) << 16 | cuts | size;
+    return std::uint64_t{reinterpret_cast<std::uintptr_t>(begin)} << 16 | cuts | size;
 }
 
 }  // namespace tokenmill::encode

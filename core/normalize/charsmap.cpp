@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "unicode/unicode.h"
 
@@ -30,8 +31,7 @@ CharsMap::CharsMap(Bytes blob, std::size_t offset) {
     if (blob.size() < 4) {
         fail("a map of characters without its size");
     }
-    const std::size_t size =
-        blob[0] | blob[1] << 8U | blob[2] << 16U | static_cast<std::size_t>(blob[3]) << 24U;
+    const std::size_t size = load<std::uint32_t>(blob.data());
     const std::size_t n_units = size / 4;
     if (n_units == 0 || (blob.size() - 4) / 4 < n_units) {
         fail("the trie of a map of characters is cut short");

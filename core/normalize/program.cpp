@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "normalize/charsmap.h"
 #include "normalize/memo.h"
@@ -31,8 +32,7 @@ public:
 
     Bytes table() {
         const Bytes size = take(4);
-        return take(size[0] | size[1] << 8U | size[2] << 16U |
-                    static_cast<std::size_t>(size[3]) << 24U);
+        return take(load<std::uint32_t>(size.data()));
     }
 
     std::vector<std::uint8_t> text() {

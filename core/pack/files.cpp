@@ -1,12 +1,10 @@
 // pack: ids of documents in files -> ids of rows.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file_io.h"
 #include "pack/pack.h"
 
 namespace tokenmill::pack {
@@ -46,49 +44,16 @@ void check_room(const FilePieces& pieces, std::int64_t out_count) {
     }
 }
 
-// 0, the error of the system, or -1 if the file ends before the last byte.
-int read_all(int file, std::uint8_t* out, std::size_t size, std::int64_t place) {
-    while (size > 0) {
-        const ssize_t got = pread(file, out, size, place);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return got < 0 ? errno : -1;
-        }
-        out += got;
-        size -= static_cast<std::size_t>(got);
-        place += got;
-    }
-    return 0;
-}
-
-// 0, or the error of the system.
-int write_all(int file, const std::uint8_t* data, std::size_t size) {
-    while (size > 0) {
-        const ssize_t written = write(file, data, size);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written < 0) {
-            return errno;
-        }
-        data += written;
-        size -= static_cast<std::size_t>(written);
-    }
-    return 0;
-}
-
 // Appends bytes of files to another one through a buffer that stays in the cache.
 class FileCopier {
 public:
     FileCopier(int out, Checksum& checksum) : out_(out), checksum_(checksum), step_(kStep) {}
 
-    // 0, an error of the system, or -1 if the file ends before the last byte.
+    // 0, an error of the system, or kFileEnds if the file ends before the last byte.
     [[nodiscard]] int append(int file, std::int64_t place, std::size_t size) {
         while (size > 0) {
             const std::size_t some = std::min(size, kStep - filled_);
-            if (const int error = read_all(file, step_.data() + filled_, some, place); error != 0) {
+            if (const int error = read_at(file, step_.data() + filled_, some, place); error != 0) {
                 return error;
             }
             filled_ += some;
@@ -104,7 +69,7 @@ public:
     // 0, or the error of the system.
     [[nodiscard]] int flush() {
         checksum_.update({step_.data(), filled_});
-        write_error_ = write_all(out_, step_.data(), filled_);
+        write_error_ = write_all(out_, {step_.data(), filled_});
         filled_ = 0;
         return write_error_;
     }
@@ -133,10 +98,10 @@ FileFault read_pieces(const FilePieces& pieces, std::size_t id_bytes, std::uint8
             run += length[i++];
         } while (i < source.size() && source[i] == source[first] &&
                  begin[i] == begin[first] + run && pieces.at[i] == pieces.at[first] + run);
-        const int error = read_all(pieces.files[static_cast<std::size_t>(source[first])],
-                                   out + static_cast<std::size_t>(pieces.at[first]) * id_bytes,
-                                   static_cast<std::size_t>(run) * id_bytes,
-                                   begin[first] * static_cast<std::int64_t>(id_bytes));
+        const int error = read_at(pieces.files[static_cast<std::size_t>(source[first])],
+                                  out + static_cast<std::size_t>(pieces.at[first]) * id_bytes,
+                                  static_cast<std::size_t>(run) * id_bytes,
+                                  begin[first] * static_cast<std::int64_t>(id_bytes));
         if (error != 0) {
             return {source[first], error < 0 ? 0 : error};
         }
@@ -171,7 +136,7 @@ int append_bytes(Bytes data, int out, Checksum& checksum) {
     for (std::size_t at = 0; at < data.size(); at += kStep) {
         const Bytes some = data.subspan(at, std::min(kStep, data.size() - at));
         checksum.update(some);
-        if (const int error = write_all(out, some.data(), some.size()); error != 0) {
+        if (const int error = write_all(out, some); error != 0) {
             return error;
         }
     }

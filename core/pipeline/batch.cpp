@@ -1,11 +1,10 @@
 // batch: many documents -> one result, on one thread or many.
 #include <algorithm>
-#include <condition_variable>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <optional>
 
+#include "base/threads.h"
 #include "pipeline/document.h"
 #include "pipeline/pipeline.h"
 #include "pipeline/plan.h"
@@ -127,7 +126,7 @@ private:
             work_with(own, clock);
             const CounterValues counted = clock.end();
             model_.give_back(own.worker);
-            const std::scoped_lock lock(mutex_);
+            const Guard lock(mutex_);
             counted_ += counted;
         }
     }
@@ -158,7 +157,7 @@ private:
     // waits for it pile up. Null if no task is left: it is not needed then.
     Worker* lease_worker() {
         {
-            const std::scoped_lock lock(mutex_);
+            const Guard lock(mutex_);
             if (next_task_ >= tasks_.size()) {
                 return nullptr;
             }
@@ -177,7 +176,7 @@ private:
     // Pages and copies come first: copies free memory that the next task can use. One slow task
     // must not pile up the results of all the others, so threads wait while too many have no place.
     std::optional<Job> next_job(Own& own) {
-        std::unique_lock lock(mutex_);
+        Lock lock(mutex_);
         const std::size_t ahead = 16 * std::size_t{options_.threads};
         const auto can_copy = [&] {
             return !own.finished.empty() && own.finished.front() < placed_;
@@ -205,7 +204,7 @@ private:
 
     // Of several failures the one of the first task counts, as if there were one thread.
     void fail(std::size_t number) {
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         if (!failure_ || number < failed_task_) {
             failure_ = std::current_exception();
             failed_task_ = number;
@@ -271,7 +270,7 @@ private:
 
     // Gives a place to this result and to all that waited for it.
     void hand_in(std::size_t number, Finished finished) {
-        std::unique_lock lock(mutex_);
+        Lock lock(mutex_);
         finished_[number] = std::move(finished);
         finished_[number].is_done = true;
         while (placed_ < finished_.size() && finished_[placed_].is_done) {
@@ -285,7 +284,7 @@ private:
 
     // Makes the result large enough for `count` more ids, which may move it: nobody may be writing
     // to it. False if it had to wait for that: another thread may have placed more by then.
-    bool make_room(std::unique_lock<std::mutex>& lock, std::size_t count) {
+    bool make_room(Lock& lock, std::size_t count) {
         if (result_.has_room(count)) {
             return true;
         }
@@ -309,7 +308,7 @@ private:
                 own.worker->spare.push_back(std::move(done.memory));
             }
         }
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         if (--writers_ == 0 && wants_room_) {
             wake_.notify_all();
         }
@@ -324,8 +323,8 @@ private:
     const std::vector<Task>& tasks_;
     BatchResult result_;
 
-    std::mutex mutex_;  // guards everything below; new in every call, so forks are harmless
-    std::condition_variable wake_;
+    Mutex mutex_;  // guards everything below; new in every call, so forks are harmless
+    Condition wake_;
     std::size_t next_task_ = 0;
     std::size_t placed_ = 0;
     std::size_t next_chunk_ = 0;

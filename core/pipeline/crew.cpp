@@ -19,11 +19,11 @@ Crew::Crew(std::size_t threads) {
 Crew::~Crew() {
     finish();
     {
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         ended_ = true;
     }
     wake_.notify_all();
-    for (std::thread& thread : threads_) {
+    for (Thread& thread : threads_) {
         thread.join();
     }
 }
@@ -37,7 +37,7 @@ void Crew::start(std::size_t pieces, Work work) {
         return;  // the caller does it in finish(), sooner than another thread wakes up
     }
     {
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         open_ = true;
         ++round_;
     }
@@ -50,7 +50,7 @@ void Crew::finish() {
     }
     take_pieces();
     {
-        std::unique_lock lock(mutex_);
+        Lock lock(mutex_);
         open_ = false;  // nothing is left for those that still sleep
         done_.wait(lock, [&] { return active_ == 0; });
     }
@@ -72,7 +72,7 @@ void Crew::serve() {
     std::uint64_t seen = 0;
     for (;;) {
         {
-            std::unique_lock lock(mutex_);
+            Lock lock(mutex_);
             wake_.wait(lock, [&] { return ended_ || (open_ && round_ != seen); });
             if (ended_) {
                 return;
@@ -81,7 +81,7 @@ void Crew::serve() {
             ++active_;
         }
         take_pieces();
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         if (--active_ == 0) {
             done_.notify_one();
         }

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/threads.h"
 
 namespace tokenmill::pipeline {
 
@@ -40,9 +39,9 @@ private:
     void serve();
     void take_pieces() noexcept;
 
-    std::mutex mutex_;  // guards open_ to ended_; what is before them changes while nobody works
-    std::condition_variable wake_;
-    std::condition_variable done_;
+    Mutex mutex_;  // guards open_ to ended_; what is before them changes while nobody works
+    Condition wake_;
+    Condition done_;
     Work work_;
     std::size_t pieces_ = 0;
     std::atomic<std::size_t> next_{0};
@@ -50,7 +49,7 @@ private:
     std::size_t active_ = 0;  // threads that joined
     std::uint64_t round_ = 0;
     bool ended_ = false;
-    std::vector<std::thread> threads_;
+    std::vector<Thread> threads_;
 };
 
 }  // namespace tokenmill::pipeline

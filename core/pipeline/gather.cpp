@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <mutex>
 #include <tuple>
 #include <utility>
 
+#include "base/threads.h"
 #include "base/utf8.h"
 #include "pipeline/threads.h"
 #include "pipeline/transcode.h"
@@ -56,7 +56,7 @@ public:
 
     // The next ones; none at the end.
     std::pair<std::size_t, std::size_t> take() {
-        const std::scoped_lock lock(mutex_);
+        const Guard lock(mutex_);
         const std::size_t begin = next_;
         for (std::size_t units = 0; next_ < texts_.size() && units < kUnitsAtOnce; ++next_) {
             units += texts_[next_].size;
@@ -66,7 +66,7 @@ public:
 
 private:
     std::span<const Text> texts_;
-    std::mutex mutex_;  // guards next_
+    Mutex mutex_;  // guards next_
     std::size_t next_ = 0;
 };
 
@@ -195,7 +195,7 @@ void Gathering::write_piece(std::size_t i, std::int64_t low, std::int64_t high) 
     const std::int64_t place = from_.piece_places()[i];
     if (is_wide(text)) {
         if (place >= low && text.size != 0 && !write_wide(text, kernel_, out_ + (place - base_))) {
-            const std::scoped_lock lock(mutex_);
+            const Guard lock(mutex_);
             broken_.push_back(from_.text_at(place));
         }
         return;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
+#include "base/threads.h"
 #include "pipeline/crew.h"
 #include "pipeline/pipeline.h"
 
@@ -60,7 +60,7 @@ private:
     const std::size_t size_;  // bytes
     std::uint8_t* const out_;
     const EncodeKernel& kernel_;
-    std::mutex mutex_;  // guards broken_
+    Mutex mutex_;  // guards broken_
     std::vector<std::int64_t> broken_;
 };
 

@@ -88,7 +88,7 @@ Bytes DocumentReader<Sink>::respelled(Bytes text, const normalize::Program& resp
     normalize::run_aligned(respeller, text, aligned, options_.stop);
     worker_.reader.normalized = std::move(aligned.text);
     const Bytes kept = keep(worker_.reader.normalized, {});
-    const std::ptrdiff_t shift = text.data() - range.begin;
+    const std::int64_t shift = text.data() - range.begin;
     normalize::Spans& spans = aligned.spans;
     std::size_t in_front = 0;  // bytes that stand for text put in front, at no place
     while (in_front < spans.size() && spans[in_front].begin + shift < 0) {

@@ -130,7 +130,7 @@ inline void with_span_run(pipeline::Worker& worker, const pipeline::SpanRange& r
     };
     const bool in_chars =
         !range.source->is_plain && worker.spans.unit == pipeline::SpanUnit::Characters;
-    if (begin - range.begin < std::ptrdiff_t{range.floor}) {
+    if (begin - range.begin < static_cast<std::ptrdiff_t>(range.floor)) {
         run_with(std::type_identity<FrontPlace>{});
     } else if (range.aligned != nullptr && in_chars) {
         run_with(std::type_identity<AlignedPlace<true>>{});
@@ -187,7 +187,7 @@ inline void write_spans(pipeline::Worker& worker, std::uint32_t begin, std::uint
         }
         const pipeline::SpanRange& range = spans.ranges[spans.next_range - 1];
         const std::uint8_t* const from = encode::unit_begin(worker.encoder.unit[i]);
-        if (from - range.begin < std::ptrdiff_t{range.floor}) {
+        if (from - range.begin < static_cast<std::ptrdiff_t>(range.floor)) {
             stop = i + 1;  // text put in front, perhaps followed by text of the document
         }
         with_span_run(worker, range, from, ids, [&](auto&& run) {

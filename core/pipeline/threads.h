@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <system_error>
-#include <thread>
 #include <vector>
+
+#include "base/threads.h"
 
 namespace tokenmill::pipeline {
 
@@ -12,7 +13,7 @@ namespace tokenmill::pipeline {
 // of them. If the system has no more threads, fewer will do.
 template <typename Work>
 void run_on_threads(std::size_t threads, const Work& work) {
-    std::vector<std::thread> others;
+    std::vector<Thread> others;
     others.reserve(threads);
     for (std::size_t i = 1; i < threads; ++i) {
         try {
@@ -22,7 +23,7 @@ void run_on_threads(std::size_t threads, const Work& work) {
         }
     }
     work();
-    for (std::thread& other : others) {
+    for (Thread& other : others) {
         other.join();
     }
 }

@@ -91,7 +91,7 @@ Ranges split_at(Bytes buffer, Bytes separator) {
 
 Cut last_cut(Bytes buffer, Bytes separator, simd::Target target) noexcept {
     if (separator.size() == 1) {
-        const void* last = memrchr(buffer.data(), separator[0], buffer.size());
+        const void* last = find_last_byte(buffer.data(), buffer.size(), separator[0]);
         if (last == nullptr) {
             return {0, 0};
         }

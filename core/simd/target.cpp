@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/platform.h"
+#include "simd/cpu.h"
 
 namespace tokenmill::simd {
 
@@ -25,19 +25,13 @@ const char* name_of(Target target) noexcept {
 
 std::vector<Target> supported_targets() {
     std::vector<Target> targets = {Target::Scalar};
-#if TOKENMILL_X86_64
-    __builtin_cpu_init();
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-                      __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
-    if (avx2) {
+    const CpuTargets cpu = targets_of(read_cpu_facts());
+    if (cpu.avx2) {
         targets.push_back(Target::Avx2);
     }
-    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2")) {
+    if (cpu.avx512) {
         targets.push_back(Target::Avx512);
     }
-#endif
     return targets;
 }
 

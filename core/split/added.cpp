@@ -147,13 +147,13 @@ std::size_t AddedMatcher::longest(const std::uint8_t* at, const std::uint8_t* en
     std::size_t found = 0;
     std::uint32_t node = 0;
     for (const std::uint8_t* p = at; p < end;) {
-        const auto first = edges_.begin() + nodes_[node].first_child;
-        const auto last = first + nodes_[node].child_count;
-        const auto place = std::lower_bound(first, last, *p);
+        const std::uint8_t* const first = edges_.data() + nodes_[node].first_child;
+        const std::uint8_t* const last = first + nodes_[node].child_count;
+        const std::uint8_t* const place = std::lower_bound(first, last, *p);
         if (place == last || *place != *p) {
             break;
         }
-        node = static_cast<std::uint32_t>(place - edges_.begin());
+        node = static_cast<std::uint32_t>(place - edges_.data());
         ++p;
         if (nodes_[node].token != 0) {
             found = static_cast<std::size_t>(p - at);

@@ -124,7 +124,7 @@ void write_classes(std::span<const std::uint32_t> ranges, std::uint32_t basic_id
         if (ranges[i] > ranges[i + 1] || ranges[i + 1] > all.size() || ranges[i + 2] > 255) {
             fail(ErrorCode::BadSpec, "a range of code points is out of bounds");
         }
-        std::fill(all.begin() + ranges[i], all.begin() + ranges[i + 1],
+        std::fill(all.data() + ranges[i], all.data() + ranges[i + 1],
                   static_cast<std::uint8_t>(ranges[i + 2]));
     }
     std::map<std::string, std::uint16_t> known;

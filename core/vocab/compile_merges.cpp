@@ -3,6 +3,7 @@
 #include <string>
 #include <unordered_set>
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "vocab/characters_build.h"
 #include "vocab/sure_pairs_build.h"
@@ -28,7 +29,7 @@ void visit_token(TokenId id, Bytes token, const Deriver& deriver, const VocabInp
     }
     const bool ambiguous = !reachable && ignore_merges;
     if (ambiguous) {
-        const std::uint64_t h = hash_bytes(token) >> 50;
+        const auto h = static_cast<std::size_t>(hash_bytes(token) >> 50);
         walk.unreachable[h >> 6] |= std::uint64_t{1} << (h & 63);
         ++walk.unreachable_count;
     }
@@ -101,7 +102,7 @@ void write_pairs(const std::vector<Derivation>& kept, const Numbering& numbers, 
                                                 " is built from a part that cannot be built");
         }
         const std::uint64_t key = PairTable::key_of(left, right);
-        std::size_t at = PairTable::kLine * (hash_word(key) >> shift);
+        std::size_t at = PairTable::kLine * static_cast<std::size_t>(hash_word(key) >> shift);
         while (slots[at] != 0) {  // slots of a line fill in order, so a free one ends a search
             at = (at + 1) & (slots.size() - 1);
         }
@@ -128,8 +129,8 @@ void write_ties(const VocabInput& input, const Walk& walk, const Numbering& numb
                              (i + 1 < walk.kept.size() && walk.kept[i + 1].rank == merge.rank);
         if (is_tied) {
             has_ties = true;
-            const std::uint64_t begin = input.token_offsets[merge.id];
-            const unsigned pair = input.token_bytes[begin] << 8U | input.token_bytes[begin + 1];
+            const auto begin = static_cast<std::size_t>(input.token_offsets[merge.id]);
+            const unsigned pair = byte_pair(input.token_bytes[begin], input.token_bytes[begin + 1]);
             pairs[pair >> 6] |= std::uint64_t{1} << (pair & 63);
         }
     }

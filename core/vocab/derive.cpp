@@ -1,6 +1,7 @@
 // vocab: a token -> how merging builds it from its own bytes.
 #include "vocab/derive.h"
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/utf8.h"
 
@@ -45,8 +46,7 @@ Deriver::Deriver(const VocabInput& input)
 }
 
 Bytes Deriver::bytes_of(TokenId id) const {
-    const std::uint64_t begin = input_.token_offsets[id];
-    return input_.token_bytes.subspan(begin, input_.token_offsets[id + 1] - begin);
+    return between(input_.token_bytes, input_.token_offsets[id], input_.token_offsets[id + 1]);
 }
 
 // Token bytes -> id + 1, open addressing; it goes into the compiled model as it is.

@@ -34,7 +34,8 @@ std::vector<SurePair> find_sure_pairs(const VocabInput& input, const std::vector
         const std::uint32_t left = numbers.internal[merge.left];
         const std::uint32_t right = numbers.internal[merge.right];
         if (right < 256) {
-            std::uint32_t& of = least_left[token_of(input, merge.left).back() << 8U | right];
+            std::uint32_t& of =
+                least_left[std::uint32_t{token_of(input, merge.left).back()} << 8U | right];
             of = std::min(of, id);
         }
         if (left < 256) {

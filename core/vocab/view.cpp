@@ -66,7 +66,7 @@ public:
     }
     void add_reference(std::uint64_t value) noexcept {
         const std::uint32_t tag = value_tag(value);
-        const std::uint64_t at = reference_position(value);
+        const auto at = static_cast<std::size_t>(reference_position(value));
         const bool is_ambiguous = tag == kTagAmbiguous;
         if ((tag != kTagStored && !is_ambiguous) || at + 2 > stored_.size()) {
             tags_ |= kWrong;
@@ -222,7 +222,7 @@ void VocabView::view_ties(const BlobReader& blob) {
 // none.
 bool VocabView::has_tied_pair(Bytes word) const noexcept {
     for (std::size_t i = 1; i < word.size(); ++i) {
-        const unsigned pair = word[i - 1] << 8U | word[i];
+        const unsigned pair = byte_pair(word[i - 1], word[i]);
         if ((tied_pairs_[pair >> 6] >> (pair & 63) & 1) != 0) {
             return true;
         }
@@ -274,11 +274,11 @@ void VocabView::check_numbers() const {
 }
 
 Bytes VocabView::token_bytes(TokenId id) const noexcept {
-    return bytes_.subspan(offsets_[id], offsets_[id + 1] - offsets_[id]);
+    return between(bytes_, offsets_[id], offsets_[id + 1]);
 }
 
 Bytes VocabView::decode_bytes(TokenId id) const noexcept {
-    return decode_.subspan(decode_offsets_[id], decode_offsets_[id + 1] - decode_offsets_[id]);
+    return between(decode_, decode_offsets_[id], decode_offsets_[id + 1]);
 }
 
 TokenId VocabView::find(Bytes token) const noexcept {
@@ -301,7 +301,7 @@ bool VocabView::maybe_unreachable(Bytes word) const noexcept {
     if (scalars_.unreachable_count == 0) {
         return false;
     }
-    const std::uint64_t h = hash_bytes(word) >> 50;  // 14 bits: 16384 filter bits
+    const auto h = static_cast<std::size_t>(hash_bytes(word) >> 50);  // 14 bits: 16384 filter bits
     return (unreachable_[h >> 6] >> (h & 63) & 1) != 0;
 }
 

@@ -1,6 +1,7 @@
 // vocab: the trie of a compiled model -> a view of it, for kinds that look words up.
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/utf8.h"
 #include "vocab/view_check.h"
 #include "vocab/vocab.h"
@@ -74,7 +75,7 @@ void VocabView::list_joints() {
     for (TokenId id = 0; id < token_count(); ++id) {
         const Bytes piece = token_bytes(id);
         for (std::size_t i = 1; i < piece.size(); ++i) {
-            const unsigned pair = piece[i - 1] << 8U | piece[i];
+            const unsigned pair = byte_pair(piece[i - 1], piece[i]);
             text_joints[pair >> 6] |= std::uint64_t{1} << (pair & 63);
         }
     }

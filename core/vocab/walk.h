@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/blob.h"
+#include "base/bytes.h"
 #include "vocab/adjacency_build.h"
 #include "vocab/derive.h"
 #include "vocab/junction_build.h"
@@ -43,8 +44,7 @@ struct Numbering {
 };
 
 [[nodiscard]] inline Bytes token_of(const VocabInput& input, TokenId id) {
-    const std::uint64_t begin = input.token_offsets[id];
-    return input.token_bytes.subspan(begin, input.token_offsets[id + 1] - begin);
+    return between(input.token_bytes, input.token_offsets[id], input.token_offsets[id + 1]);
 }
 
 // Calls visit(id, bytes) for every token that text can produce; of equal tokens only the first is.
