@@ -237,7 +237,7 @@ template <typename Sink>
 void rewrite_clusters(const CharsMap& map, Bytes text, Sink& sink) {
     constexpr std::ptrdiff_t kMostBytes = 5;
     std::vector<Change> changes;
-    const auto write = [&changes, &sink](Bytes content, Bytes key) {
+    const auto write = [&](Bytes content, Bytes key) {
         if constexpr (Sink::kAligned) {
             const auto n_old = count_chars(key.data(), key.size());
             note_replacement(content, static_cast<int>(n_old), changes);
