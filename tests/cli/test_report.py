@@ -60,6 +60,8 @@ def test_a_report_needs_a_finished_output(
 ) -> None:
     assert main(["report", str(tmp_path), "--json"]) == 1
     assert "no manifest.json here" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "gone")]) == 1
+    assert "gone: no such folder; hint: is the path right?" in capsys.readouterr().err
     with pytest.raises(SystemExit, match="2"):
         main(["report", str(tmp_path)])
     assert "expected -o FILE" in capsys.readouterr().err

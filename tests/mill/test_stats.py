@@ -18,7 +18,7 @@ from tokenmill._mill.meter import Meter
 from tokenmill._mill.pack import pack_task
 from tokenmill._mill.plan.task import prepare_task
 from tokenmill._read.timed_file import TimedFile
-from tokenmill._stats import STAGES, StageTotal, WordCounts
+from tokenmill._stats import STAGES, StageTotal, WordCounts, mostly
 from tokenmill._timeline import AWAY, Timeline, add_bytes, opened, stage
 
 if TYPE_CHECKING:
@@ -105,6 +105,13 @@ def test_hardly_anything_is_left_unaccounted(tokenizer: Tokenizer, tmp_path: Pat
         if shares[-1] > 0.97:
             break
     assert 0.97 < max(shares) <= 1.001
+
+
+def test_the_slowest_stage_is_named_in_words() -> None:
+    assert mostly("wait_output") == "mostly waiting for output"
+    assert mostly("merge") == "mostly merge"
+    assert mostly("") == ""
+    assert not [name for name in STAGES if "_" in mostly(name)]
 
 
 def test_outputs_and_manifests_have_no_stats(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._cli._accounts import document_lines, shard_lines, token_lines
 from tokenmill._cli._lines import WIDTH, counted, line, listed, note
 from tokenmill._numbers import duration, rate, size
+from tokenmill._stats import mostly
 
 if TYPE_CHECKING:
     from tokenmill._mill.meter import Meter
@@ -156,6 +157,6 @@ def _speeds(meter: Meter, seconds: float) -> list[str]:
     ]
     if new_bytes:  # the size of a dataset in memory or on the hub is unknown
         words.append(f"{rate(new_bytes / _MEGA / at_work)} MB/s")
-    words += [f"mostly {slowest.replace('_', ' ')}"] if (slowest := meter.bottleneck()) else []
+    words += [slowest] if (slowest := mostly(meter.bottleneck())) else []
     is_slow = before > max(_SOON, _MUCH * seconds)
     return words + ([f"{duration(before)} to start"] if is_slow else [])

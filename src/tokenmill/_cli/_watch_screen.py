@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tokenmill._cli._lines import counted
 from tokenmill._numbers import duration, rate, size
+from tokenmill._stats import mostly
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +66,7 @@ def plain_line(facts: dict[str, Any]) -> str:
         f"{run['documents']:,} documents",
         f"{run['tokens'] / _MEGA:,.1f} M tokens",
         f"{run['bad']:,} bad" if run["bad"] else "",
-        f"mostly {run['bottleneck'].replace('_', ' ')}" if run["bottleneck"] else "",
+        mostly(run["bottleneck"]),
         f"{size(_memory(run))} memory",
         "" if run["state"] == "running" and not _is_still(facts) else facts["words"],
     ]

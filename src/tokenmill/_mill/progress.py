@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tokenmill._checks import one_of
 from tokenmill._mill.meter import READING
+from tokenmill._stats import mostly
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -122,7 +123,7 @@ def as_line(meter: Meter) -> str:
         f"{rate:,.0f} MB/s",
         f"{meter.shards}/{meter.total_shards} shards" if meter.total_shards else "",
         f"{meter.bad:,} bad" if meter.bad else "",
-        f"mostly {slowest.replace('_', ' ')}" if (slowest := meter.bottleneck()) else "",
+        mostly(meter.bottleneck()),
         f"{peak_memory_mb():.0f} MB memory",
     ]
     return "  ".join(word for word in words if word)

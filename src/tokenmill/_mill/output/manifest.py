@@ -42,6 +42,8 @@ class Manifest:
         """Read the manifest of a finished output."""
         folder = local_output(output)
         path = folder / NAME if folder.is_dir() else folder
+        if path.name != NAME and not path.exists():
+            raise SourceNotFound("no such folder", source=str(output), hint="is the path right?")
         if not path.exists():
             raise SourceNotFound(
                 "no manifest.json here: nothing was packed, or the run is not finished",
