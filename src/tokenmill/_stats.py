@@ -29,19 +29,27 @@ STAGES = (
     "wait_input",
     "wait_output",
 )
-# What somebody who watches a run reads, where the name of the stage alone is no word.
-_DOING = {
+_IN_WORDS = {
+    "read": "reading",
+    "decompress": "decompressing",
+    "parse": "parsing",
+    "normalize": "normalizing",
+    "split": "splitting",
     "look_up": "looking up words",
+    "merge": "merging",
+    "emit": "collecting ids",
+    "device": "on the device",
+    "pack": "packing",
+    "write": "writing",
+    "other": "other work",
     "wait_input": "waiting for input",
     "wait_output": "waiting for output",
-    "other": "other work",
-    "device": "the device",
 }
 
 
 def mostly(stage: str) -> str:
     """Say in words which stage takes most of the time; nothing if no stage has taken any."""
-    return f"mostly {_DOING.get(stage, stage)}" if stage else ""
+    return f"mostly {_IN_WORDS[stage]}" if stage else ""
 
 
 @dataclass(frozen=True)

@@ -109,9 +109,8 @@ def test_hardly_anything_is_left_unaccounted(tokenizer: Tokenizer, tmp_path: Pat
 
 def test_the_slowest_stage_is_named_in_words() -> None:
     assert mostly("wait_output") == "mostly waiting for output"
-    assert mostly("merge") == "mostly merge"
     assert mostly("") == ""
-    assert not [name for name in STAGES if "_" in mostly(name)]
+    assert len({mostly(name) for name in STAGES}) == len(STAGES)
 
 
 def test_outputs_and_manifests_have_no_stats(
