@@ -1,19 +1,18 @@
-"""Build the fuzz targets with sanitizers and let them run for a while."""
+"""The fuzz programs, built with sanitizers, run for a while and find nothing."""
 
 from __future__ import annotations
 
 import os
 import random
 import re
-import shutil
 import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.encode.test_other_models import tokenizer_of, with_bytes
 from tests.encode.test_reference_models import unigram, wordlevel, wordpiece
+from tests.fuzz.building import ENVIRONMENT, HANGS, ROOT, Build
 from tests.load.sentencepiece_models import UNK, Piece, model_file
 from tests.load.sources import write_json
 from tests.models import compile_payload, pair_model, spec_of
@@ -22,22 +21,18 @@ from tests.split.patterns import CHAINS
 from tokenmill._load.source import load_source
 from tokenmill._spec import AddedToken, NormalizerStep
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "fuzz"
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SECONDS = int(os.environ.get("TOKENMILL_FUZZ_SECONDS", "15"))
 LEAST = 100  # inputs, however long they take
 DAMAGED = 300  # models
-HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
-SANITIZERS = "address,undefined"
-PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_threads", "fuzz_view", "fuzz_wire")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
     AddedToken("<n>", 60_002, special=False),
     AddedToken("\n", 60_003, special=False, lstrip=True),
 )
-# The tools of the build may live in the environment of this Python only.
-ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 def run(*command: str | Path, more_seconds: int = 0) -> subprocess.CompletedProcess[str]:
@@ -45,39 +40,6 @@ def run(*command: str | Path, more_seconds: int = 0) -> subprocess.CompletedProc
         [str(part) for part in command], env=ENVIRONMENT, capture_output=True, text=True,
         check=False, timeout=HANGS + more_seconds,
     )  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def program() -> Path:
-    """The fuzz target of encoding, others next to it; what is built already is not built again."""
-    return build(BUILD, SANITIZERS, PROGRAMS) / "fuzz_encode"
-
-
-def build(folder: Path, sanitizers: str, programs: tuple[str, ...]) -> Path:
-    cmake = shutil.which("cmake", path=ENVIRONMENT["PATH"])
-    assert cmake is not None, "cmake is missing; it comes with the environment of `make test`"
-    if not has_sanitizers(folder, sanitizers):
-        pytest.skip(f"the C++ compiler cannot build with -fsanitize={sanitizers}")
-    generator = ["-G", "Ninja"] if shutil.which("ninja", path=ENVIRONMENT["PATH"]) else []
-    made = run(
-        cmake, "-S", ROOT, "-B", folder, *generator, "-DTOKENMILL_PYTHON=OFF",
-        "-DTOKENMILL_TESTS=ON", f"-DTOKENMILL_SANITIZE={sanitizers}", "-DCMAKE_BUILD_TYPE=None",
-        "-DCMAKE_CXX_FLAGS=-O1",
-    )  # fmt: skip
-    assert made.returncode == 0, made.stdout + made.stderr
-    built = run(cmake, "--build", folder, "--target", *programs, "--parallel", "2")
-    assert built.returncode == 0, built.stdout[-5000:] + built.stderr
-    return folder
-
-
-def has_sanitizers(folder: Path, sanitizers: str) -> bool:
-    """Whether a program of two lines can be built and run with them."""
-    compiler = os.environ.get("CXX", "c++")
-    folder.mkdir(parents=True, exist_ok=True)
-    source = folder / "probe.cpp"
-    source.write_text("int main() { return 0; }\n")
-    made = run(compiler, f"-fsanitize={sanitizers}", source, "-o", folder / "probe")
-    return made.returncode == 0 and run(folder / "probe").returncode == 0
 
 
 @pytest.fixture(scope="session")
@@ -174,6 +136,6 @@ def test_threads_that_share_words_agree_with_one(program: Path, models: Path) ->
 
 @pytest.mark.slow
 def test_threads_that_share_words_do_not_race(models: Path) -> None:
-    built = build(BUILD.with_name("fuzz-threads"), "thread", ("fuzz_threads",))
+    built = Build(ROOT / "build" / "fuzz-threads", "thread", ("fuzz_threads",)).wait()
     ran = run(built / "fuzz_threads", "--models", models, "--target", "scalar")
     assert ran.returncode == 0, ran.stderr[-8000:]
