@@ -156,6 +156,6 @@ def _speeds(meter: Meter, seconds: float) -> list[str]:
     ]
     if new_bytes:  # the size of a dataset in memory or on the hub is unknown
         words.append(f"{rate(new_bytes / _MEGA / at_work)} MB/s")
-    words += [f"mostly {slowest.replace('_', ' ')}"] if (slowest := meter.bottleneck()) else []
+    words += [f"slowest: {slowest.replace('_', ' ')}"] if (slowest := meter.bottleneck()) else []
     is_slow = before > max(_SOON, _MUCH * seconds)
     return words + ([f"{duration(before)} to start"] if is_slow else [])

@@ -65,7 +65,7 @@ def plain_line(facts: dict[str, Any]) -> str:
         f"{run['documents']:,} documents",
         f"{run['tokens'] / _MEGA:,.1f} M tokens",
         f"{run['bad']:,} bad" if run["bad"] else "",
-        f"mostly {run['bottleneck'].replace('_', ' ')}" if run["bottleneck"] else "",
+        f"slowest: {run['bottleneck'].replace('_', ' ')}" if run["bottleneck"] else "",
         f"{size(_memory(run))} memory",
         "" if run["state"] == "running" and not _is_still(facts) else facts["words"],
     ]

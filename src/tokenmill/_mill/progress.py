@@ -122,7 +122,7 @@ def as_line(meter: Meter) -> str:
         f"{rate:,.0f} MB/s",
         f"{meter.shards}/{meter.total_shards} shards" if meter.total_shards else "",
         f"{meter.bad:,} bad" if meter.bad else "",
-        f"mostly {slowest.replace('_', ' ')}" if (slowest := meter.bottleneck()) else "",
+        f"slowest: {slowest.replace('_', ' ')}" if (slowest := meter.bottleneck()) else "",
         f"{peak_memory_mb():.0f} MB memory",
     ]
     return "  ".join(word for word in words if word)
