@@ -58,9 +58,9 @@ def test_the_text_column_is_found_and_logged(caplog: pytest.LogCaptureFixture) -
     only = Dataset.from_dict({"n": [1], "content": ["hello"]})
     usual = Dataset.from_dict({"title": ["t"], "text": ["hello"]})
     assert rows(only) == rows(usual) == rows(dataset(["hello"]))
-    assert "text column 'content' (found)" in caplog.messages
+    assert "text column 'content' (detected)" in caplog.messages
     assert "columns: dropped n" in caplog.messages
-    assert "text column 'text' (found)" in caplog.messages
+    assert "text column 'text' (detected)" in caplog.messages
     assert "columns: dropped title" in caplog.messages
 
 

@@ -195,7 +195,7 @@ def test_output_of_splits_is_a_folder_for_each(small_json: Path, tmp_path: Path)
     [
         ({"mask_overlap": True}, "mask_overlap: shards store no labels"),
         ({"ignore_index": -1}, "ignore_index: shards store no labels"),
-        ({"pack": False}, "only rows of the stream share tokens, got overlap 5"),
+        ({"pack": False}, "shards can overlap only with pack=True, got overlap 5"),
         ({"pack": False, "keep_columns": ["id"]}, "keep_columns: shards store no other columns"),
     ],
 )

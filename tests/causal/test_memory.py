@@ -75,7 +75,7 @@ def test_a_refused_allocation_halves_batches_for_good(caplog: pytest.LogCaptureF
     assert size.documents == 3000
     size.measure(100, 100)
     assert size.documents == 3000  # short documents do not bring the failure back
-    assert caplog.messages == ["batch_size reduced from 6000 to 3000: memory was refused"]
+    assert caplog.messages == ["batch_size reduced from 6000 to 3000: memory cannot be allocated"]
     for _ in range(20):
         size.halve()
     assert size.documents == 1
@@ -96,7 +96,7 @@ def test_a_refused_allocation_gives_the_same_rows_in_smaller_batches(
 
     monkeypatch.setattr(NativeEncoder, "encode", encode)
     assert columns_of(made.tokenize(texts)) == expected
-    assert "memory was refused" in caplog.text
+    assert "memory cannot be allocated" in caplog.text
     monkeypatch.setattr(NativeEncoder, "encode", lambda *_: (_ for _ in ()).throw(MemoryError()))
     with pytest.raises(MemoryError):
         made.tokenize(texts)

@@ -90,7 +90,7 @@ def test_columns_are_kept_and_found_as_in_datasets(
     assert known.features == Features({**features(), "n": Value("int64")})
     assert unknown.features is None
     assert [row["n"] for row in known] == [row["n"] for row in unknown] == expected
-    assert caplog.messages.count("text column 'text' (found)") == 2
+    assert caplog.messages.count("text column 'text' (detected)") == 2
     assert caplog.messages.count("columns: kept n; dropped none") == 2
 
 

@@ -141,7 +141,7 @@ def test_functions_are_no_tools() -> None:
 
 def test_a_message_cannot_be_opened_and_continued() -> None:
     options: dict[str, Any] = {"continue_final_message": True, "add_generation_prompt": True}
-    with pytest.raises(ChatError, match="exclude"):
+    with pytest.raises(ChatError, match="combined"):
         own_tokenizer().chat(CHAT, template=PLUS, **options)
 
 

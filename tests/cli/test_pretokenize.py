@@ -150,7 +150,7 @@ def test_another_command_on_the_same_output_is_refused_but_for_force(
 ) -> None:
     assert run("--input-dir", raw) == 0
     assert run("--input-dir", raw, "--overlap", "2") == 1
-    assert "options.overlap: 0 there, 2 now" in capsys.readouterr().err
+    assert "options.overlap: 0 in the output, 2 now" in capsys.readouterr().err
     assert run("--input-dir", raw, "--overlap", "2", "--force") == 0
 
 

@@ -53,14 +53,14 @@ def test_accounts_add_up_and_lines_are_short(
     assert sum(tokens[:-1]) == tokens[-1] > 0
     assert "data/dictionary.jsonl:13" in text
     assert "bin validation" in text
-    assert f"put aside   {11:>12}" in text
+    assert f"quarantined {11:>12}" in text
 
 
 def test_nothing_skipped_is_one_line(in_a_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["pack", "data/constitution.jsonl.zst", "-o", "packed", "--context-length", "512"]
     text = printed_by(capsys, *command)
     assert "read, all of them packed" in text
-    assert "put aside" not in text
+    assert "quarantined" not in text
     assert "nothing to do" in printed_by(capsys, *command)
     assert "finished" in printed_by(capsys, "status", "packed")
 

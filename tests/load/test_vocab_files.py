@@ -164,7 +164,7 @@ def test_a_wrong_merge_names_its_line(tmp_path: Path, merges: str, line: int, pr
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({"vocab.json": {"a": 0}}, "expected merges.txt next to it"),
+        ({"vocab.json": {"a": 0}}, "expected merges.txt next to this vocabulary"),
         ({"vocab.json": {"a": 0}, "merges.txt": ""}, "token for every byte, 242 are missing"),
         ({"vocab.json": {**BYTES, "x": -1}, "merges.txt": ""}, "whole number, got -1"),
         ({"vocab.txt": "a\nb\n"}, "expected JSON, lines"),

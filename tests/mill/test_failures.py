@@ -258,7 +258,7 @@ def test_input_that_changed_between_plan_and_resume(
             pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
     with (tmp_path / "b1.jsonl").open("ab") as file:
         file.write(b'{"text": "more"}\n')
-    with pytest.raises(PlanDiffers, match=r"b1\.jsonl size: \d+ there, \d+ now"):
+    with pytest.raises(PlanDiffers, match=r"b1\.jsonl size: \d+ in the output, \d+ now"):
         pack(corpus.paths, output=tmp_path / "out", tokenizer=tokenizer, **OPTIONS)
 
 

@@ -62,7 +62,7 @@ def test_the_command_reads_csv_from_a_pipe(tmp_path: Path, small_json: Path) -> 
     done = subprocess.run(  # noqa: S603
         [*command, *options], input=text.encode(), check=True, capture_output=True
     )
-    assert b"text field  text (found, -)" in done.stderr
+    assert b"text field  text (detected, -)" in done.stderr
     assert Manifest.load(tmp_path / "out").documents["out"] == 3
 
 

@@ -222,7 +222,7 @@ def test_a_page_for_people(
     long = shown(capsys, output, "--document", "6", "--ids")
     assert "more lines; --all shows them" in long
     assert "more lines" not in shown(capsys, output, "--document", "6", "--ids", "--all")
-    assert "was put aside: bad json" in shown(capsys, output, "a.jsonl:4")
+    assert "was quarantined: bad json" in shown(capsys, output, "a.jsonl:4")
     assert "no document starts here" in shown(capsys, output, "a.jsonl:4000")
 
 

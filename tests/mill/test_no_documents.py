@@ -84,8 +84,11 @@ def test_rows_of_a_list_have_fields_too(tokenizer: Tokenizer, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["{", "["], "1: no document in 2 records; the first: not one JSON value"),
-        (["", '{"text": ""}', "{"], "3: no document in 2 records; the first: not one JSON value"),
+        (["{", "["], "1: no document in 2 records; the first: not a single JSON value"),
+        (
+            ["", '{"text": ""}', "{"],
+            "3: no document in 2 records; the first: not a single JSON value",
+        ),
         (
             ['{"text": null, "n": 1}'],
             "1: no document in 1 record; the first: .* they have: text, n",

@@ -254,11 +254,13 @@ def test_another_command_is_refused_with_the_differences(  # noqa: PLR0917
     else:
         interrupted(monkeypatch, mill, out, Work, "write_manifest", 1)
     before = digests(out)
-    with pytest.raises(PlanDiffers, match=r"options\.context_length: 128 there, 64 now") as caught:
+    with pytest.raises(
+        PlanDiffers, match=r"options\.context_length: 128 in the output, 64 now"
+    ) as caught:
         mill(out, context_length=64, seed=3)
     assert caught.value.differences == (
-        "options.context_length: 128 there, 64 now",
-        "options.seed: 0 there, 3 now",
+        "options.context_length: 128 in the output, 64 now",
+        "options.seed: 0 in the output, 3 now",
     )
     with pytest.raises(PlanDiffers) as caught:
         pack(dirty.paths[0], output=out, tokenizer=tokenizer, **OPTIONS)

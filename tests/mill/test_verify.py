@@ -269,7 +269,7 @@ def test_full_refuses_inputs_that_changed(tmp_path: Path, small_json: Path) -> N
     write_corpus(corpus)
     make(corpus, output, small_json, context_length=48)
     write_corpus(corpus, TEXTS[:-1])
-    with pytest.raises(PlanDiffers, match=r"b\.jsonl size: \d+ there, \d+ now"):
+    with pytest.raises(PlanDiffers, match=r"b\.jsonl size: \d+ in the output, \d+ now"):
         verify(output, full=True)
     corpus.unlink()
     with pytest.raises(SourceNotFound, match="no such file"):

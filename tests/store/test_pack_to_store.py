@@ -91,7 +91,7 @@ def test_an_output_that_is_there_is_refused_or_left_alone(place: Place, text: Pa
     assert first.where == str(place.bucket / "out")
     before = object_digests(place.bucket / "out")
     assert pack_text(place, text).plan_id == first.plan_id  # nothing to do
-    with pytest.raises(PlanDiffers, match=r"context_length: 32 there, 16 now"):
+    with pytest.raises(PlanDiffers, match=r"context_length: 32 in the output, 16 now"):
         pack_text(place, text, context_length=16)
     assert object_digests(place.bucket / "out") == before
     forced = pack_text(place, text, context_length=16, force=True)

@@ -23,7 +23,7 @@ def choose_columns(schema: pa.Schema, options: Options, log: Log, where: str) ->
         problem = f"there is no column {', '.join(map(repr, missing))}"
         raise OptionError(problem, where=f"{where}keep_columns", hint=_columns(schema))
     if options.text_column is None:
-        log.info(f"{where}text column {column!r} (found)")
+        log.info(f"{where}text column {column!r} (detected)")
     kept = set(options.keep_columns)
     dropped = [name for name in schema.names if name != column and name not in kept]
     if column not in kept and not dropped and not kept:

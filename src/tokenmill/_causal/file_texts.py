@@ -70,7 +70,7 @@ class FileTexts:
             raise OptionError(
                 f"no record has a field {self._rules.field!r}",
                 where="text_column",
-                hint=f"look into {self.first}; dots lead into nested fields",
+                hint=f"look into {self.first}; use dots for nested fields",
             )
 
     @property

@@ -58,9 +58,9 @@ class BatchSize:
             self._shrink(max(1, fits), "little memory is left")
 
     def halve(self) -> None:
-        """Take half as many documents at a time from now on: memory was refused."""
+        """Take half as many documents at a time from now on: memory cannot be allocated."""
         self._limit = max(1, self.documents // 2)
-        self._shrink(self._limit, "memory was refused")
+        self._shrink(self._limit, "memory cannot be allocated")
 
     def _within(self, wanted: int) -> int:
         return min(USUAL, wanted, self._limit or USUAL)

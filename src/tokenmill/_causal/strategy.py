@@ -116,7 +116,7 @@ def _slow(tokenizer: Any, config: Config, special: SpecialInText, log: Log) -> E
 
     name = type(tokenizer).__name__
     if special != "encode" and not is_transformers(tokenizer):
-        log.debug(f"special_in_text is ignored: {name} decides about special tokens in texts")
+        log.debug(f"special_in_text is ignored: {name} handles special tokens in texts itself")
     processes = process_count() if config.num_proc is None else config.num_proc
     where = "this process" if processes == 1 else f"{processes} processes"
     twin = _fast_twin(tokenizer) or "no fast version of it is known"

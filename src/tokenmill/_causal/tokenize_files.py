@@ -132,7 +132,7 @@ def _refuse_what_shards_lack(options: Options, overlap: int) -> None:
         )
     if overlap and not options.pack:
         raise OptionError(
-            f"in shards only rows of the stream share tokens, got overlap {overlap} and pack=False",
+            f"shards can overlap only with pack=True, got overlap {overlap} and pack=False",
             where="overlap",
             hint="choose pack=True or overlap=0, or omit output=",
         )

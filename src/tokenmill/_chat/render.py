@@ -46,7 +46,7 @@ def render_chat(
     if options.continue_final_message:
         if options.add_generation_prompt:
             raise ChatError(
-                "continue_final_message and add_generation_prompt exclude each other",
+                "continue_final_message and add_generation_prompt cannot be combined",
                 hint="pass add_generation_prompt=False",
             )
         given = options.continue_final_message

@@ -48,7 +48,7 @@ def document_lines(manifest: Manifest) -> list[str]:
         lines.append(line("left out", f"{failed:,}", f"unreadable {named(failed, 'file')}", note))
     aside = sum(n for why, n in books["skipped"].items() if _is_aside(manifest, why))
     if aside:
-        lines.append(line("put aside", f"{aside:,}", f"{manifest.where}/quarantine.jsonl"))
+        lines.append(line("quarantined", f"{aside:,}", f"{manifest.where}/quarantine.jsonl"))
     return lines
 
 
@@ -97,7 +97,7 @@ def _note(manifest: Manifest, why: str, count: int, places: dict[str, str]) -> s
     """Return where a reason was met first, or why no place is recorded."""
     if why in places:
         return ("first in " if count > 1 else "") + places[why]
-    return "" if _is_aside(manifest, why) else _LEFT_OUT.get(why, "counted, not put aside")
+    return "" if _is_aside(manifest, why) else _LEFT_OUT.get(why, "counted, not quarantined")
 
 
 def _first_places(manifest: Manifest, reasons: Sequence[str]) -> dict[str, str]:

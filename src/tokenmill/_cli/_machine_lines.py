@@ -36,7 +36,7 @@ def machine_lines(machine: MachineFacts) -> list[str]:
 
 def _cpu(cpu: CpuFacts) -> Iterator[str]:
     yield note("cpu", f"{cpu.model} ({cpu.architecture})")
-    smt = "no SMT" if cpu.smt == 1 else f"{cpu.smt} threads a core"
+    smt = "no SMT" if cpu.smt == 1 else f"{cpu.smt} threads per core"
     nodes = "" if cpu.numa_nodes is None else f", {counted(cpu.numa_nodes, 'NUMA node')}"
     yield note("cores", f"{counted(cpu.physical, 'core')}, {cpu.logical} CPUs, {smt}{nodes}")
     quota = "no quota" if cpu.quota is None else f"a quota of {cpu.quota:g} CPUs"

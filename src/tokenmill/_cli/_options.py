@@ -109,7 +109,9 @@ def add_fields(container: argparse._ActionsContainer) -> None:
     """Add what finds the texts in files."""
     container.add_argument("--field", metavar="NAME", help="the text field (default: detected)")
     container.add_argument(
-        "--text-mode", metavar="file|line|SEPARATOR", help="of plain text (default: file)"
+        "--text-mode",
+        metavar="file|line|SEPARATOR",
+        help="what one document of plain text is (default: file)",
     )
 
 
@@ -118,7 +120,7 @@ def add_config(container: argparse._ActionsContainer) -> None:
     container.add_argument(
         "--config",
         metavar="FILE",
-        help="run as this file says, e.g. one of `tokenmill tune`; options win over it "
+        help="settings for this machine, e.g. from `tokenmill tune`; options override them "
         "(default: $TOKENMILL_CONFIG)",
     )
 
@@ -153,7 +155,7 @@ def add_watching(container: argparse._ActionsContainer) -> None:
     container.add_argument(
         "--metrics",
         metavar="FILE",
-        help="write metrics there every second, for Prometheus's node exporter, e.g. "
+        help="write metrics to this file every second, for Prometheus's node exporter, e.g. "
         "/var/lib/node_exporter/pack.prom",
     )
     container.add_argument(

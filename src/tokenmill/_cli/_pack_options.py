@@ -57,17 +57,19 @@ def _add_reading(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--text-mode",
         metavar="file|line|SEPARATOR",
-        help="a document of plain text is a file, a line, or what is between separators "
-        "(default: file)",
+        help="what one document of plain text is: a whole file, a line, or the text between "
+        "separators (default: file)",
     )
     group.add_argument(
-        "--delimiter", metavar="CHAR", help="between fields of CSV (default: by the suffix)"
+        "--delimiter",
+        metavar="CHAR",
+        help="the character between CSV fields (default: by the suffix)",
     )
     group.add_argument(
         "--input-format",
         choices=["jsonl", "text", "csv", "tsv", "parquet", "arrow"],
-        help="of stdin and of files without a known suffix (default: JSONL, Parquet, Arrow or "
-        "text, by their first bytes)",
+        help="format of stdin and of files without a known suffix (default: JSONL, Parquet, Arrow "
+        "or text, detected by their first bytes)",
     )
     group.add_argument(
         "--special-in-text",
@@ -106,7 +108,10 @@ def _add_packing(group: argparse._ArgumentGroup) -> None:
         "torch-chunks (default: bin)",
     )
     group.add_argument(
-        "--overlap", type=int, metavar="N", help="tokens that rows of concat share (default: 0)"
+        "--overlap",
+        type=int,
+        metavar="N",
+        help="tokens that neighbouring rows of concat share (default: 0)",
     )
     group.add_argument(
         "--long-documents",
@@ -138,7 +143,7 @@ def _add_choosing(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--shuffle", choices=["none", "docs"], help="shuffle all documents (default: none)"
     )
-    group.add_argument("--seed", type=int, metavar="N", help="of the shuffle (default: 0)")
+    group.add_argument("--seed", type=int, metavar="N", help="seed of the shuffle (default: 0)")
     group.add_argument(
         "--validation",
         metavar="SHARE",
@@ -162,8 +167,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--device",
         metavar="cpu|cuda|auto",
-        help="tokenize on the CPU, on a GPU (cuda, cuda:1), on several (cuda:0,cuda:1, cuda:all), "
-        "or on the faster of both, by measurement (auto) (default: cpu)",
+        help="where to tokenize: on the CPU, on a GPU (cuda, cuda:1), on several (cuda:0,cuda:1, "
+        "cuda:all), or on whichever of CPU and GPU is faster here (auto) (default: cpu)",
     )
     group.add_argument(
         "--work",
@@ -181,14 +186,14 @@ def _add_ranks(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--rank",
         metavar="I|auto",
-        help="which of the processes that share the output this is, from 0; auto is SLURM_PROCID "
-        "or JOB_COMPLETION_INDEX",
+        help="number of this process, from 0, among those that share the output; auto takes it "
+        "from SLURM_PROCID or JOB_COMPLETION_INDEX",
     )
     group.add_argument(
         "--ranks",
         type=int,
         metavar="N",
-        help="roughly how many there are: ranks may start late, die, or be more or fewer",
+        help="roughly how many of these processes there are; more or fewer work too",
     )
     group.add_argument(
         "--lease",
@@ -205,7 +210,8 @@ def _add_ranks(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--address",
         metavar="ADDRESS",
-        help="of the Ray cluster, or auto (default: RAY_ADDRESS, or Ray on this machine alone)",
+        help="address of the Ray cluster, or auto (default: RAY_ADDRESS, or Ray on this machine "
+        "alone)",
     )
 
 
@@ -214,8 +220,8 @@ def add_limits(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--memory-limit",
         metavar="SIZE",
-        help="for the whole run, e.g. 2GB; documents larger than 1/8 of it are rejected as "
-        "too_long (default: none)",
+        help="memory limit for the whole run, e.g. 2GB; documents larger than 1/8 of it are "
+        "rejected as too_long (default: none)",
     )
     group.add_argument(
         "--max-bad",

@@ -68,7 +68,11 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
         help=f"tokens per row (default: {CHUNK_SIZE})",
     )
     group.add_argument(
-        "--overlap", type=int, default=0, metavar="N", help="tokens that rows share (default: 0)"
+        "--overlap",
+        type=int,
+        default=0,
+        metavar="N",
+        help="tokens that neighbouring rows share (default: 0)",
     )
     group.add_argument(
         "--max-chunks",

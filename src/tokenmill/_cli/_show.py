@@ -83,7 +83,7 @@ class Page:
             yield from self._document(document)
         for record in view.quarantine:
             reason = record["reason"].replace("_", " ")
-            yield from self._title(f"{place} was put aside: {reason}")
+            yield from self._title(f"{place} was quarantined: {reason}")
             offset, length = record["offset"], record["length"]
             where = f"; at byte {offset:,}" if offset >= 0 else ""
             where += f", {length:,} bytes" if length >= 0 else ""
@@ -91,8 +91,8 @@ class Page:
             yield from self._shorten(list(self._wrap(record["raw"])))
         if not view.documents and not view.quarantine:
             yield from self._wrap(
-                f"{place}: no document starts here, and nothing was put aside: the line is blank, "
-                "was skipped, or does not exist",
+                f"{place}: no document starts here, and nothing was quarantined: the line is "
+                "blank, was skipped, or does not exist",
                 "",
             )
 

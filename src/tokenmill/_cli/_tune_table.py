@@ -71,4 +71,4 @@ def _verdict(report: TuneReport) -> Iterator[str]:
             yield "That is within the noise, or too little to matter. Nothing to set."
     times = [t.seconds for t in report.trials if t.setting == report.space.default]
     if times and min(times) < _SHORT:
-        yield f"A run took only {min(times):.2f} s: a larger --sample tells more."
+        yield f"A run took only {min(times):.2f} s; a larger --sample gives a clearer result."

@@ -16,8 +16,8 @@ def register(commands: _options.Commands) -> None:
         "bench",
         usage="%(prog)s [WHAT] [OPTIONS]",
         help="measure speed, latency and memory on this machine",
-        description="Measure on this machine, with your own text if you like. Without a command, "
-        "`tokenize` runs.",
+        description="Measure tokenmill on this machine, with your own text if you like. `tokenize` "
+        "runs if you name nothing else.",
         default_command="tokenize",
     )
     kinds = bench.add_subparsers(

@@ -18,7 +18,7 @@ def register(commands: _options.Commands) -> None:
         "compile",
         usage="%(prog)s [OPTIONS] SOURCE OUT",
         help="compile a tokenizer to one .mill file",
-        description="Write a tokenizer, compiled, to one file that loads without compiling again.",
+        description="Compile a tokenizer to one file, which loads without being compiled again.",
     )
     parser.add_argument("source", metavar="SOURCE", help="the tokenizer")
     parser.add_argument("out", metavar="OUT", type=Path, help="the file to write, e.g. name.mill")

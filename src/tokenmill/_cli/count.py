@@ -17,7 +17,7 @@ def register(commands: _options.Commands) -> None:
         "count",
         usage="%(prog)s [OPTIONS] [FILE ...]",
         help="count ids",
-        description="Print the number of ids and the name of each file, and a total for several.",
+        description="Print the number of ids of each file, and a total for several files.",
     )
     _options.add_files(parser, "text files")
     _options.add_tokenizer(parser)

@@ -21,8 +21,8 @@ def register(commands: _options.Commands) -> None:
         "decode",
         usage="%(prog)s [OPTIONS] [FILE ...]",
         help="turn ids into text",
-        description="Write the text of ids: decimal numbers with spaces between them, or raw ids "
-        "with --binary.",
+        description="Turn ids back into text. The input is decimal numbers with spaces between "
+        "them, or raw ids with --binary.",
     )
     _options.add_files(parser, "files of ids")
     _options.add_tokenizer(parser)

@@ -21,10 +21,10 @@ def register(commands: _options.Commands) -> None:
         help="describe a tokenizer, or this machine",
         description="Print which normalizer, split and code path a tokenizer uses, and why. With "
         "--machine, print what decides the speed here: cores, quota, caches, SIMD, memory, disk, "
-        "GPU and versions; please put it into bug reports.",
+        "GPU and versions. Please include that in bug reports.",
     )
     parser.add_argument(
-        "tokenizer", nargs="?", metavar="SOURCE", help="(default: the built-in tokenizer)"
+        "tokenizer", nargs="?", metavar="SOURCE", help="the tokenizer (default: the built-in one)"
     )
     _options.add_pattern(parser)
     parser.add_argument("--machine", action="store_true", help="describe this machine instead")

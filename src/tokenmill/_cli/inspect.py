@@ -41,13 +41,11 @@ def register(commands: Commands) -> None:
         help="a document, counted from 0 in the order of the inputs",
     )
     parser.add_argument("--split", metavar="NAME", help="the split of --row (default: the first)")
-    parser.add_argument(
-        "--ids", action="store_true", help="show a line for each token, with its id"
-    )
+    parser.add_argument("--ids", action="store_true", help="show one line per token, with its id")
     parser.add_argument(
         "--mask",
         action="store_true",
-        help="also show its position and label; - where the label is ignored",
+        help="also show the position and label of each token; - if the label is ignored",
     )
     parser.add_argument("--all", action="store_true", help="show long texts in full")
     add_tokenizer_source(parser)

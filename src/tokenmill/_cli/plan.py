@@ -43,9 +43,9 @@ def register(commands: Commands) -> None:
         "plan",
         usage="%(prog)s [OPTIONS] INPUT ...",
         help="estimate what `pack` would write, from a sample",
-        description="Takes the arguments of `tokenmill pack` and writes nothing. Tokenizes a "
-        "sample of the inputs and estimates documents, tokens, disk space and time. With "
-        "--ranks N, also what N ranks would take.",
+        description="Tokenize a sample of the inputs, and estimate documents, tokens, disk space "
+        "and time. Takes the arguments of `tokenmill pack` and writes nothing. With --ranks N, "
+        "also estimate what N ranks would need.",
     )
     _pack_options.add_inputs(parser)
     parser.add_argument(
@@ -57,7 +57,7 @@ def register(commands: Commands) -> None:
         "--rate",
         type=float,
         metavar="MB/S",
-        help="what one worker reads of the stored input in a second (default: measured on the "
+        help="how much of the stored input one worker reads per second (default: measured on the "
         "sample, on this machine)",
     )
     parser.set_defaults(run=_run)
@@ -115,14 +115,12 @@ def _ranks_text(shared: Forecast, workers: int) -> str:
             line("ranks", f"{shared.ranks:,}", f"with {counted(workers, 'worker')} each"),
             line("time", duration(shared.seconds), f"estimated, {packing} of it after tokenizing"),
             line("skew", f"{shared.skew:.0%}", f"the busiest rank works {busiest}"),
-            line("moved", size(shared.read_bytes), "read by all ranks, parts included"),
+            line("moved", size(shared.read_bytes), "read by all ranks, including parts"),
             line("", size(shared.written_bytes), "written"),
             line("requests", f"{shared.requests:,}", "for claims and heartbeats"),
-            line("", f"{shared.listed_names:,}", "names listed, in a store 1,000 a request"),
-            line(
-                "retry", duration(shared.lost_seconds), "of work is lost, at most, if a rank dies"
-            ),
-            line("", duration(shared.noticed_seconds), "until others take it for dead"),
+            line("", f"{shared.listed_names:,}", "names listed; a store lists 1,000 per request"),
+            line("retry", duration(shared.lost_seconds), "of work is lost at most if a rank dies"),
+            line("", duration(shared.noticed_seconds), "until the others consider it dead"),
         ]
     )
 

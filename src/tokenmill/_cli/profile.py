@@ -33,7 +33,8 @@ def register(commands: _options.Commands) -> None:
         "profile",
         usage="%(prog)s [OPTIONS] -- COMMAND ...\n       %(prog)s tokenize [OPTIONS] INPUT ...",
         help="show where the time of a command goes, and what to change",
-        description="Run a command and show what its tokenizers did.",
+        description="Run a command, and show where the time of its tokenizers goes and what to "
+        "change.",
         epilog=_EPILOG,
         default_command="run",
     )
@@ -49,7 +50,8 @@ def _add_run(kinds: _options.Commands) -> None:
         "run",
         usage="%(prog)s [OPTIONS] -- COMMAND ...",
         help="a command, after --; the default",
-        description="Run a command and show what its tokenizers did.",
+        description="Run a command, and show where the time of its tokenizers goes and what to "
+        "change.",
     )
     parser.add_argument("command", nargs="+", metavar="COMMAND", help="a command and its arguments")
     _add_options(parser)
@@ -60,7 +62,7 @@ def _add_tokenize(kinds: _options.Commands) -> None:
     parser = kinds.add_parser(
         "tokenize",
         usage="%(prog)s [OPTIONS] INPUT ...",
-        help="your files through `pack`, into a folder that is removed again",
+        help="your files with `pack`, into a temporary folder",
         description="Pack files into a temporary folder and show where the time goes.",
     )
     parser.add_argument(
@@ -80,7 +82,7 @@ def _add_tokenize(kinds: _options.Commands) -> None:
 def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--with", dest="profiler", choices=["py-spy", "memray", "none"], default="py-spy",
-        help="what looks at functions: py-spy samples them, memray counts what they allocate, "
+        help="how to examine functions: py-spy samples them; memray counts what they allocate, "
         "which is slow (default: py-spy, if it is installed)",
     )  # fmt: skip
     _options.add_json(parser)

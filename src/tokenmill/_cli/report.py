@@ -49,7 +49,7 @@ def register(commands: Commands) -> None:
         "--language",
         default="auto",
         metavar="HOW",
-        help="where the language of a document is: auto (a code in the name of its file), "
+        help="how to find the language of a document: auto (a code in the name of its file), "
         "field=NAME (a field of the inputs, which are read again), path=REGEX (one group), or none "
         "(default: auto)",
     )

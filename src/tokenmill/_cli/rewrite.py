@@ -33,7 +33,7 @@ def register(commands: Commands) -> None:
         "--format",
         required=True,
         metavar="NAME[,NAME]",
-        help="the formats; see `tokenmill pack --help`",
+        help="formats of the new output; see `tokenmill pack --help`",
     )
     _add_run_options(convert)
     reshard = commands.add_parser(
@@ -59,7 +59,10 @@ def register(commands: Commands) -> None:
         "outputs", nargs="+", metavar="OUTPUT", help="folders or addresses you passed to `pack`"
     )
     merge.add_argument(
-        "--shard-tokens", type=int, metavar="N", help="tokens per shard (default: as they are)"
+        "--shard-tokens",
+        type=int,
+        metavar="N",
+        help="tokens per shard (default: keep the shards as they are)",
     )
     _add_format(merge)
     _add_run_options(merge)
@@ -73,7 +76,9 @@ def _add_outputs(parser: argparse.ArgumentParser) -> None:
 
 def _add_format(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--format", metavar="NAME[,NAME]", help="(default: the formats of the output)"
+        "--format",
+        metavar="NAME[,NAME]",
+        help="formats of the new output (default: those of OUTPUT)",
     )
 
 

@@ -36,8 +36,8 @@ def register(commands: _options.Commands) -> None:
         "serve",
         usage="%(prog)s [OPTIONS] [[NAME=]SOURCE ...]",
         help="serve ids and counts over HTTP",
-        description="Serve exact token ids, counts and texts over HTTP: vLLM's /tokenize and "
-        "/detokenize, SGLang's /v1/tokenize, /count, and health and state of the server.",
+        description="Serve exact token ids, counts and texts over HTTP: /tokenize and /detokenize "
+        "as in vLLM, /v1/tokenize as in SGLang, /count, and the health and state of the server.",
         epilog=_EXAMPLES,
     )
     parser.add_argument(
@@ -45,8 +45,7 @@ def register(commands: _options.Commands) -> None:
         nargs="*",
         metavar="[NAME=]SOURCE",
         help="tokenizer.json or a folder with one, .tiktoken, tekken.json, .model, .mill, or a hub "
-        "id; requests choose a model by its name, the first one if they name none "
-        "(default: the built-in tokenizer)",
+        "id; a request without a model's name gets the first one (default: the built-in tokenizer)",
     )
     _add_place(parser)
     _add_limits(parser)
@@ -59,9 +58,11 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("where and how")
     group.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
     group.add_argument(
-        "--port", type=_port, default=8000, help="port, 0 for any free one (default: 8000)"
+        "--port", type=_port, default=8000, help="port; 0 chooses a free one (default: 8000)"
     )
-    group.add_argument("--unix-socket", metavar="PATH", help="listen on a Unix socket, not on TCP")
+    group.add_argument(
+        "--unix-socket", metavar="PATH", help="listen on a Unix socket instead of TCP"
+    )
     group.add_argument(
         "--workers",
         type=_options.positive,
@@ -85,8 +86,8 @@ def _add_place(parser: argparse.ArgumentParser) -> None:
         "--max-model-len",
         type=_options.positive,
         metavar="N",
-        help="what answers say of a model's context (default: model_max_length of its "
-        "tokenizer_config.json, -1 if there is none)",
+        help="max_model_len in answers (default: model_max_length of the model's "
+        "tokenizer_config.json, or -1)",
     )
     _options.add_config(group)
     group.add_argument("--json", action="store_true", help="write log lines as JSON")
@@ -97,28 +98,30 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--profile",
         choices=["training", "inference", "realtime", "edge"],
-        help="threads, queue, timeout and memory in one word (default: inference)",
+        help="sets threads, queue, timeout and memory at once (default: inference)",
     )
-    group.add_argument("--explain", action="store_true", help="print the limits, and stop")
+    group.add_argument("--explain", action="store_true", help="print the limits and exit")
     group.add_argument(
         "--timeout",
         type=_options.positive_seconds,
         metavar="S",
-        help="for one request (default: the profile's)",
+        help="seconds that a request may take (default: the profile's)",
     )
-    group.add_argument("--threads", type=_options.positive, metavar="N", help="in each worker")
+    group.add_argument(
+        "--threads", type=_options.positive, metavar="N", help="threads of each worker"
+    )
     group.add_argument(
         "--max-queue", type=_options.positive, metavar="N", help="requests that may wait"
     )
     group.add_argument(
-        "--max-text-bytes", type=_options.positive, metavar="N", help="of one request's text"
+        "--max-text-bytes", type=_options.positive, metavar="N", help="bytes of text in one request"
     )
     group.add_argument(
-        "--memory-limit", type=_options.positive, metavar="BYTES", help="of each worker"
+        "--memory-limit", type=_options.positive, metavar="BYTES", help="memory of each worker"
     )
     group.add_argument(
         "--tables", choices=["usual", "small", "tiny"],
-        help="word tables of the models: speed for memory (default: the profile's)",
+        help="size of the word tables; smaller ones are slower (default: the profile's)",
     )  # fmt: skip
     group.add_argument(
         "--grace", type=_options.positive_seconds, metavar="S",
@@ -135,10 +138,10 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--cache-folder", metavar="FOLDER",
-        help="keep them on disk too, for all workers and the next start",
+        help="also keep the ids on disk, for all workers and the next start",
     )  # fmt: skip
     group.add_argument(
-        "--warm", metavar="FILE", help="fill the cache from this file: JSONL, or a text a line"
+        "--warm", metavar="FILE", help="fill the cache from this file: JSONL, or one text per line"
     )
 
 
@@ -146,16 +149,16 @@ def _add_connections(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("connections")
     group.add_argument(
         "--max-body-bytes", type=_options.positive, metavar="N",
-        help="of one request; a longer one is refused unread (default: four times the text that "
-        "it may have, at most 64 MiB)",
+        help="body of one request; a longer one is refused unread (default: four times the allowed "
+        "text, at most 64 MiB)",
     )  # fmt: skip
     group.add_argument(
         "--max-connections", type=_options.positive, default=20_000, metavar="N",
-        help="of each worker (default: 20000)",
+        help="connections of each worker (default: 20000)",
     )  # fmt: skip
     group.add_argument(
         "--max-header-bytes", type=_options.positive, default=64 << 10, metavar="N",
-        help="of the headers of one request (default: 64 KiB)",
+        help="headers of one request (default: 64 KiB)",
     )  # fmt: skip
     for name, default, what in (
         ("idle", 75.0, "that a connection may wait for its next request"),

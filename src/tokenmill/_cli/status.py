@@ -31,9 +31,10 @@ def register(commands: Commands) -> None:
     parser = commands.add_parser(
         "status",
         usage="%(prog)s [--watch] [--serve PORT] [--json] OUTPUT",
-        help="show how far a `pack`, `convert`, `reshard` or `merge` has come, once or live",
-        description="Report from the records and the heartbeat of an output whether it is "
-        "finished, and if not, how much is done. Works on every machine that sees the folder.",
+        help="show the progress of a `pack`, `convert`, `reshard` or `merge`, once or live",
+        description="Show whether an output is finished, and if not, how much is done. This reads "
+        "only the records and the heartbeat of the run, so it works on every machine that sees the "
+        "folder.",
         epilog="With --watch, the exit status is 1 if the run ends without an output.",
     )
     parser.add_argument(
@@ -49,8 +50,8 @@ def register(commands: Commands) -> None:
         "--serve",
         type=_port,
         metavar="PORT",
-        help="show it as a page at http://127.0.0.1:PORT until Ctrl-C, or with --watch until the "
-        "run ends; 0 chooses a port",
+        help="show the run as a page at http://127.0.0.1:PORT until Ctrl-C, or with --watch until "
+        "the run ends; 0 chooses a port",
     )
     parser.add_argument(
         "--host",
@@ -62,8 +63,8 @@ def register(commands: Commands) -> None:
         "--every",
         type=positive_seconds,
         metavar="SECONDS",
-        help=f"pause between two looks (default: {_EVERY:g}; for plain lines, and for an output in "
-        f"a store, {_LINE_EVERY:g})",
+        help=f"seconds between updates (default: {_EVERY:g}, or {_LINE_EVERY:g} for plain lines "
+        "and for an output in a store)",
     )
     add_json(parser)
     parser.set_defaults(run=_run)

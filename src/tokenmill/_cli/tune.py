@@ -28,7 +28,8 @@ examples:
   tokenmill pack 'data/*.jsonl.zst' -t llama3/tokenizer.json -o packed/ --config tokenmill.toml
 
 Trials pack a sample of the files in fresh processes. The best setting is compared with the defaults
-in new runs, and written only if it is faster beyond the noise. It changes no id and no output byte.
+in new runs, and written only if it is faster by more than the noise. It never changes an id or a
+byte of an output.
 exit status: 0 also if the defaults are best; then nothing is written.
 """
 _BUSY = 0.5  # of the CPUs
@@ -41,8 +42,8 @@ def register(commands: _options.Commands) -> None:
         "tune",
         usage="%(prog)s [OPTIONS] INPUT ...",
         help="find the fastest settings for this machine and your files",
-        description="Search threads, block size, table size and device for `pack` with Optuna's "
-        "TPE sampler (extra `tune`), on a sample of your own files.",
+        description="Find the fastest threads, block size, table size and device for `pack` on a "
+        "sample of your own files, with Optuna's TPE sampler (extra `tune`).",
         epilog=_EPILOG,
     )
     parser.add_argument(
@@ -61,7 +62,9 @@ def register(commands: _options.Commands) -> None:
 
 def _add_rows(group: argparse._ArgumentGroup) -> None:
     _options.add_fields(group)
-    group.add_argument("--format", metavar="NAME[,NAME]", help="of the shards (default: bin)")
+    group.add_argument(
+        "--format", metavar="NAME[,NAME]", help="format of the shards (default: bin)"
+    )
     group.add_argument(
         "--context-length", type=_options.positive, default=2048, metavar="N",
         help="tokens per row (default: 2048)",
@@ -71,19 +74,19 @@ def _add_rows(group: argparse._ArgumentGroup) -> None:
 def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--trials", type=_options.positive, default=30, metavar="N",
-        help="runs of the search; comparing takes up to 32 more (default: 30)",
+        help="runs of the search; the comparison takes up to 32 more (default: 30)",
     )  # fmt: skip
     group.add_argument(
         "--time", type=_options.positive, default=120, metavar="S",
-        help="seconds after which the search starts no other run (default: 120)",
+        help="start no new run of the search after this many seconds (default: 120)",
     )  # fmt: skip
     group.add_argument(
         "--sample", default="256MB", metavar="SIZE",
-        help="of text that a run packs (default: 256MB)",
+        help="how much text each run packs (default: 256MB)",
     )  # fmt: skip
     group.add_argument(
-        "--work", metavar="FOLDER", help="for the sample and the outputs, on the disk that will "
-        "hold them (default: the folder of -o, or this one)",
+        "--work", metavar="FOLDER", help="where the sample and the outputs go, best on the disk "
+        "that you will pack to (default: the folder of -o, or this one)",
     )  # fmt: skip
 
 

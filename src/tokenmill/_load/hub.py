@@ -96,7 +96,7 @@ def _fetch_companions(repository: str, path: Path) -> None:
 def _unreachable(repository: str, error: Exception) -> SourceNotFound:
     reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
     if (why := _why_not_asked()) is not None:
-        reason = f"no such file, and the hub is out of reach: {why}"
+        reason = f"no such file or directory, and the hub cannot be reached: {why}"
     problem = f"expected a file, a directory or a hub repository, got: {reason}"
     hint = "check the spelling, the network and, for a gated repository, `hf auth login`"
     return SourceNotFound(problem, source=repository, hint=hint)

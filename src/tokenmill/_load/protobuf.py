@@ -116,7 +116,7 @@ def _skip_group(data: bytes, at: int, end: int, number: int) -> int:
         elif wire == BYTES:
             _, at = _read_extent(data, at, end, tag_start)
         elif wire in (_GROUP, _END_GROUP):
-            raise damaged("expected groups that end, at most 100 in each other", tag_start)
+            raise damaged("expected groups that end, nested at most 100 deep", tag_start)
         else:
             _, at = _read_number(data, at, end, tag)
     return at

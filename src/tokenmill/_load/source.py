@@ -121,7 +121,7 @@ def _vocabulary_of(merges: Path) -> Path | None:
 
 def _read_pair(vocabulary: Path, merges: Path, name: str) -> TokenizerSpec:
     if not merges.is_file():
-        problem = f"a vocabulary alone, expected {merges.name} next to it, got no such file"
+        problem = f"expected {merges.name} next to this vocabulary, got no such file"
         raise LoadError(problem, hint="give the tokenizer.json, or put the merges there")
     data = parse_json(vocabulary.read_bytes())
     return read_vocab_and_merges(data, merges, vocabulary, name)

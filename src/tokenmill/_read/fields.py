@@ -80,7 +80,7 @@ def _field_of(file: InputFile, rules: ReadRules) -> str:
     raise (OptionError if texts else _NoStrings)(
         f"cannot detect which field holds the text: {_described(texts, fields)}",
         where=file.path,
-        hint=Hint("name it with {} (dots lead into nested fields)", Option("field")),
+        hint=Hint("name it with {} (use dots for nested fields)", Option("field")),
     )
 
 

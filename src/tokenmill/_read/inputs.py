@@ -261,7 +261,7 @@ def _check_unique(files: list[InputFile]) -> None:
             raise OptionError(
                 f"given twice, by source {seen[key].source} and source {file.source}",
                 where=file.path,
-                hint="name every file once; PackedDataset repeats outputs by weight",
+                hint="list every file only once; PackedDataset repeats outputs by weight",
             )
         seen[key] = file
 

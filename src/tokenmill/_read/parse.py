@@ -229,12 +229,12 @@ def message_of(reason: str, rules: ReadRules, field: str, fault: int, length: in
 
 
 MESSAGES = {
-    "bad_json": "not one JSON value: wrong at byte {fault} of the line",
+    "bad_json": "not a single JSON value: error at byte {fault} of the line",
     "missing_field": "no field {field!r}",
     "null_field": "field {field!r} is null",
     "wrong_type": "not a JSON object, or its field {field!r} is not a string",
     "bad_utf8": "not UTF-8",
-    "lone_surrogate": "half of a surrogate pair, which no text can hold",
+    "lone_surrogate": "half of a surrogate pair, which is not valid text",
     "empty_text": "the text is empty",
     "bad_row": "wrong number of fields, or an unclosed quote",
 }

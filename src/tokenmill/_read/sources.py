@@ -188,7 +188,7 @@ class CompressedSource:
             problem,
             path=self._input.path,
             offset=self.consumed,
-            hint="get the file again, or leave it out",
+            hint="download or copy the file again, or leave it out",
         ) from cause
 
 

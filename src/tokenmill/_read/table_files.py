@@ -379,5 +379,5 @@ def damaged(input_file: InputFile, error: Exception) -> InputError:
     return InputError(
         f"the {input_file.format} data is damaged: {error}",
         path=input_file.path,
-        hint="get the file again, or leave it out",
+        hint="download or copy the file again, or leave it out",
     )

@@ -26,7 +26,7 @@ _ENCODE = ("encode", "encode_batch", "count", "chat")
 _BOUNDS = [*(f"{bound:g}" for bound in BUCKETS), "+Inf"]
 _CACHE_COUNTS = {
     "hits": ("cache_hits", "Segments found in the cache."),
-    "misses": ("cache_misses", "Segments looked up in vain."),
+    "misses": ("cache_misses", "Segments not found in the cache."),
     "cached_tokens": ("cache_hit_tokens", "Tokens that came from the cache."),
     "differences": ("cache_differences", "Cached answers that were wrong when encoded again."),
 }
@@ -63,7 +63,7 @@ class ServiceCollector:
         yield memory
         yield GaugeMetricFamily(
             "tokenmill_memory_used_ratio",
-            "Resident memory as a share of the limit, of the worst worker; 0 without a limit.",
+            "Resident memory of the worker that uses most, as a share of the limit; 0 without one.",
             gauges.most("memory_ratio"),
         )
 
@@ -72,10 +72,10 @@ class ServiceCollector:
 
         gauges = self._gauges
         yield GaugeMetricFamily(
-            "tokenmill_ready", "Whether all workers are.", gauges.least("ready")
+            "tokenmill_ready", "1 if all workers are ready.", gauges.least("ready")
         )
         doing = GaugeMetricFamily(
-            "tokenmill_health_action", "Workers that do it now.", labels=["action"]
+            "tokenmill_health_action", "Workers that take this action now.", labels=["action"]
         )
         for action in ACTIONS:
             doing.add_metric([action], gauges.sum(f"doing_{action}"))
@@ -83,7 +83,7 @@ class ServiceCollector:
         for name, gauge, text in (
             ("health_events", "health_events", "Health rules that tripped or cleared."),
             ("failures", "failures", "Requests that ended with an error of the service."),
-            ("worker_restarts", "restarts", "Workers that were started again."),
+            ("worker_restarts", "restarts", "Workers that were restarted."),
         ):
             yield CounterMetricFamily(f"tokenmill_{name}", text, gauges.sum(gauge))
 
@@ -105,7 +105,7 @@ class ServiceCollector:
         )
         yield GaugeMetricFamily(
             f"{prefix}_saved_seconds",
-            "Encoding that the cache has avoided, less what looking up took; may fall.",
+            "Encoding time that the cache saved, less the time for looking up; may fall.",
             gauges.sum("cache_saved_seconds"),
         )
 
@@ -157,13 +157,15 @@ def _times(state: dict[str, Any]) -> Iterator[Metric]:
         "tokenmill_request_seconds", "From the request to its answer.", labels=labels
     )
     queue = HistogramMetricFamily(
-        "tokenmill_queue_seconds", "Waiting for a thread, of those that wait.", labels=labels
+        "tokenmill_queue_seconds",
+        "Time that requests waited for a thread, if they waited.",
+        labels=labels,
     )
     encode = HistogramMetricFamily(
-        "tokenmill_tokenize_seconds", "Text to ids, waiting left out.", labels=labels
+        "tokenmill_tokenize_seconds", "Text to ids, without waiting.", labels=labels
     )
     decode = HistogramMetricFamily(
-        "tokenmill_detokenize_seconds", "Ids to text, waiting left out.", labels=labels
+        "tokenmill_detokenize_seconds", "Ids to text, without waiting.", labels=labels
     )
     template = HistogramMetricFamily(
         "tokenmill_template_seconds", "Rendering of chat templates.", labels=["model"]
@@ -183,7 +185,7 @@ def _times(state: dict[str, Any]) -> Iterator[Metric]:
     )
     _add(delay, [], state["loop_lag"])
     line = HistogramMetricFamily(
-        "tokenmill_line_seconds", "Waiting for the event loop, of requests that do."
+        "tokenmill_line_seconds", "Time that requests waited for the event loop, if they waited."
     )
     _add(line, [], state["line"])
     yield from (request, queue, encode, decode, template, delay, line)

@@ -30,7 +30,7 @@ def listen(options: ServeOptions) -> list[socket.socket]:
         )
         return [_listen_tcp(family, address) for family, *_, address in dict.fromkeys(found)]
     except OSError as error:
-        hint = "choose another with --port, or stop what is there"
+        hint = "choose another port with --port, or stop the program that uses this one"
         raise TokenmillError(f"cannot listen: {error.strerror}", where=where, hint=hint) from error
 
 
@@ -72,7 +72,7 @@ def _remove_left_over(path: Path) -> None:
         except ConnectionRefusedError:
             path.unlink()
             return
-    raise TokenmillError("cannot listen: another server does", where=str(path))
+    raise TokenmillError("cannot listen: another server is listening there", where=str(path))
 
 
 def raise_file_limit(connections: int) -> int:

@@ -18,19 +18,19 @@ ABOUT = {
     "edge": "a small machine: one thread, tiny tables, 128 MiB for the process",
 }
 _WHY = {
-    "threads": "of one call: CPU affinity, control-group quota and TOKENMILL_THREADS, the least",
+    "threads": "of one call: least of CPU affinity, control-group quota and TOKENMILL_THREADS",
     "max_inflight": "requests on threads at once; more than CPUs only makes each one slower",
     "max_queue": "requests that wait in each lane; one more is refused with Overloaded",
-    "max_queue_bytes": "text that waits in each lane, so that memory is bounded too",
-    "max_text_bytes": "of one request; a longer one is refused with TextTooLong",
-    "timeout": "from the call to the answer, waiting included; the work itself is stopped",
-    "inline_bytes": "up to here the event loop does the work: a thread and back costs more",
-    "short_bytes": "up to here a request has the express thread and waits for no long one",
-    "tables": "word tables of each worker: speed for memory",
-    "cache_bytes": "of the segment cache; 0 is none: encoding is nearly as fast",
-    "memory_limit": "resident bytes of the process; above it caches go, then requests are refused",
+    "max_queue_bytes": "of text that may wait in each lane, which limits memory",
+    "max_text_bytes": "of text in one request; a longer one is refused with TextTooLong",
+    "timeout": "from the call to the answer, including the wait; then the work stops",
+    "inline_bytes": "up to this size the event loop does the work; a thread would take longer",
+    "short_bytes": "up to this size a request never waits for a longer one",
+    "tables": "size of the word tables; smaller ones are slower",
+    "cache_bytes": "of the segment cache; off by default, as encoding is nearly as fast",
+    "memory_limit": "of the process; above it, caches are cleared, then requests refused",
     "nice": "priority that threads give up, so that the event loop is served first",
-    "grace": "that close() waits for requests before it stops them",
+    "grace": "for requests to finish in close(), before they are stopped",
 }
 _UNITS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
 

@@ -35,7 +35,9 @@ def check_outputs(options: argparse.Namespace) -> BenchReport | None:
 
 def _check_baseline(python: str, compare: str | None) -> None:
     if compare is not None:
-        raise OptionError("takes the place of --compare", where="--baseline", hint="leave one out")
+        raise OptionError(
+            "cannot be combined with --compare", where="--baseline", hint="leave one out"
+        )
     if shutil.which(python) is None:
         hint = "name the python of a virtual environment, e.g. old/bin/python"
         raise OptionError(f"no such program: {python}", where="--baseline", hint=hint)

@@ -18,22 +18,22 @@ def register(kinds: _options.Commands) -> None:
     parser = kinds.add_parser(
         "gpu",
         usage="%(prog)s [OPTIONS]",
-        help="a CUDA device: on text it has, from host to host, one request at a time",
-        description="Time a CUDA device on a batch that is in its memory, on the same batch from "
-        "host memory to host memory, and on single requests. All ids are compared with those of "
-        "the CPU. Exit status 1 if there is no device.",
+        help="a CUDA device: a batch on the device, from host to host, single requests",
+        description="Time a CUDA device on a batch in its memory, on the same batch from host "
+        "memory to host memory, and on single requests. All ids are compared with those of the "
+        "CPU. The exit status is 1 if there is no device.",
     )
     _options.add_tokenizer(parser)
     parser.add_argument(
-        "--device", type=_number, default=0, metavar="N", help="which one (default: 0)"
+        "--device", type=_number, default=0, metavar="N", help="number of the device (default: 0)"
     )
     parser.add_argument(
         "--size", type=shared.size_of, metavar="SIZE",
-        help="of the batch, in documents of 3 KB (default: 256MB; with --quick 32MB)",
+        help="size of the batch, in documents of 3 KB (default: 256MB; with --quick 32MB)",
     )  # fmt: skip
     parser.add_argument(
         "--sizes", type=shared.sizes_of, default=_SIZES, metavar="SIZE[,SIZE]",
-        help="of single requests (default: 1KB,10KB,100KB,1MB,5MB)",
+        help="sizes of single requests (default: 1KB,10KB,100KB,1MB,5MB)",
     )  # fmt: skip
     shared.add_measuring(parser, rounds=5, seconds=40)
     shared.add_outputs(parser)

@@ -26,9 +26,9 @@ def register(kinds: _options.Commands) -> None:
         "latency",
         usage="%(prog)s [OPTIONS]",
         help="one call at a time: sentence, chat turn, batch, long document, code, ...",
-        description="Time single calls on texts that ship in the package, scenario by scenario, "
-        "from 1 KB to 5 MB. Growing chats and decoding streams are compared with the plain call "
-        "first.",
+        description="Time single calls, scenario by scenario, on texts of 1 KB to 5 MB that come "
+        "with the package. The ids of growing chats and decoding streams are first compared with "
+        "those of the plain call.",
     )
     _options.add_tokenizer(parser)
     parser.add_argument(
@@ -37,7 +37,7 @@ def register(kinds: _options.Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--sizes", type=shared.sizes_of, metavar="SIZE[,SIZE]",
-        help="of long document, code, Chinese, agent trace and one letter (default: "
+        help="sizes of long document, code, Chinese, agent trace and one letter (default: "
         "1KB,10KB,100KB,1MB,5MB)",
     )  # fmt: skip
     shared.add_python(parser)

@@ -41,7 +41,7 @@ def add_python(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--baseline", metavar="PYTHON",
         help="the python of an environment with another tokenmill: measure both in turn and "
-        "compare them, better than --compare on a busy machine",
+        "compare them; on a busy machine this is better than --compare",
     )  # fmt: skip
 
 
@@ -93,8 +93,8 @@ def add_texts(
     group.add_argument("--field", metavar="NAME", help="the text field (default: detected)")
     group.add_argument(
         "--text-mode", default="file", metavar="file|line|SEPARATOR",
-        help="a document of plain text is a file, a line, or what is between separators "
-        "(default: file)",
+        help="what one document of plain text is: a whole file, a line, or the text between "
+        "separators (default: file)",
     )  # fmt: skip
     group.add_argument(
         "--num-docs", type=_options.positive, default=documents, metavar="N",

@@ -21,8 +21,8 @@ def register(kinds: _options.Commands) -> None:
         usage="%(prog)s [OPTIONS] INPUT ...",
         help="a whole `tokenmill pack`, stage by stage",
         description="Run `tokenmill pack` on the inputs in fresh processes, from start to exit, "
-        "and report where the time goes. The outputs go to a folder that is removed; all runs must "
-        "write the same bytes.",
+        "and report where the time goes. All runs must write the same bytes; the outputs are "
+        "removed afterwards.",
     )
     parser.add_argument(
         "inputs", nargs="+", metavar="INPUT", help="file, folder or glob, as for `pack`"
@@ -30,15 +30,15 @@ def register(kinds: _options.Commands) -> None:
     _options.add_tokenizer(parser)
     parser.add_argument(
         "--context-length", type=_options.positive, default=2048, metavar="N",
-        help="tokens of a row (default: 2048)",
+        help="tokens per row (default: 2048)",
     )  # fmt: skip
     parser.add_argument(
         "--pack-options", default="", metavar="TEXT",
-        help="more options of `pack`, after =: --pack-options='--pack bestfit'",
+        help="more options of `pack`, written after =: --pack-options='--pack bestfit'",
     )  # fmt: skip
     parser.add_argument(
         "--folder", metavar="FOLDER",
-        help="where the outputs go for a while (default: the system's folder for such files)",
+        help="where the outputs go until they are removed (default: the system's temporary folder)",
     )  # fmt: skip
     shared.add_measuring(parser, rounds=7, seconds=None)
     shared.add_outputs(parser)

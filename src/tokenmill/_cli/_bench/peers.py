@@ -22,9 +22,9 @@ def register(kinds: _options.Commands) -> None:
         "peers",
         usage="%(prog)s [OPTIONS]",
         help="other tokenizer libraries that are installed, on the same text",
-        description="Encode the same documents in one call with tokenmill and with those of "
-        "gigatoken, tokenizers, tiktoken, tokie and fastokens that are installed. Fresh processes, "
-        "in turn; a library with other ids is named, not timed.",
+        description="Encode the same documents in one call with tokenmill and with each of "
+        "gigatoken, tokenizers, tiktoken, tokie and fastokens that is installed. Fresh processes "
+        "run in turn. A library with other ids is named, but not timed.",
     )
     _options.add_tokenizer(parser)
     shared.add_texts(parser)
@@ -34,7 +34,7 @@ def register(kinds: _options.Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--size", type=shared.size_of, metavar="SIZE",
-        help="of this text, in documents of 3 KB (default: 4MB)",
+        help="size of this text, in documents of 3 KB (default: 4MB)",
     )  # fmt: skip
     parser.add_argument(
         "--only", type=shared.names_of(_PEERS), default=_PEERS, metavar="NAME[,NAME]",

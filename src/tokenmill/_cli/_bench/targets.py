@@ -35,7 +35,7 @@ def register(kinds: _options.Commands) -> None:
     parser = kinds.add_parser(
         "targets",
         usage="%(prog)s [--profile NAME] [--limits FILE] [OPTIONS]",
-        help="limits of speed, latency and memory, met or missed",
+        help="limits of speed, latency and memory: met or missed",
         description="Measure what the profiles training, inference, realtime and edge promise, or "
         "what a file asks for, and compare each figure with its limit.",
         epilog=_EPILOG,
@@ -43,8 +43,8 @@ def register(kinds: _options.Commands) -> None:
     _options.add_tokenizer(parser)
     parser.add_argument(
         "--profile", action="append", metavar="NAME",
-        help="training, inference, realtime, edge, or a name of the file; repeatable (default: "
-        "all of the file, else the four)",
+        help="training, inference, realtime, edge, or a name in the file; repeatable (default: all "
+        "in the file, else these four)",
     )  # fmt: skip
     parser.add_argument("--limits", metavar="FILE", help="a TOML file with your own limits")
     shared.add_measuring(parser, rounds=5, seconds=8)

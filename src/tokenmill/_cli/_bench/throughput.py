@@ -23,7 +23,7 @@ def register(kinds: _options.Commands) -> None:
         usage="%(prog)s [OPTIONS]",
         help="many texts at once, by threads, first pass and later ones",
         description="Encode many documents in one call, with one thread and with more. Cold is the "
-        "first pass of a fresh process, warm are later passes over the same texts.",
+        "first pass in a fresh process, warm is a later pass over the same texts.",
     )
     _options.add_tokenizer(parser)
     shared.add_texts(parser)
@@ -33,11 +33,11 @@ def register(kinds: _options.Commands) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--size", type=shared.size_of, metavar="SIZE",
-        help="of each of these texts, in documents of 3 KB (default: 8MB)",
+        help="size of each of these texts, in documents of 3 KB (default: 8MB)",
     )  # fmt: skip
     parser.add_argument(
         "--thread-counts", type=shared.numbers_of, metavar="N[,N]",
-        help="(default: 1, 2, 4, ... up to --threads)",
+        help="numbers of threads to measure (default: 1, 2, 4, ... up to --threads)",
     )  # fmt: skip
     shared.add_python(parser)
     shared.add_measuring(parser, rounds=7, seconds=30)

@@ -62,7 +62,7 @@ def view_work(output: str | os.PathLike[str]) -> Work:
 def _staged(text: str, work: str | os.PathLike[str] | None, owner: str | None) -> StagedWork:
     store = StoreFolder(parse_address(text))
     if store.address.is_read_only:
-        raise OptionError("nothing can be written to a web server", where=text)
+        raise OptionError("cannot write to a web server", where=text)
     folder = _base(work) / _folder_name(str(store))
     if owner is None:
         return StagedWork(store, folder)

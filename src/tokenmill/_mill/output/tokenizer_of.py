@@ -33,7 +33,7 @@ def tokenizer_of(manifest: Manifest, given: object = None) -> Tokenizer:
             f"expected {wanted['name']} with the hash {wanted['hash']}, "
             f"got {loaded.name} with {found}",
             where=where,
-            differences=(f"tokenizer.hash: {wanted['hash']} there, {found} now",),
+            differences=(f"tokenizer.hash: {wanted['hash']} in the output, {found} now",),
             hint=Hint("pass the path of the right one with {}", Option("tokenizer")),
         )
     return loaded

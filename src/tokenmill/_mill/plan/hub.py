@@ -35,7 +35,7 @@ def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:
         raise MissingDependency(
             f"needed to load {wanted.hub}: {error}",
             name="datasets",
-            hint="pip install 'tokenmill[hf]', or give files: a folder, Parquet, JSONL",
+            hint="pip install 'tokenmill[hf]', or use local files: a folder, Parquet, JSONL",
         ) from error
     try:
         return load_dataset(
@@ -50,7 +50,7 @@ def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:
         raise InputError(
             f"the hub cannot be reached, and the dataset is not in the cache: {_message(error)}",
             path=wanted.hub,
-            hint="load it once with a connection and without streaming; or give local files",
+            hint="load it once with a connection and without streaming, or use local files",
         ) from error
     except FileNotFoundError as error:
         raise SourceNotFound(

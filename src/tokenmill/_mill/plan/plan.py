@@ -102,7 +102,7 @@ def refuse_another_plan(there: dict[str, Any], wanted: dict[str, Any], output: s
 
 
 def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:
-    """Yield a line for every value that differs: `options.seed: 1 there, 2 now`."""
+    """Yield a line for every value that differs: `options.seed: 1 in the output, 2 now`."""
     if isinstance(there, dict) and isinstance(wanted, dict):
         for key in sorted({*there, *wanted}):
             inner = f"{name}.{key}" if name else key
@@ -113,9 +113,9 @@ def differences(there: Any, wanted: Any, name: str = "") -> Iterator[str]:
         for index, pair in enumerate(zip(there, wanted, strict=True)):
             yield from differences(*pair, f"{name}[{index}]")
     elif isinstance(there, list) and isinstance(wanted, list):
-        yield f"{name}: {len(there)} there, {len(wanted)} now"
+        yield f"{name}: {len(there)} in the output, {len(wanted)} now"
     elif there != wanted:
-        yield f"{name}: {json.dumps(there)} there, {json.dumps(wanted)} now"
+        yield f"{name}: {json.dumps(there)} in the output, {json.dumps(wanted)} now"
 
 
 def _has_paths(value: Any) -> bool:
@@ -125,7 +125,7 @@ def _has_paths(value: Any) -> bool:
 def _of_files(
     there: list[dict[str, Any]], wanted: list[dict[str, Any]], name: str
 ) -> Iterator[str]:
-    """Name files instead of their numbers: `a.jsonl size: 1 there, 2 now`."""
+    """Name files instead of their numbers: `a.jsonl size: 1 in the output, 2 now`."""
     before, after = ({file["path"]: file for file in files} for files in (there, wanted))
     for path in (path for path in before if path not in after):
         yield f"{name}: {path} is missing now"

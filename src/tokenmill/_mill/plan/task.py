@@ -145,7 +145,7 @@ def find_fields(
             alike = (other for other in files if (other.source, other.format == "text") == key)
             known[key] = find_field(alike, ruled)
             if known[key]:
-                how = "given" if ruled.field is not None else "found"
+                how = "given" if ruled.field is not None else "detected"
                 notes.append(f"text field  {known[key]} ({how}, {sources[file.source].name})")
         fields.append(known[key])
     return tuple(fields)

@@ -81,7 +81,7 @@ class RankRun(Run):
         """Write the plan, or compare it with that of the rank that was first."""
         if not all(stream.resumable for stream in self.plan.streams):
             raise OptionError(
-                "ranks read files that all of them see, got stdin or an iterator", where="rank"
+                "expected files that all ranks see, got stdin or an iterator", where="rank"
             )
         self._work.refuse_strangers(self._settings.formats)
         with self._unless_finished(OSError):

@@ -86,7 +86,7 @@ def _tiles(facts: dict[str, Any]) -> Markup:
             else percent(_share(copies["copies"], copies["compared"])),
             "not counted in a sample" if copies is None else f"{count(copies['copies'])} documents",
         ),
-        ("Quarantine", count(quarantine["records"]), "records put aside"),
+        ("Quarantine", count(quarantine["records"]), "bad records"),
     ]
     return tag("div", *(_tile(*each) for each in found), kind="tiles")
 

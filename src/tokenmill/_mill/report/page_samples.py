@@ -44,7 +44,7 @@ def quarantine_section(facts: dict[str, Any]) -> Markup:
     """Show the bad records by reason, with the first of each."""
     reasons = facts["quarantine"]["reasons"]
     if not reasons:
-        return section("Quarantine", tag("p", "No record was put aside.", kind="soft"))
+        return section("Quarantine", tag("p", "No record was quarantined.", kind="soft"))
     parts: list[object] = []
     for each in reasons:
         name = each["reason"].replace("_", " ")

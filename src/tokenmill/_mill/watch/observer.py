@@ -94,15 +94,15 @@ def read_heartbeat(output: str | os.PathLike[str]) -> dict[str, Any] | None:
 
 def in_words(run: dict[str, Any]) -> str:
     """Say where a run is and how it is."""
-    state, resumes = run["state"], "run the same command again, it resumes"
+    state, resumes = run["state"], "run the same command again to resume"
     ago, still = duration(run["heard_seconds_ago"], is_rough=True), run["still_seconds"]
     where = f"on {run['host']}, process {run['pid']}"
     if state == RUNNING and still > QUIET_SECONDS:
         return f"running {where}, but nothing has moved for {duration(still, is_rough=True)}"
     words = {
         QUIET: f"last heard from {ago} ago; the run may have died: {resumes}",
-        DIED: f"process {run['pid']} is gone, the run did not end by itself: {resumes}",
-        "failed": f"failed: {run['error']}; when that is repaired, {resumes}",
+        DIED: f"process {run['pid']} is gone, and the run did not end by itself: {resumes}",
+        "failed": f"failed: {run['error']}; when that is fixed, {resumes}",
         "stopped": f"stopped; {resumes}",
         LISTENING: "waiting for a heartbeat",
     }
