@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from tokenmill._cli._accounts import document_lines, shard_lines, token_lines
 from tokenmill._cli._lines import WIDTH, counted, line, listed, note
 from tokenmill._numbers import duration, rate, size
-from tokenmill._stats import mostly
 
 if TYPE_CHECKING:
     from tokenmill._mill.meter import Meter
@@ -148,6 +147,8 @@ def _request_lines(result: PackResult) -> list[str]:
 
 def _speeds(meter: Meter, seconds: float) -> list[str]:
     """Return how fast the run was once it had started, without what an earlier run did."""
+    from tokenmill._stats import mostly
+
     at_work = max(meter.seconds, 1e-3)
     before = seconds - at_work
     new_bytes = meter.input_bytes - meter.resumed_bytes
