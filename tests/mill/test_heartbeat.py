@@ -372,7 +372,7 @@ def test_killed_while_it_beats(dirty: Corpus, small_json: Path, tmp_path: Path) 
     assert killed.code == -signal.SIGKILL
     facts = status(tmp_path / "killed")
     assert facts["run"]["state"] == "died"
-    assert "resumes" in facts["words"]
+    assert "to resume" in facts["words"]
     assert run_child(order(tmp_path / "killed")).error is None
     assert digests(tmp_path / "killed") == digests(tmp_path / "whole")
     assert not (tmp_path / "killed" / "_work").exists()
