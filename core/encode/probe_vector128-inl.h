@@ -13,14 +13,16 @@ TOKENMILL_INLINE SameKeys compare_keys(const std::uint8_t* line,
     return {equal_longs(load16(line), wanted), equal_longs(load16(line + 16), wanted)};
 }
 
-// The value of a unit is what is left of its line's four values where the key is the same, in one
-// half of the result: 0 if no key is. No stored value is 0, and neither is that of key 0, which is
-// in place 0 of its line. (Key 0 is in free places, too. So place 0 goes first, and what another
-// worker has written to a place that it is filling does no harm: the value is replaced later.)
+// What is left of a line's four values where the key is the same: 0 if it is not. No stored value
+// is 0, and neither is that of key 0, which is in place 0 of its line.
 //
 //   keys     k0 | k1   k2 | k3
 //   values   v0 | v1   v2 | v3
-//   result   v0 or v2 | v1 or v3
+//   result   v0, else v2 | v1, else v3
+//
+// One key may be the same more than once: two workers may have filled two places with one word at
+// the same time, with values that differ in where the ids are stored. So values are chosen, never
+// added up.
 TOKENMILL_INLINE Vector keep_values(const std::uint8_t* line, SameKeys same) noexcept {
     constexpr std::size_t kValues = offsetof(encode::Line8, value);
     const Vector high = both(load16(line + kValues + 16), same.high);
@@ -43,7 +45,7 @@ TOKENMILL_INLINE bool probe_eight(const std::uint8_t* lines, const std::uint32_t
         std::atomic_thread_fence(std::memory_order_acquire);
     }
     for (std::size_t k = 0; k < 8; k += 2) {
-        found[k / 2] = join_halves(keep_values(lines + line_of[k], same[k]),
+        found[k / 2] = first_longs(keep_values(lines + line_of[k], same[k]),
                                    keep_values(lines + line_of[k + 1], same[k + 1]));
         store16(value_of + k, found[k / 2]);
     }

@@ -16,11 +16,22 @@ struct EndsScan {
     std::uint64_t cut_start;  // kCutStart where that is a cut
     unsigned shift;
 
+    // Two at a time are stored together.
     template <unsigned kCount>
-    TOKENMILL_INLINE void append(std::uint64_t* keys, std::uint32_t* lines,
-                                 encode::Unit* units) noexcept {
+    TOKENMILL_INLINE void append(std::uint64_t* to_keys, std::uint32_t* to_lines,
+                                 encode::Unit* to_units) noexcept {
+        for (unsigned k = 0; k < kCount; k += 2) {
+            append_two(to_keys + k, to_lines + k, to_units + k);
+        }
+    }
+
+    TOKENMILL_INLINE void append_two(std::uint64_t* to_keys, std::uint32_t* to_lines,
+                                     encode::Unit* to_units) noexcept {
         const encode::Unit base = encode::make_unit(at, 0, 0);
-        for (unsigned k = 0; k < kCount; ++k) {
+        std::uint64_t keys[2];
+        std::uint32_t lines[2];
+        encode::Unit units[2];
+        for (unsigned k = 0; k < 2; ++k) {
             const std::int64_t end = ends.take();
             const auto size = static_cast<std::uint64_t>(end - start);
             const std::uint64_t key =
@@ -36,6 +47,9 @@ struct EndsScan {
             }
             start = end;
         }
+        std::memcpy(to_keys, keys, sizeof(keys));
+        std::memcpy(to_lines, lines, sizeof(lines));
+        std::memcpy(to_units, units, sizeof(units));
     }
 };
 

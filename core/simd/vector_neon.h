@@ -56,6 +56,21 @@ inline bool is_any_sign(Vector v) noexcept {
     return vmaxvq_u8(v) >= 0x80;
 }
 
+template <int kBits>
+inline Vector shift_down(Vector v) noexcept {  // within each byte
+    return vshrq_n_u8(v, kBits);
+}
+// The low bits of each byte of `low`, and above them those of `high`.
+template <int kBits>
+inline Vector insert_above(Vector low, Vector high) noexcept {
+    return vsliq_n_u8(low, high, kBits);
+}
+// Sixteen numbers of 16 bits, from their two halves.
+inline void store_pairs(std::uint16_t* to, Vector low, Vector high) noexcept {
+    const uint8x16x2_t halves = {{low, high}};  // an intrinsic may be a macro
+    vst2q_u8(reinterpret_cast<std::uint8_t*>(to), halves);
+}
+
 inline Vector high_nibbles(Vector v) noexcept {
     return vshrq_n_u8(v, 4);
 }
@@ -122,6 +137,18 @@ inline std::uint64_t sign_mask(Quarters v) noexcept {
     return vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(twice), 4)), 0);
 }
 
+// Bit kBit of all bytes.
+template <int kBit>
+inline std::uint64_t bit_mask(Quarters v) noexcept {
+    if constexpr (kBit == 7) {
+        return sign_mask(v);
+    } else {
+        const auto to_sign = [](Vector q) { return vshlq_n_u8(q, 7 - kBit); };
+        return sign_mask(
+            {{to_sign(v.of[0]), to_sign(v.of[1]), to_sign(v.of[2]), to_sign(v.of[3])}});
+    }
+}
+
 // A mask of each of the eight bits of all bytes: rows become columns in three steps, each of which
 // doubles the number of neighbours whose bits are together.
 inline EntryMasks bit_masks(Quarters v) noexcept {
@@ -165,9 +192,12 @@ inline Vector all_longs(const std::uint64_t* value) noexcept {
 inline Vector equal_longs(Vector a, Vector b) noexcept {
     return vreinterpretq_u8_u64(vceqq_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
 }
-// Either half of `a`, and of `b`: of each the other half is 0.
-inline Vector join_halves(Vector a, Vector b) noexcept {
-    return vreinterpretq_u8_u64(vpaddq_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b)));
+// The first number of `a`, and of `b`, that is not 0.
+inline Vector first_longs(Vector a, Vector b) noexcept {
+    const uint64x2_t x = vreinterpretq_u64_u8(a);
+    const uint64x2_t y = vreinterpretq_u64_u8(b);
+    const uint64x2_t low = vzip1q_u64(x, y);
+    return vreinterpretq_u8_u64(vbslq_u64(vceqzq_u64(low), vzip2q_u64(x, y), low));
 }
 // Is one of eight numbers 0? Made narrow, a number that is not 0 is not 0 either.
 inline bool has_zero_long(const Vector (&v)[4]) noexcept {
@@ -197,3 +227,17 @@ private:
     }
     std::uint64_t reversed_;
 };
+
+// Four numbers of 32 bits.
+inline Vector even_numbers(Vector a, Vector b) noexcept {  // numbers 0 and 2 of both
+    return vreinterpretq_u8_u32(vuzp1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+inline Vector odd_numbers(Vector a, Vector b) noexcept {
+    return vreinterpretq_u8_u32(vuzp2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+inline Vector equal_numbers(Vector a, Vector b) noexcept {
+    return vreinterpretq_u8_u32(vceqq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+inline bool is_all(Vector v) noexcept {  // ones
+    return vminvq_u32(vreinterpretq_u32_u8(v)) == ~0U;
+}

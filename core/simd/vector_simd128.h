@@ -53,6 +53,21 @@ inline bool is_any_sign(Vector v) noexcept {
     return wasm_i8x16_bitmask(v) != 0;
 }
 
+template <int kBits>
+inline Vector shift_down(Vector v) noexcept {
+    return wasm_u8x16_shr(v, kBits);
+}
+template <int kBits>
+inline Vector insert_above(Vector low, Vector high) noexcept {
+    return choose(all_bytes((1 << kBits) - 1), low, wasm_i16x8_shl(high, kBits));
+}
+inline void store_pairs(std::uint16_t* to, Vector low, Vector high) noexcept {
+    store16(to,
+            wasm_i8x16_shuffle(low, high, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+    store16(to + 8, wasm_i8x16_shuffle(low, high, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14,
+                                       30, 15, 31));
+}
+
 inline Vector high_nibbles(Vector v) noexcept {
     return wasm_u8x16_shr(v, 4);
 }
@@ -119,16 +134,17 @@ inline std::uint64_t sign_mask(Quarters v) noexcept {
     return (quarter(0) | quarter(1)) | (quarter(2) | quarter(3));
 }
 
-inline EntryMasks bit_masks(Quarters v) noexcept {
-    EntryMasks m;
-    for (unsigned k = 0; k < 8; ++k) {
-        Quarters moved;
-        for (unsigned q = 0; q < 4; ++q) {
-            moved.of[q] = wasm_i16x8_shl(v.of[q], 7 - k);  // bit k becomes bit 7 of its byte
-        }
-        m.of[k] = sign_mask(moved);
+template <int kBit>
+inline std::uint64_t bit_mask(Quarters v) noexcept {
+    for (Vector& quarter : v.of) {  // what comes from the byte below does not count
+        quarter = wasm_i16x8_shl(quarter, 7 - kBit);
     }
-    return m;
+    return sign_mask(v);
+}
+
+inline EntryMasks bit_masks(Quarters v) noexcept {
+    return {{bit_mask<0>(v), bit_mask<1>(v), bit_mask<2>(v), bit_mask<3>(v), bit_mask<4>(v),
+             bit_mask<5>(v), bit_mask<6>(v), bit_mask<7>(v)}};
 }
 
 inline Quarters move_up(Quarters v, std::uint8_t before) noexcept {
@@ -146,8 +162,10 @@ inline Vector all_longs(const std::uint64_t* value) noexcept {
 inline Vector equal_longs(Vector a, Vector b) noexcept {
     return wasm_i64x2_eq(a, b);
 }
-inline Vector join_halves(Vector a, Vector b) noexcept {
-    return either(wasm_i64x2_shuffle(a, b, 0, 2), wasm_i64x2_shuffle(a, b, 1, 3));
+inline Vector first_longs(Vector a, Vector b) noexcept {
+    const Vector low = wasm_i64x2_shuffle(a, b, 0, 2);
+    const Vector is_zero = wasm_i64x2_eq(low, wasm_i64x2_const_splat(0));
+    return choose(is_zero, wasm_i64x2_shuffle(a, b, 1, 3), low);
 }
 inline bool has_zero_long(const Vector (&v)[4]) noexcept {
     const auto is_zero = [](Vector a) { return wasm_i64x2_eq(a, wasm_i64x2_const_splat(0)); };
@@ -168,3 +186,16 @@ public:
 private:
     std::uint64_t bits_;
 };
+
+inline Vector even_numbers(Vector a, Vector b) noexcept {
+    return wasm_i32x4_shuffle(a, b, 0, 2, 4, 6);
+}
+inline Vector odd_numbers(Vector a, Vector b) noexcept {
+    return wasm_i32x4_shuffle(a, b, 1, 3, 5, 7);
+}
+inline Vector equal_numbers(Vector a, Vector b) noexcept {
+    return wasm_i32x4_eq(a, b);
+}
+inline bool is_all(Vector v) noexcept {
+    return wasm_i32x4_all_true(v);
+}
