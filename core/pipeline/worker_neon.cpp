@@ -14,7 +14,7 @@ namespace {
 #define TOKENMILL_LANES "encode/lanes_scalar-inl.h"
 #define TOKENMILL_PROBE "encode/probe_vector128-inl.h"
 #define TOKENMILL_UNITS "encode/units_vector128-inl.h"
-#define TOKENMILL_TRANSCODE "pipeline/transcode_scalar-inl.h"
+#define TOKENMILL_TRANSCODE "pipeline/transcode_vector128-inl.h"
 #include "pipeline/worker-all-inl.h"
 }  // namespace
 }  // namespace tokenmill::neon

@@ -241,3 +241,44 @@ inline Vector equal_numbers(Vector a, Vector b) noexcept {
 inline bool is_all(Vector v) noexcept {  // ones
     return vminvq_u32(vreinterpretq_u32_u8(v)) == ~0U;
 }
+inline Vector above_numbers(Vector a, Vector b) noexcept {
+    return vreinterpretq_u8_u32(vcgtq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+// Bit i: number i of a comparison is ones.
+inline unsigned mask_of_numbers(Vector v) noexcept {
+    constexpr std::uint32_t kBits[4] = {1, 2, 4, 8};
+    return vaddvq_u32(vandq_u32(vreinterpretq_u32_u8(v), vld1q_u32(kBits)));
+}
+template <int kBits>
+inline Vector shift_numbers_down(Vector v) noexcept {
+    if constexpr (kBits == 0) {
+        return v;
+    } else {
+        return vreinterpretq_u8_u32(vshrq_n_u32(vreinterpretq_u32_u8(v), kBits));
+    }
+}
+template <int kBits>
+inline Vector shift_numbers_up(Vector v) noexcept {
+    return vreinterpretq_u8_u32(vshlq_n_u32(vreinterpretq_u32_u8(v), kBits));
+}
+
+// Between numbers of 8, 16 and 32 bits.
+inline Vector even_bytes(Vector a, Vector b) noexcept {  // the lower halves of numbers of 16 bits
+    return vuzp1q_u8(a, b);
+}
+inline Vector widen_bytes(const std::uint8_t* from) noexcept {  // eight
+    return vreinterpretq_u8_u16(vmovl_u8(vld1_u8(from)));
+}
+inline Vector widen_low(Vector v) noexcept {  // the first four of 16 bits
+    return vreinterpretq_u8_u32(vmovl_u16(vget_low_u16(vreinterpretq_u16_u8(v))));
+}
+inline Vector widen_high(Vector v) noexcept {
+    return vreinterpretq_u8_u32(vmovl_high_u16(vreinterpretq_u16_u8(v)));
+}
+
+// Bit i: byte i of a comparison is ones.
+inline unsigned mask_of_bytes(Vector v) noexcept {
+    constexpr std::uint8_t kBits[16] = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    const uint8x16_t bits = vandq_u8(v, vld1q_u8(kBits));
+    return vaddv_u8(vget_low_u8(bits)) | static_cast<unsigned>(vaddv_u8(vget_high_u8(bits))) << 8;
+}

@@ -199,3 +199,34 @@ inline Vector equal_numbers(Vector a, Vector b) noexcept {
 inline bool is_all(Vector v) noexcept {
     return wasm_i32x4_all_true(v);
 }
+inline Vector above_numbers(Vector a, Vector b) noexcept {
+    return wasm_u32x4_gt(a, b);
+}
+inline unsigned mask_of_numbers(Vector v) noexcept {
+    return wasm_i32x4_bitmask(v);
+}
+template <int kBits>
+inline Vector shift_numbers_down(Vector v) noexcept {
+    return wasm_u32x4_shr(v, kBits);
+}
+template <int kBits>
+inline Vector shift_numbers_up(Vector v) noexcept {
+    return wasm_i32x4_shl(v, kBits);
+}
+
+inline Vector even_bytes(Vector a, Vector b) noexcept {
+    return wasm_i8x16_shuffle(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+inline Vector widen_bytes(const std::uint8_t* from) noexcept {
+    return wasm_u16x8_load8x8(from);
+}
+inline Vector widen_low(Vector v) noexcept {
+    return wasm_u32x4_extend_low_u16x8(v);
+}
+inline Vector widen_high(Vector v) noexcept {
+    return wasm_u32x4_extend_high_u16x8(v);
+}
+
+inline unsigned mask_of_bytes(Vector v) noexcept {
+    return wasm_i8x16_bitmask(v);
+}
