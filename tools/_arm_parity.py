@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HERE = Path(__file__).resolve().parent
+HEADER = 4096  # bytes of a .mill file before the compiled model
 SHARED = HERE.parent / "benchmarks" / "compare" / "encode"
 
 

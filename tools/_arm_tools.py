@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -41,9 +42,6 @@ def find_tools() -> Tools:
     for name in HINTS:
         beside = Path(sys.executable).with_name(name)
         found = str(beside) if beside.exists() else shutil.which(name)
-        if found is None and importlib.util.find_spec(name) is not None and name != "zig":
-            package = importlib.util.find_spec(name)
-            found = _program_of(name, package.origin if package else None)
         if name == "zig":
             found = _zig() or found
         if found is not None:
@@ -84,20 +82,25 @@ def build_plugin(tools: Tools, folder: Path) -> Path:
     return out
 
 
+def run_arm(
+    tools: Tools, program: Path, *options: str, target: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Run a program for aarch64 here."""
+    command = [tools.paths["qemu-aarch64-static"], str(program), *options]
+    environment = {name: text for name, text in os.environ.items() if name != "TOKENMILL_TARGET"}
+    if target:
+        environment["TOKENMILL_TARGET"] = target
+    return subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, check=False, env=environment
+    )
+
+
 def _zig() -> str | None:
+    """Return the program inside the package ziglang, if it is installed."""
     package = importlib.util.find_spec("ziglang")
-    return _program_of("zig", package.origin) if package else None
-
-
-def _program_of(name: str, origin: str | None) -> str | None:
-    """Return the program inside an installed package."""
-    if origin is None:
+    if package is None or package.origin is None:
         return None
-    home = Path(origin).parent
-    for path in (home / name, home / "data" / "bin" / name):
-        if path.exists():
-            return str(path)
-    return None
+    return str(Path(package.origin).with_name("zig"))
 
 
 def _wrap(tools: Tools, path: Path, arguments: str) -> Path:
