@@ -1,0 +1,2 @@
+// The public names of @tokenmill/tokenizer.
+export { TokenmillError } from "./errors.js";
