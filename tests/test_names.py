@@ -69,7 +69,7 @@ CPP_TYPE = re.compile(
     re.MULTILINE,
 )
 # Each target has its own: the same text is compiled once per instruction set.
-PER_TARGET = {"Codes3", "Lanes"}
+PER_TARGET = {"BitQueue", "Codes3", "Lanes", "Quarters", "Table128", "Table64"}
 
 
 def cpp_places(*folders: str) -> dict[str, set[str]]:

@@ -30,6 +30,14 @@
 #define TOKENMILL_WASM32 0
 #endif
 
+// WebAssembly has vectors or not, by the flags of the compiler: a module that holds one such
+// instruction is refused as a whole where they are missing, so there is no choice at run time.
+#if TOKENMILL_WASM32 && defined(__wasm_simd128__)
+#define TOKENMILL_SIMD128 1
+#else
+#define TOKENMILL_SIMD128 0
+#endif
+
 // INLINE: for the few functions of a hot loop that must not become calls: their results stay in
 // registers. COLD: for what a hot function hardly ever does. KEEP: the value is in a register here,
 // so the compiler neither makes a jump of what made it nor keeps it in memory.

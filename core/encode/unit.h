@@ -26,7 +26,7 @@ constexpr std::uint32_t kLongestUnit = kUnitSizeMask - 1;
 [[nodiscard]] inline bool is_piece(Unit unit) noexcept {
     return (unit & (kCutStart | kCutEnd)) != 0;
 }
-[[nodiscard]] inline Unit make_unit(const std::uint8_t* begin, std::size_t size,
+[[nodiscard]] inline Unit make_unit(const std::uint8_t* begin, std::uint64_t size,
                                     std::uint64_t cuts) noexcept {
     return std::uint64_t{reinterpret_cast<std::uintptr_t>(begin)} << 16 | cuts | size;
 }

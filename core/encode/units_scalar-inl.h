@@ -3,16 +3,7 @@
 // CPU foresees: so units are appended sixteen at a time, and those past the last end are
 // overwritten by the next block.
 
-// Which of a unit's first eight bytes make its key, by its size: none if it is longer.
-struct KeyMasks {
-    constexpr KeyMasks() noexcept {
-        for (unsigned size = 1; size <= 8; ++size) {
-            of[size] = ~std::uint64_t{0} >> (64 - 8 * size);
-        }
-    }
-    std::uint64_t of[129] = {};
-};
-constexpr KeyMasks kKeyMasks;
+#include "encode/units_plain-inl.h"
 
 // The units that end in a block, in order.
 template <bool kCuts>
@@ -46,16 +37,6 @@ struct UnitScan {
         }
     }
 };
-
-// Bit i: the unit that starts at i and ends at the next of `ends` has more than eight bytes.
-//   near   an end in one of the eight places after i
-inline std::uint64_t starts_of_longer(std::uint64_t ends) noexcept {
-    std::uint64_t near = ends >> 1;
-    near |= near >> 1;
-    near |= near >> 2;
-    near |= near >> 4;
-    return ends & ~near;
-}
 
 // Adds the units to the list of longer ones whose starts are in `longer`, and the first unit.
 TOKENMILL_INLINE void list_longer(encode::WordEncoder& e, std::uint64_t ends, std::uint64_t longer,

@@ -78,6 +78,12 @@ const EncodeKernel& kernel_of(simd::Target target) {
             return kAvx2Kernel;
         case simd::Target::Avx512:
             return kAvx512Kernel;
+#elif TOKENMILL_AARCH64
+        case simd::Target::Neon:
+            return kNeonKernel;
+#elif TOKENMILL_SIMD128
+        case simd::Target::Simd128:
+            return kSimd128Kernel;
 #endif
         default:
             return kScalarKernel;

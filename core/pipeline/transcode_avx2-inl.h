@@ -45,27 +45,7 @@ inline __m256i load_units(const std::uint32_t* from) noexcept {
     return load32(from);
 }
 
-// For four code points of four bytes each: the bytes that count, in order. A row is named by the
-// low bits of the four sizes less one, and then the high bits.
-struct PackTable {
-    std::uint8_t pick[256][16];
-    std::uint8_t size[256];
-};
-constexpr PackTable make_pack_table() {
-    PackTable table{};
-    for (unsigned row = 0; row < 256; ++row) {
-        unsigned size = 0;
-        for (unsigned i = 0; i < 4; ++i) {
-            const unsigned bytes = 1 + (row >> i & 1) + 2 * (row >> (4 + i) & 1);
-            for (unsigned k = 0; k < bytes; ++k) {
-                table.pick[row][size++] = static_cast<std::uint8_t>(4 * i + k);
-            }
-        }
-        table.size[row] = static_cast<std::uint8_t>(size);
-    }
-    return table;
-}
-constexpr PackTable kPack = make_pack_table();
+#include "pipeline/transcode_table-inl.h"
 
 inline std::size_t pack_four(__m128i bytes, unsigned row, std::uint8_t* out) noexcept {
     const __m128i pick = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kPack.pick[row]));

@@ -63,6 +63,8 @@ struct EncodeKernel {
 extern const EncodeKernel kScalarKernel;
 extern const EncodeKernel kAvx2Kernel;
 extern const EncodeKernel kAvx512Kernel;
+extern const EncodeKernel kNeonKernel;
+extern const EncodeKernel kSimd128Kernel;
 
 // What a worker writes: for every id, if wanted, a Place and the number of its word.
 struct ResultMemory {

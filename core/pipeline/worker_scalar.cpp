@@ -4,6 +4,7 @@
 // clang-format off: the order matters, each file uses the ones before it.
 namespace tokenmill::scalar {
 namespace {
+#include "simd/block_plain.h"
 #include "simd/block_scalar.h"
 #define TOKENMILL_CHARS3 "split/chars3_scalar-inl.h"
 #define TOKENMILL_EMIT "encode/emit_scalar-inl.h"

@@ -9,6 +9,7 @@
 namespace tokenmill::scalar {
 namespace {
 using namespace tokenmill::read;
+#include "simd/block_plain.h"
 #include "simd/block_scalar.h"
 #include "simd/utf8-inl.h"
 #include "read/scan_scalar-inl.h"

@@ -169,11 +169,11 @@ private:
 
     template <TmU32 kSize>
     TOKENMILL_HD bool literal(const char (&word)[kSize]) {
-        constexpr TmU32 kLetters = kSize - 1;  // without its zero
+        constexpr int kLetters = int(kSize) - 1;  // without its zero
         if (end_ - at_ < kLetters) {
             return false;
         }
-        for (TmU32 i = 0; i < kLetters; ++i) {
+        for (int i = 0; i < kLetters; ++i) {
             if (at_[i] != TmU8(word[i])) {
                 return false;
             }

@@ -35,6 +35,12 @@ const ReadKernel& kernel_of(simd::Target target) noexcept {
             return kAvx2Kernel;
         case simd::Target::Avx512:
             return kAvx512Kernel;
+#elif TOKENMILL_AARCH64
+        case simd::Target::Neon:
+            return kNeonKernel;
+#elif TOKENMILL_SIMD128
+        case simd::Target::Simd128:
+            return kSimd128Kernel;
 #endif
         default:
             return kScalarKernel;

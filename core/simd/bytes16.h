@@ -1,13 +1,29 @@
-// simd/bytes16: sixteen bytes -> masks, with SSE2 or in plain C++. Every x86-64 CPU has SSE2, so
-// this is ordinary code: no target region and no choice at run time, unlike the 64-byte vocabulary
-// of block_<target>.h. Rooms use it where wider blocks gain nothing because runs are short.
+// simd/bytes16: sixteen bytes -> masks, with what every processor of a kind has (SSE2, NEON, or
+// SIMD128 where the module is compiled for it), or in plain C++. So this is ordinary code: no
+// target region and no choice at run time, unlike the 64-byte vocabulary of block_<target>.h. Rooms
+// use it where wider blocks gain nothing because runs are short.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
+#include "base/platform.h"
+#include "simd/masks.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
+#elif TOKENMILL_AARCH64
+#include <arm_neon.h>
+namespace tokenmill::simd::vector128 {
+#include "simd/block_plain.h"
+#include "simd/vector_neon.h"
+}  // namespace tokenmill::simd::vector128
+#elif TOKENMILL_SIMD128
+#include <wasm_simd128.h>
+namespace tokenmill::simd::vector128 {
+#include "simd/block_plain.h"
+#include "simd/vector_simd128.h"
+}  // namespace tokenmill::simd::vector128
 #endif
 
 namespace tokenmill::simd {
@@ -102,6 +118,75 @@ private:
         const __m128i both = _mm_and_si128(_mm_cmpeq_epi8(_mm_loadu_si128(from), first_byte),
                                            _mm_cmpeq_epi8(_mm_loadu_si128(to), last_byte));
         found |= static_cast<std::uint32_t>(_mm_movemask_epi8(both)) << (16 * half);
+    }
+    return found;
+}
+
+#elif TOKENMILL_AARCH64 || TOKENMILL_SIMD128
+
+// A block and the shape it is read by, in registers.
+class AsciiBlock {
+public:
+    explicit AsciiBlock(const AsciiShape& shape)
+        : odd_{vector128::all_bytes(shape.odd[0]), vector128::all_bytes(shape.odd[1])},
+          lowered_(vector128::all_bytes(shape.lowers ? 0x20 : 0)),
+          block_(vector128::all_bytes(0)) {}
+
+    void load(const std::uint8_t* at) { block_ = vector128::load16(at); }
+
+    // Bit i: byte i is not printable ASCII, or it is an odd one.
+    [[nodiscard]] unsigned exceptions() const {
+        using namespace vector128;
+        const Vector low = below_bytes(block_, all_bytes(0x20));
+        const Vector high = at_least_bytes(block_, all_bytes(0x7F));
+        const Vector odd = either(equal_bytes(block_, odd_[0]), equal_bytes(block_, odd_[1]));
+        return mask_of_bytes(either(either(low, high), odd));
+    }
+
+    // Bit i: byte i is lowered by the shape.
+    [[nodiscard]] unsigned capitals() const {
+        return vector128::mask_of_bytes(vector128::common_bits(case_bits(), lowered_));
+    }
+
+    void store(std::uint8_t* out) const {
+        vector128::store16(out, vector128::either(block_, case_bits()));
+    }
+
+private:
+    // 0x20, the bit that a capital lacks, in every byte to be lowered.
+    [[nodiscard]] vector128::Vector case_bits() const {
+        using namespace vector128;
+        const Vector letter = subtract_bytes(block_, all_bytes('A'));
+        return both(below_bytes(letter, all_bytes(26)), lowered_);
+    }
+
+    vector128::Vector odd_[2];
+    vector128::Vector lowered_;
+    vector128::Vector block_;
+};
+
+[[nodiscard]] inline WhiteMasks white_masks(const std::uint8_t* at) {
+    using namespace vector128;
+    const Vector block = load16(at);
+    const auto is_among = [block](int first, int count) {
+        return below_bytes(subtract_bytes(block, all_bytes(first)), all_bytes(count));
+    };
+    const Vector blanks = equal_bytes(block, all_bytes(' '));
+    const Vector leads = either(equal_bytes(block, all_bytes(0xC2)), is_among(0xE1, 3));
+    return {mask_of_bytes(blanks), mask_of_bytes(either(either(blanks, is_among(9, 5)), leads))};
+}
+
+// Bit i of 32: the byte at i is `first`, and the one `last_at` bytes later is `last`.
+[[nodiscard]] inline std::uint32_t both_ends_mask(const char* at, std::size_t last_at, char first,
+                                                  char last) noexcept {
+    using namespace vector128;
+    const Vector first_byte = all_bytes(static_cast<unsigned char>(first));
+    const Vector last_byte = all_bytes(static_cast<unsigned char>(last));
+    std::uint32_t found = 0;
+    for (std::size_t half = 0; half < kBlock32; half += 16) {
+        const Vector is_first = equal_bytes(load16(at + half), first_byte);
+        const Vector is_last = equal_bytes(load16(at + half + last_at), last_byte);
+        found |= mask_of_bytes(both(is_first, is_last)) << half;
     }
     return found;
 }

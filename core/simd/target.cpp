@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/platform.h"
 #include "simd/cpu.h"
 
 namespace tokenmill::simd {
@@ -25,6 +26,12 @@ const char* name_of(Target target) noexcept {
 
 std::vector<Target> supported_targets() {
     std::vector<Target> targets = {Target::Scalar};
+    if (TOKENMILL_AARCH64 != 0) {  // every such processor has NEON
+        targets.push_back(Target::Neon);
+    }
+    if (TOKENMILL_SIMD128 != 0) {
+        targets.push_back(Target::Simd128);
+    }
     const CpuTargets cpu = targets_of(read_cpu_facts());
     if (cpu.avx2) {
         targets.push_back(Target::Avx2);

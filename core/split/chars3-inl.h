@@ -6,7 +6,9 @@
 // neighbour.
 struct Chars3 {
     std::uint64_t letter = 0;
-    std::uint64_t unusual = 0;   // its other class bits matter too
+    std::uint64_t unusual = 0;  // its other class bits matter too
+    // Only where a character of three bytes comes directly before. Where `in_doubt` alone decides,
+    // `paired` may be 0.
     std::uint64_t paired = 0;    // the junction filter has it with the character before
     std::uint64_t in_doubt = 0;  // a token may hold a part of it with a part of the one before
     std::uint32_t last = 0;      // code point of the last one
