@@ -156,7 +156,10 @@ class Reader {
       return plain;
     }
     const digits = this.text.slice(this.at, this.at + 4);
-    if (!HEX.test(digits)) this.fail("Invalid \\uXXXX escape", this.at - 1);
+    // At the very end it is this error, and not that of a string without an end.
+    if (!HEX.test(digits) || this.at + 4 >= this.text.length) {
+      this.fail("Invalid \\uXXXX escape", this.at - 1);
+    }
     this.at += 4;
     // Two halves of a pair, one after the other, are one character in a string of UTF-16.
     return String.fromCharCode(parseInt(digits, 16));

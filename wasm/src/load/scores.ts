@@ -16,8 +16,9 @@ const TENS = Float64Array.from({ length: 309 }, (_, exponent) => Number(`1e${exp
 export function parseScore(score: JsonInt | JsonFloat): number {
   const literal = literalOf(score);
   if (!Number.isFinite(Number(literal))) return NaN;
-  const [digits, exponent] = significand(literal.replace("-", "").toLowerCase());
-  return literal.startsWith("-") ? -scaled(digits, exponent) : scaled(digits, exponent);
+  const isNegative = literal.startsWith("-");
+  const [digits, exponent] = significand(literal.slice(isNegative ? 1 : 0).toLowerCase());
+  return isNegative ? -scaled(digits, exponent) : scaled(digits, exponent);
 }
 
 function literalOf(score: JsonInt | JsonFloat): string {
