@@ -1,6 +1,8 @@
 """Compare what Python and the npm package make of tokenizer.json files, field by field.
 
     python wasm/tools/compare_definitions.py FILES...   # .json or .json.xz; a folder is searched
+
+The package must be built: `npm ci && npm run build` in wasm/.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.wasm.definitions import compare  # noqa: E402
+from tests.wasm.definitions import ROOT, compare  # noqa: E402
 
 
 def main(arguments: list[str]) -> int:
@@ -20,7 +22,7 @@ def main(arguments: list[str]) -> int:
     for path in _files(arguments):
         text = path.read_bytes()
         source = lzma.decompress(text) if path.suffix == ".xz" else text
-        found = compare({path.parent.name: source})
+        found = compare({path.parent.name: source}, ROOT / "dist")
         print(f"{'differs' if found else 'equal  '}  {path}")  # noqa: T201
         for difference in found:
             print(f"    {difference}")  # noqa: T201

@@ -1,14 +1,17 @@
 // Write what the package makes of files, for tests/wasm/definitions.py to compare with Python's.
 //
-// The argument is a folder: `jobs` names the files and has the answers of the core's normalizer;
+//     node wasm/tools/dump_definitions.mjs wasm/dist FOLDER
+//
+// In the folder, `jobs` names the files and has the answers of the core's normalizer, and
 // <number>.json becomes <number>.fields.
 import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
 
-import { definitionOf } from "../dist/compile/index.js";
-
-const folder = process.argv[2];
+const [, , dist, folder] = process.argv;
+const entry = pathToFileURL(resolve(dist, "compile", "index.js"));
+const { definitionOf } = await import(entry.href);
 const { names, normalized } = JSON.parse(readFileSync(join(folder, "jobs"), "utf8"));
 const options = {
   normalize(program, text) {

@@ -92,6 +92,7 @@ function round(v: Uint32Array, m: Uint32Array, order: Uint8Array): void {
   mix(v, m, 6, 8, 18, 28, order[14]!, order[15]!);
 }
 
+/** Mix four words with two of the message; halves are read once and written once. */
 function mix(
   v: Uint32Array,
   m: Uint32Array,
@@ -102,43 +103,43 @@ function mix(
   x: number,
   y: number,
 ): void {
-  add(v, a, v[b]!, v[b + 1]!);
-  add(v, a, m[x]!, m[x + 1]!);
-  turnWhole(v, d, a);
-  add(v, c, v[d]!, v[d + 1]!);
-  turn(v, b, c, 24);
-  add(v, a, v[b]!, v[b + 1]!);
-  add(v, a, m[y]!, m[y + 1]!);
-  turn(v, d, a, 16);
-  add(v, c, v[d]!, v[d + 1]!);
-  turnBack(v, b, c);
-}
-
-function add(v: Uint32Array, at: number, low: number, high: number): void {
-  const sum = v[at]! + low;
-  v[at] = sum;
-  v[at + 1] = v[at + 1]! + high + (sum > 0xffff_ffff ? 1 : 0);
-}
-
-/** v[at] = (v[at] ^ v[by]) turned right by 32. */
-function turnWhole(v: Uint32Array, at: number, by: number): void {
-  const low = v[at]! ^ v[by]!;
-  v[at] = v[at + 1]! ^ v[by + 1]!;
-  v[at + 1] = low;
-}
-
-/** The same, turned right by fewer than 32 bits. */
-function turn(v: Uint32Array, at: number, by: number, bits: number): void {
-  const low = v[at]! ^ v[by]!;
-  const high = v[at + 1]! ^ v[by + 1]!;
-  v[at] = (low >>> bits) | (high << (32 - bits));
-  v[at + 1] = (high >>> bits) | (low << (32 - bits));
-}
-
-/** The same, turned right by 63. */
-function turnBack(v: Uint32Array, at: number, by: number): void {
-  const low = v[at]! ^ v[by]!;
-  const high = v[at + 1]! ^ v[by + 1]!;
-  v[at] = (low << 1) | (high >>> 31);
-  v[at + 1] = (high << 1) | (low >>> 31);
+  let bl = v[b]!;
+  let bh = v[b + 1]!;
+  // a = a + b + message; a sum of halves is below 2^53, so the carry is what is above 2^32.
+  let sum = v[a]! + bl + m[x]!;
+  let al = sum >>> 0;
+  let ah = (v[a + 1]! + bh + m[x + 1]! + Math.floor(sum / 2 ** 32)) >>> 0;
+  // d = (d ^ a) turned right by 32
+  let dl = (v[d + 1]! ^ ah) >>> 0;
+  let dh = (v[d]! ^ al) >>> 0;
+  sum = v[c]! + dl;
+  let cl = sum >>> 0;
+  let ch = (v[c + 1]! + dh + (sum > 0xffff_ffff ? 1 : 0)) >>> 0;
+  // b = (b ^ c) turned right by 24
+  let low = bl ^ cl;
+  let high = bh ^ ch;
+  bl = ((low >>> 24) | (high << 8)) >>> 0;
+  bh = ((high >>> 24) | (low << 8)) >>> 0;
+  sum = al + bl + m[y]!;
+  al = sum >>> 0;
+  ah = (ah + bh + m[y + 1]! + Math.floor(sum / 2 ** 32)) >>> 0;
+  // d = (d ^ a) turned right by 16
+  low = dl ^ al;
+  high = dh ^ ah;
+  dl = ((low >>> 16) | (high << 16)) >>> 0;
+  dh = ((high >>> 16) | (low << 16)) >>> 0;
+  sum = cl + dl;
+  cl = sum >>> 0;
+  ch = (ch + dh + (sum > 0xffff_ffff ? 1 : 0)) >>> 0;
+  // b = (b ^ c) turned right by 63
+  low = bl ^ cl;
+  high = bh ^ ch;
+  v[a] = al;
+  v[a + 1] = ah;
+  v[b] = (low << 1) | (high >>> 31);
+  v[b + 1] = (high << 1) | (low >>> 31);
+  v[c] = cl;
+  v[c + 1] = ch;
+  v[d] = dl;
+  v[d + 1] = dh;
 }

@@ -3,7 +3,6 @@
 /** Bytes, one character from U+0000 to U+00FF for each; never text. */
 export type ByteString = string & { readonly isBytes: true };
 
-const ENCODER = new TextEncoder();
 const ASCII = /^[\x00-\x7f]*$/;
 
 /** Take a string whose characters are bytes already. */
@@ -13,20 +12,30 @@ export function asBytes(characters: string): ByteString {
 
 /** The UTF-8 of text: utf8("\u00e9") === "\xc3\xa9". */
 export function utf8(text: string): ByteString {
-  return asBytes(ASCII.test(text) ? text : fromArray(ENCODER.encode(text)));
+  if (ASCII.test(text)) return asBytes(text);
+  // Tokens are short: a TextEncoder for each would take several times as long.
+  let bytes = "";
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.codePointAt(i)!;
+    bytes += utf8OfCharacter(code);
+    if (code > 0xffff) i += 1;
+  }
+  return asBytes(bytes);
+}
+
+function utf8OfCharacter(code: number): string {
+  const last = 0x80 | (code & 0x3f);
+  if (code < 0x80) return String.fromCharCode(code);
+  if (code < 0x800) return String.fromCharCode(0xc0 | (code >> 6), last);
+  const third = 0x80 | ((code >> 6) & 0x3f);
+  if (code < 0x10000) return String.fromCharCode(0xe0 | (code >> 12), third, last);
+  const second = 0x80 | ((code >> 12) & 0x3f);
+  return String.fromCharCode(0xf0 | (code >> 18), second, third, last);
 }
 
 /** The text of UTF-8 that is known to be well-formed. */
 export function textOf(bytes: ByteString): string {
   return ASCII.test(bytes) ? bytes : new TextDecoder().decode(toArray(bytes));
-}
-
-export function fromArray(bytes: Uint8Array): ByteString {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 4096) {
-    text += String.fromCharCode(...bytes.subarray(i, i + 4096));
-  }
-  return asBytes(text);
 }
 
 export function toArray(bytes: ByteString): Uint8Array {

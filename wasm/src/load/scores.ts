@@ -28,14 +28,16 @@ function literalOf(score: JsonInt | JsonFloat): string {
 
 /** Return "12.5e1" as [125, 0]: digits that fit into 64 bits, and the power of ten. */
 function significand(literal: string): [number, number] {
-  const [mantissa = "", power = ""] = literal.split("e");
+  const letter = literal.indexOf("e");
+  const mantissa = letter < 0 ? literal : literal.slice(0, letter);
   // Beyond that, every number is zero or too large, whatever its digits.
-  const wanted = Number(power.slice(0, LONGEST_POWER));
+  const wanted = letter < 0 ? 0 : Number(literal.slice(letter + 1, letter + 1 + LONGEST_POWER));
   const exponent = Math.min(Math.max(wanted, -LARGEST_POWER), LARGEST_POWER);
-  const [whole = "", fraction = ""] = mantissa.split(".");
-  const digits = whole + fraction;
+  const point = mantissa.indexOf(".");
+  const nWhole = point < 0 ? mantissa.length : point;
+  const digits = point < 0 ? mantissa : mantissa.slice(0, point) + mantissa.slice(point + 1);
   // Number() rounds a whole number to the nearest double, as the library does.
-  if (digits.length <= MOST_DIGITS) return [Number(digits), exponent - fraction.length];
+  if (digits.length <= MOST_DIGITS) return [Number(digits), exponent + nWhole - digits.length];
   let value = 0n;
   let used = 0;
   while (used < digits.length) {
@@ -44,7 +46,7 @@ function significand(literal: string): [number, number] {
     value = next;
     used += 1;
   }
-  return [Number(value), exponent + whole.length - used];
+  return [Number(value), exponent + nWhole - used];
 }
 
 function scaled(digits: number, exponent: number): number {
