@@ -203,10 +203,8 @@ def each_section() -> dict[str, bytes]:
     ):
         for number, section in enumerate(sections):
             # A model brings its own members; the others go with a model over bytes.
-            data = tokenizer_json(**({} if key == "model" else {key: section}))
-            if key == "model":
-                data |= {"model": section, "pre_tokenizer": None, "decoder": None}
-            files[f"{key} {number}"] = _dumped(data)
+            plain = {"pre_tokenizer": None, "decoder": None} if key == "model" else {}
+            files[f"{key} {number}"] = _dumped({**tokenizer_json(), **plain, key: section})
     return files
 
 
@@ -238,7 +236,7 @@ def broken(count: int, seed: int) -> dict[str, bytes]:
         for _ in range(choose.randint(1, 2)):
             place = choose.randrange(1, len(text))
             text[place : place + choose.randint(0, 2)] = choose.choice(_SCRAPS)
-        end = choose.randrange(1, len(text)) if choose.random() < 0.2 else len(text)  # noqa: PLR2004
+        end = choose.randrange(1, len(text)) if choose.random() < 0.2 else len(text)
         files[f"broken {seed}.{number}"] = bytes(text[:end])
     return files
 
@@ -252,7 +250,7 @@ def patterns(count: int, seed: int) -> dict[str, bytes]:
             "type": "Split",
             "pattern": {"Regex": random_pattern(choose)},
             "behavior": choose.choice(_BEHAVIORS),
-            "invert": choose.random() < 0.3,  # noqa: PLR2004
+            "invert": choose.random() < 0.3,
         }
         files[f"pattern {seed}.{number}"] = _dumped(small(section))
     return files
@@ -280,19 +278,19 @@ def random_pattern(choose: random.Random, depth: int = 0) -> str:
     parts = []
     for _ in range(choose.choice([1, 1, 2, 2, 3])):
         # Mostly what a table can hold, or hardly any pattern would be compiled.
-        is_hard = choose.random() < 0.04  # noqa: PLR2004
+        is_hard = choose.random() < 0.04
         atom = choose.choice(_HARD_ATOMS if is_hard else _ATOMS)
-        if depth < 3 and choose.random() < 0.25:  # noqa: PLR2004
+        if depth < 3 and choose.random() < 0.25:
             opening = choose.choice(_HARD_OPENINGS if is_hard else _OPENINGS)
             atom = opening + random_pattern(choose, depth + 1) + ")"
-        elif choose.random() < 0.25:  # noqa: PLR2004
+        elif choose.random() < 0.25:
             items = "".join(choose.choices(_ITEMS, k=choose.randint(1, 3)))
             items += choose.choice(_HARD_ITEMS) if is_hard else ""
             atom = f"[{choose.choice(['', '^'])}{items}]"
         parts.append(atom + choose.choice(_HARD_QUANTIFIERS if is_hard else _QUANTIFIERS))
-    if choose.random() < 0.3:  # noqa: PLR2004
+    if choose.random() < 0.3:
         parts.insert(choose.randrange(len(parts) + 1), "|")
-    if choose.random() < 0.03:  # noqa: PLR2004
+    if choose.random() < 0.03:
         parts.append(choose.choice([")", "[", "(", "*", "\\", "{", "[a", "]"]))
     return "".join(parts)
 
@@ -312,7 +310,7 @@ def _mixed(choose: random.Random) -> Json:
 
 
 def _maybe_many(choose: random.Random, sections: list[Json | None], name: str) -> Json | None:
-    if choose.random() < 0.6:  # noqa: PLR2004
+    if choose.random() < 0.6:
         return copy.deepcopy(choose.choice(sections[:-1]))
     known = [section for section in choose.choices(sections, k=2) if section is not None]
     return {"type": "Sequence", name: copy.deepcopy(known)}
@@ -324,10 +322,10 @@ def _change(data: Any, choose: random.Random) -> None:
         if not data:
             return
         key = choose.choice(list(data)) if isinstance(data, dict) else choose.randrange(len(data))
-        if isinstance(data[key], (dict, list)) and choose.random() < 0.8:  # noqa: PLR2004
+        if isinstance(data[key], (dict, list)) and choose.random() < 0.8:
             data = data[key]
             continue
-        if choose.random() < 0.2:  # noqa: PLR2004
+        if choose.random() < 0.2:
             del data[key]
         else:
             data[key] = copy.deepcopy(choose.choice(_VALUES))
@@ -339,15 +337,19 @@ def _dumped(data: Any) -> bytes:
 
 
 _VALUES: list[Any] = [
-    None, True, False, 0, 1, -1, 7, 0.0, -0.0, 1.0, 0.5, 1e30, 1e-7, 123456.75, 1 << 40, 1 << 70, -5,
+    None, True, False, 0, 1, -1, 7, 0.0, -0.0, 1.0, 0.5, 1e30, 1e-7, 123456.75, 1 << 40, 1 << 70,
     "", "a", "ab", "\u2581", "\u00e9", "'", '"', "\x00\x7f\x85\u200b\ue000\U000e0001", "\U0001f600",
-    [], ["a"], ["a", "b"], ["a", 1], [[]], {}, {"type": "Sequence"}, {"type": "NFC"}, {"a": 1, "b": 2},
+    [], ["a"], ["a", "b"], ["a", 1], [[]], {}, {"type": "Sequence"}, {"type": "NFC"},
+    {"a": 1, "b": 2},
     "x" * 100, "\u2581" * 80, list(range(40)), float("inf"), float("nan"), 4294967295, 4294967296,
 ]  # fmt: skip
 _SCRAPS = [
-    b"", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b"-0", b"1e5", b".5", b"e", b"\n",
-    b"\x00", b"\x1f", b"\xff", b"\xc3", b"\xe2\x96", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80", b"\\ud800",
-    b"\\ud83d\\ude00", b"\\u00", b"\\x", b"null", b"true", b"NaN", b"Infinity", b"-Infinity", b"tru",
+    b"", b'"', b"\\", b"{", b"}", b"[", b"]", b",", b":", b"0", b"-", b"-0", b"1e5", b".5", b"e",
+    b"\n",
+    b"\x00", b"\x1f", b"\xff", b"\xc3", b"\xe2\x96", b"\xf0\x9f\x98\x80", b"\xed\xa0\x80",
+    b"\\ud800",
+    b"\\ud83d\\ude00", b"\\u00", b"\\x", b"null", b"true", b"NaN", b"Infinity", b"-Infinity",
+    b"tru",
     b" ", b"\t", b"\xc2\xa0", b"01", b"1.", b"\\/", b"\\ude00\\ud83d",
 ]  # fmt: skip
 _ATOMS = [
@@ -356,7 +358,8 @@ _ATOMS = [
     r"\u00e9", r"\.", "\u4e00", "\U0001f600", r"\-", "-", "s", "k", "ff",
 ]  # fmt: skip
 _HARD_ATOMS = [
-    "$", r"\p{ script }", r"\xe9", r"\z", r"\b", r"\1", r"\p{alpha}", "(?!\\S)", "(?=a|$)", "(?!ab)",
+    "$", r"\p{ script }", r"\xe9", r"\z", r"\b", r"\1", r"\p{alpha}", "(?!\\S)", "(?=a|$)",
+    "(?!ab)",
     "^", r"\A", "&&", "ss", r"\p{Letter}", r"\p{hf:Script1}",
 ]  # fmt: skip
 _ITEMS = [

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.wasm.definitions import ROOT, compare  # noqa: E402
+from tests.wasm.definitions import ROOT, compare
 
 
 def main(arguments: list[str]) -> int:
