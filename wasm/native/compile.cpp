@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "errors.h"
+#include "handle.h"
 #include "model_file.h"
 #include "module.h"
 #include "pipeline/pipeline.h"
@@ -25,7 +26,7 @@ using namespace tokenmill;
 
 namespace {
 
-constexpr std::uint64_t kFormat = 0x3130464544'4D54;  // "TMDEF01"
+constexpr std::uint64_t kFormat = 0x31'3030'4544'4D54;  // "TMDE001"
 
 // Reads field by field; Error(BadSpec) for what does not fit.
 class Fields {
@@ -210,6 +211,18 @@ pipeline::ModelInput read_definition(Fields& in, KeptPlaces& kept) {
 }
 
 }  // namespace
+
+tokenmill_status tokenmill_normalize(const void* program, size_t program_size, const char* text,
+                                     size_t size, tokenmill_bytes* out) {
+    return capi::guarded([&] {
+        *out = {nullptr, 0};
+        const Bytes steps(static_cast<const std::uint8_t*>(program), program_size);
+        const Bytes bytes(reinterpret_cast<const std::uint8_t*>(text), size);
+        std::vector<std::uint8_t> made;
+        normalize::run(normalize::parse_program(steps), bytes, made);
+        capi::give({made.begin(), made.end()}, *out);
+    });
+}
 
 tokenmill_status tokenmill_compile(const void* definition, size_t size, void** file,
                                    size_t* file_size) {

@@ -4,3 +4,8 @@ asm(R"(
 	.globl __cpp_exception
 __cpp_exception:
 )");
+
+// The only thread never ends, so nothing is to be done at its end.
+extern "C" int __cxa_thread_atexit(void (*)(void*), void*, void*) noexcept {
+    return 0;
+}

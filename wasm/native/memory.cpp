@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "base/buffer.h"
 #include "module.h"
 
 namespace {
@@ -15,6 +16,16 @@ void* tokenmill_take(size_t size) {
 
 void tokenmill_give_back(void* memory) {
     std::free(memory);
+}
+
+void tokenmill_trim(void) {
+    using tokenmill::Spares;
+    for (const Spares kind :
+         {Spares::Ids, Spares::Spans, Spares::Words, Spares::Texts, Spares::Framed}) {
+        for (std::size_t i = 0; i < tokenmill::kUsualSpares; ++i) {
+            const tokenmill::PageBuffer gone = tokenmill::take_spare(0, kind);
+        }
+    }
 }
 
 // The library's own would end the program, because it was built without exceptions.
