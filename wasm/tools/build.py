@@ -26,6 +26,7 @@ def main() -> None:
     run(npm, "run", "build", folder=PACKAGE)
     shutil.copy(BUILD / "wasm" / "native" / "tokenmill.wasm", PACKAGE / "dist")
     shutil.copy(ROOT / "LICENSE", PACKAGE)
+    write_demo_model()
 
 
 def build_module() -> None:
@@ -38,6 +39,13 @@ def build_module() -> None:
         f"-DCMAKE_TOOLCHAIN_FILE={PACKAGE / 'native' / 'zig.cmake'}",
     )  # fmt: skip
     run(cmake, "--build", BUILD, "--parallel", str(os.cpu_count()))
+
+
+def write_demo_model() -> None:
+    """Compile the built-in tokenizer, which the demo page starts with."""
+    from tokenmill._model.resolve import compile_file
+
+    compile_file(None, PACKAGE / "demo" / "builtin.mill")
 
 
 def zig() -> Path:
