@@ -12,7 +12,15 @@ import pytest
 from tests.load.sources import gpt2_json, tokenizer_json
 from tests.vocabularies import json_file
 from tests.wasm import sources
-from tests.wasm.definitions import ROOT, Asked, compare, package_fields, python_fields
+from tests.wasm.definitions import (
+    MODULE,
+    ROOT,
+    Asked,
+    compare,
+    package_fields,
+    python_fields,
+)
+from tests.wasm.sections import POST_PROCESSORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +39,18 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (out / "package.json").write_text('{"type": "module"}')
     command = [str(compiler), "-p", str(ROOT / "tsconfig.json"), "--outDir", str(out)]
     subprocess.run(command, check=True)  # noqa: S603
+    return out
+
+
+@pytest.fixture(scope="module")
+def package_with_module(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the engine, which compiles the definitions."""
+    module = ROOT / "dist" / MODULE
+    if not module.exists():
+        pytest.skip("wasm/dist/tokenmill.wasm is missing; hint: make wasm")
+    out = tmp_path_factory.mktemp("module") / "package"
+    shutil.copytree(package, out)
+    shutil.copy(module, out)
     return out
 
 
@@ -59,6 +79,11 @@ def test_broken_text_is_the_same_error(package: Path) -> None:
     assert_same(sources.broken(200, seed=3), package)
 
 
+@pytest.mark.parametrize("seed", [5, 6])
+def test_tokens_that_are_normalized_to_nothing(seed: int, package: Path) -> None:
+    assert_same(sources.vanishing(150, seed), package)
+
+
 def test_random_patterns(package: Path) -> None:
     assert_same(sources.patterns(250, seed=4), package)
 
@@ -69,6 +94,12 @@ def test_genuine_vocabularies(name: str, package: Path) -> None:
     assert_same({name: source}, package)
 
 
+def test_compiled_models_are_the_same_bytes(package_with_module: Path) -> None:
+    assert_same(sources.patterns_in_use(), package_with_module)
+    assert_same(sources.mixed(60, seed=8), package_with_module)
+    assert_same({"llama3": json_file("llama3").read_bytes()}, package_with_module)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10, 14))
 def test_many_more_of_all_kinds(seed: int, package: Path) -> None:
@@ -76,13 +107,14 @@ def test_many_more_of_all_kinds(seed: int, package: Path) -> None:
     assert_same(sources.wrong(600, seed), package)
     assert_same(sources.broken(600, seed), package)
     assert_same(sources.patterns(1500, seed), package)
+    assert_same(sources.vanishing(1500, seed), package)
 
 
 def test_one_other_byte_is_a_difference(package: Path) -> None:
     """The comparison can fail: one more id at the end of a text shows."""
     bare = json.dumps(tokenizer_json()).encode()
-    framed = json.dumps(tokenizer_json(post_processor=sources.POST_PROCESSORS[4])).encode()
-    asked = Asked({})
+    framed = json.dumps(tokenizer_json(post_processor=POST_PROCESSORS[4])).encode()
+    asked = Asked()
     ours = python_fields(bare, "x", asked)
     theirs = package_fields({"x": framed}, asked, package, 60)["x"]
     assert {key for key in ours if ours[key] != theirs[key]} == {

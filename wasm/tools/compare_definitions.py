@@ -2,7 +2,8 @@
 
     python wasm/tools/compare_definitions.py FILES...   # .json or .json.xz; a folder is searched
 
-The package must be built: `npm ci && npm run build` in wasm/.
+The package must be built: `npm ci && npm run build` in wasm/. Where tokenmill.wasm is in wasm/dist,
+the compiled models are compared as well.
 """
 
 from __future__ import annotations

@@ -3,15 +3,18 @@
 //     node wasm/tools/dump_definitions.mjs wasm/dist FOLDER
 //
 // In the folder, `jobs` names the files and has the answers of the core's normalizer, and
-// <number>.json becomes <number>.fields.
-import { readFileSync, writeFileSync } from "node:fs";
+// <number>.json becomes <number>.fields. With tokenmill.wasm in wasm/dist, the compiled model is a
+// field as well, without the header of its file.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { deflateSync } from "node:zlib";
 
+const PAGE = 4096; // bytes of the header of a .mill file
 const [, , dist, folder] = process.argv;
-const entry = pathToFileURL(resolve(dist, "compile", "index.js"));
-const { definitionOf } = await import(entry.href);
+const load = (...path) => import(pathToFileURL(resolve(dist, ...path)).href);
+const { definitionOf } = await load("compile", "index.js");
+const compileModel = existsSync(join(dist, "tokenmill.wasm")) ? await compiler() : undefined;
 const { names, normalized } = JSON.parse(readFileSync(join(folder, "jobs"), "utf8"));
 const options = {
   normalize(program, text) {
@@ -27,9 +30,20 @@ names.forEach((name, number) => {
   writeFileSync(join(folder, `${number}.fields`), written(fieldsOf(source, name)));
 });
 
+async function compiler() {
+  const { compileModel: compile } = await load("compile", "native.js");
+  const { loadNative } = await load("module.js");
+  const native = await loadNative();
+  return (definition) => compile(native, definition).subarray(PAGE);
+}
+
 function fieldsOf(source, name) {
   try {
-    return definitionFields(definitionOf(source, name, options), source);
+    const definition = definitionOf(source, name, options);
+    const fields = definitionFields(definition, source);
+    if (compileModel === undefined) return fields;
+    const meta = definition.meta.subarray(0, definition.meta.indexOf(0));
+    return [...fields, ["model", compileModel({ ...definition, meta })]];
   } catch (error) {
     if (error.code === undefined) throw new Error(`${name}: ${error.stack}`);
     return errorFields(error);

@@ -28,7 +28,7 @@ export function dumps(value: Plain): string {
 
 function dumpText(text: string): string {
   return JSON.stringify(text).replace(
-    /[\x80-\uffff]/g,
+    /[\x7f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

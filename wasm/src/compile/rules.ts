@@ -139,7 +139,7 @@ function suggest(tables: StageTables): NativeRule {
 }
 
 /** Length of the match at the beginning of a text of the first plane, 0 if there is none. */
-function firstMatch(stage: StageTables, text: string): number {
+export function firstMatch(stage: StageTables, text: string): number {
   const { nColumns, cells } = stage.table;
   let state = START;
   let end = 0;

@@ -1,5 +1,7 @@
 // Models -> the arrays that the core compiles; twin of src/tokenmill/_compile/tables.py.
 import { joined, toArray } from "../load/byte_string.js";
+import { LoadError } from "../load/errors.js";
+import type { JsonInt } from "../load/json.js";
 import type { BpeModel, Model, OpaqueModel, TokenTable } from "../load/spec.js";
 import type { Spelled } from "./blanks.js";
 import { NO_LIMIT } from "./definition.js";
@@ -79,7 +81,7 @@ function detailsOf(model: KnownModel, size: number): Partial<VocabTables> {
         hasEnds: model.suffix !== "",
       };
     case "WordPieceModel": {
-      const maxCharacters = Number(model.maxCharacters);
+      const maxCharacters = limitOf(model.maxCharacters);
       return { kind: "wordpiece", prefix: toArray(model.prefix), maxCharacters };
     }
     case "UnigramModel":
@@ -91,6 +93,13 @@ function detailsOf(model: KnownModel, size: number): Partial<VocabTables> {
     case "WordLevelModel":
       return {};
   }
+}
+
+/** The core keeps it in 32 bits. */
+function limitOf(limit: JsonInt): number {
+  if (limit <= NO_LIMIT) return Number(limit);
+  const place = "model.max_input_chars_per_word";
+  throw new LoadError(`${place}: expected a number up to ${NO_LIMIT}, got ${limit}`);
 }
 
 /** Ids beyond the model have no score; none of theirs may be the least. */

@@ -38,6 +38,11 @@ export function textOf(bytes: ByteString): string {
   return ASCII.test(bytes) ? bytes : new TextDecoder().decode(toArray(bytes));
 }
 
+/** A few bytes; each becomes a character. */
+export function fromArray(bytes: Uint8Array): ByteString {
+  return asBytes(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+}
+
 export function toArray(bytes: ByteString): Uint8Array {
   const out = new Uint8Array(bytes.length);
   write(bytes, out, 0);
