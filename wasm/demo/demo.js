@@ -4,7 +4,7 @@ import { Tokenizer } from "../dist/index.js";
 const SHOWN = 4000; // tokens; more would slow the page down, not the tokenizer
 const KINDS = 5;
 const SAMPLE = `Tokens are pieces of words, and sometimes of characters.
-Unwahrscheinlich, aber wahr: 3.14159, café, 你好，世界, 👩‍🚀.
+Unwahrscheinlich, aber wahr: 3.14159, caf\u00e9, \u4f60\u597d\uff0c\u4e16\u754c, \u{1f469}\u200d\u{1f680}.
 for (let i = 0; i < 10; i++) console.log(i ** 2);`;
 
 const at = (id) => document.getElementById(id);
