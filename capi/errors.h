@@ -1,5 +1,5 @@
-// errors: what goes wrong behind the C interface -> a status and a message. No exception leaves a
-// function of tokenmill.h.
+// errors: what goes wrong in a call of the C interface -> a status and a message. No exception
+// leaves a function of tokenmill.h.
 #pragma once
 
 #include <stdexcept>

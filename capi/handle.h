@@ -42,7 +42,7 @@ private:
 
 namespace tokenmill::capi {
 
-// Memory of malloc with a zero behind it, for the caller to free.
+// Memory of malloc with a zero at its end, for the caller to free.
 void give(const std::string& bytes, tokenmill_bytes& out);
 
 }  // namespace tokenmill::capi

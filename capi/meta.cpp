@@ -11,8 +11,8 @@ namespace tokenmill::capi {
 namespace {
 
 using decode::DecodeStep;
+using decode::DecodeStepKind;
 using decode::PieceRules;
-using decode::StepKind;
 
 template <typename Enum, std::size_t kCount>
 Enum choice(const Json& value, const std::pair<std::string_view, Enum> (&choices)[kCount]) {
@@ -24,16 +24,16 @@ Enum choice(const Json& value, const std::pair<std::string_view, Enum> (&choices
     throw Error(ErrorCode::CorruptModel, "meta data: unknown word \"" + value.text() + "\"");
 }
 
-constexpr std::pair<std::string_view, StepKind> kStepKinds[] = {
-    {"byte_level", StepKind::ByteLevel},
-    {"byte_fallback", StepKind::ByteFallback},
-    {"fuse", StepKind::Fuse},
-    {"strip", StepKind::Strip},
-    {"replace", StepKind::Replace},
-    {"metaspace", StepKind::Metaspace},
-    {"wordpiece", StepKind::WordPiece},
-    {"bpe", StepKind::WordEnd},
-    {"ctc", StepKind::Ctc}};
+constexpr std::pair<std::string_view, DecodeStepKind> kStepKinds[] = {
+    {"byte_level", DecodeStepKind::ByteLevel},
+    {"byte_fallback", DecodeStepKind::ByteFallback},
+    {"fuse", DecodeStepKind::Fuse},
+    {"strip", DecodeStepKind::Strip},
+    {"replace", DecodeStepKind::Replace},
+    {"metaspace", DecodeStepKind::Metaspace},
+    {"wordpiece", DecodeStepKind::WordPiece},
+    {"bpe", DecodeStepKind::WordEnd},
+    {"ctc", DecodeStepKind::Ctc}};
 constexpr std::pair<std::string_view, PieceRules::Strip> kStrips[] = {
     {"none", PieceRules::Strip::None},
     {"first", PieceRules::Strip::First},

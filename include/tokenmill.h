@@ -141,7 +141,7 @@ TOKENMILL_API const uint32_t *tokenmill_encoding_ids(const tokenmill_encoding *e
 /* Where each text begins among the ids: one number more than texts, the last is the end. */
 TOKENMILL_API const int64_t *tokenmill_encoding_rows(const tokenmill_encoding *encoding,
                                                      size_t *count);
-/* The begin and the end of each id in its text: two numbers for each id. Tokens around a text have
+/* Where each id starts and ends in its text: two numbers for each id. Tokens around a text have
  * 0, 0. Null if the options asked for no offsets. */
 TOKENMILL_API const uint32_t *tokenmill_encoding_offsets(const tokenmill_encoding *encoding,
                                                          size_t *count);

@@ -1,4 +1,4 @@
-#include "chain.h"
+#include "decode/chain.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,36 +9,36 @@ namespace tokenmill::decode {
 
 namespace {
 
-bool is_join(StepKind kind) noexcept {
-    return kind == StepKind::Fuse || kind == StepKind::ByteLevel;
+bool is_join(DecodeStepKind kind) noexcept {
+    return kind == DecodeStepKind::Fuse || kind == DecodeStepKind::ByteLevel;
 }
 
 bool is_one_character(std::string_view text) noexcept {
-    return !text.empty() && first_piece(text).kind == Utf8Piece::Kind::Whole &&
+    return !text.empty() && first_piece(text).kind == Utf8Kind::Whole &&
            first_piece(text).size == text.size();
 }
 
-Change replace(std::string old, std::string by) {
-    return {Change::Kind::Replace, std::move(old), std::move(by), 0, 0};
+TokenChange replace(std::string old, std::string by) {
+    return {ChangeKind::Replace, std::move(old), std::move(by), 0, 0};
 }
 
 // Needs: a step whose changes look at one text alone.
 Mapping mapping_of(const DecodeStep& step) {
-    if (step.kind == StepKind::Strip) {
-        return {{Change::Kind::Strip, step.a, {}, step.left, step.right}};
+    if (step.kind == DecodeStepKind::Strip) {
+        return {{ChangeKind::Strip, step.a, {}, step.left, step.right}};
     }
-    return {{step.a.empty() ? Change::Kind::ReplaceIfAny : Change::Kind::Replace, step.a, step.b, 0,
-             0}};
+    return {
+        {step.a.empty() ? ChangeKind::ReplaceIfAny : ChangeKind::Replace, step.a, step.b, 0, 0}};
 }
 
 Mapping clean_up_if(bool flag) {
-    return flag ? Mapping{{Change::Kind::CleanUp, {}, {}, 0, 0}} : Mapping{};
+    return flag ? Mapping{{ChangeKind::CleanUp, {}, {}, 0, 0}} : Mapping{};
 }
 
 FirstAndRest word_pieces(const DecodeStep& step) {
     FirstAndRest made;
     made.first = clean_up_if(step.flag);
-    made.rest = {{Change::Kind::CutPrefix, step.a, {}, 0, 0}};
+    made.rest = {{ChangeKind::CutPrefix, step.a, {}, 0, 0}};
     made.rest.insert(made.rest.end(), made.first.begin(), made.first.end());
     return made;
 }
@@ -47,7 +47,7 @@ WithoutRepeats ctc(const DecodeStep& step) {
     WithoutRepeats made;
     made.change = {replace(step.a, "")};
     if (step.flag) {
-        made.change.push_back({Change::Kind::CleanUp, {}, {}, 0, 0});
+        made.change.push_back({ChangeKind::CleanUp, {}, {}, 0, 0});
         made.change.push_back(replace(step.b, " "));
     }
     return made;
@@ -55,28 +55,28 @@ WithoutRepeats ctc(const DecodeStep& step) {
 
 TokenStep token_step(const DecodeStep& step) {
     switch (step.kind) {
-        case StepKind::WordPiece:
+        case DecodeStepKind::WordPiece:
             return word_pieces(step);
-        case StepKind::Metaspace: {
+        case DecodeStepKind::Metaspace: {
             FirstAndRest made;
             made.first = {replace(step.a, step.flag ? "" : " ")};
             made.rest = {replace(step.a, " ")};
             return made;
         }
-        case StepKind::ByteFallback:
+        case DecodeStepKind::ByteFallback:
             return ByteRuns{};
-        case StepKind::WordEnd: {
+        case DecodeStepKind::WordEnd: {
             LastAndRest made;
             made.last = {replace(step.a, "")};
             made.rest = {replace(step.a, " ")};
             return made;
         }
-        case StepKind::Ctc:
+        case DecodeStepKind::Ctc:
             return ctc(step);
-        case StepKind::ByteLevel:
-        case StepKind::Fuse:
-        case StepKind::Strip:
-        case StepKind::Replace:
+        case DecodeStepKind::ByteLevel:
+        case DecodeStepKind::Fuse:
+        case DecodeStepKind::Strip:
+        case DecodeStepKind::Replace:
             break;
     }
     return EachToken{mapping_of(step)};
@@ -84,7 +84,7 @@ TokenStep token_step(const DecodeStep& step) {
 
 void append_replacing(const std::string& old, const std::string& by, std::vector<TextStep>& out) {
     if (old.empty()) {
-        out.push_back(WholeText{WholeText::Kind::Map, {replace(old, by)}, {}});
+        out.push_back(WholeText{WholeKind::Map, {replace(old, by)}, {}});
     } else {
         out.push_back(ReplaceInText{old, by, {}});
     }
@@ -99,34 +99,34 @@ void append_pairs(std::span<const TextPair> pairs, std::vector<TextStep>& out) {
 // The step as it works on the one token that the join has left.
 void append_text_steps(const DecodeStep& step, std::vector<TextStep>& out) {
     switch (step.kind) {
-        case StepKind::Fuse:  // it is one text already
+        case DecodeStepKind::Fuse:  // it is one text already
             break;
-        case StepKind::Strip:
+        case DecodeStepKind::Strip:
             out.push_back(StripText{step.a, step.left, step.right, 0});
             break;
-        case StepKind::Replace:
+        case DecodeStepKind::Replace:
             if (step.a.empty()) {
-                out.push_back(WholeText{WholeText::Kind::Map, mapping_of(step), {}});
+                out.push_back(WholeText{WholeKind::Map, mapping_of(step), {}});
             } else {
                 append_replacing(step.a, step.b, out);
             }
             break;
-        case StepKind::ByteLevel:
-            out.push_back(WholeText{WholeText::Kind::SpelledBytes, {}, {}});
+        case DecodeStepKind::ByteLevel:
+            out.push_back(WholeText{WholeKind::SpelledBytes, {}, {}});
             break;
-        case StepKind::ByteFallback:
-            out.push_back(WholeText{WholeText::Kind::ByteRun, {}, {}});
+        case DecodeStepKind::ByteFallback:
+            out.push_back(WholeText{WholeKind::ByteRun, {}, {}});
             break;
-        case StepKind::Metaspace:
+        case DecodeStepKind::Metaspace:
             append_replacing(step.a, step.flag ? "" : " ", out);
             break;
-        case StepKind::WordPiece:
+        case DecodeStepKind::WordPiece:
             append_pairs(step.flag ? token_clean_up() : std::span<const TextPair>{}, out);
             break;
-        case StepKind::WordEnd:
+        case DecodeStepKind::WordEnd:
             append_replacing(step.a, "", out);
             break;
-        case StepKind::Ctc:
+        case DecodeStepKind::Ctc:
             append_replacing(step.a, "", out);
             if (step.flag) {
                 append_pairs(token_clean_up(), out);
@@ -141,13 +141,13 @@ void append_text_steps(const DecodeStep& step, std::vector<TextStep>& out) {
 ChainPlan plan_of(const std::optional<std::vector<DecodeStep>>& steps) {
     ChainPlan plan;
     for (const DecodeStep& step : steps ? *steps : std::vector<DecodeStep>{}) {
-        if (step.kind == StepKind::Strip && !is_one_character(step.a)) {
+        if (step.kind == DecodeStepKind::Strip && !is_one_character(step.a)) {
             throw Error(ErrorCode::BadSpec,
                         "decoder: expected one character to strip, got \"" + step.a + "\"");
         }
     }
     if (!steps) {
-        plan.token_steps = {FirstAndRest{{}, {{Change::Kind::Blank, {}, {}, 0, 0}}, false}};
+        plan.token_steps = {FirstAndRest{{}, {{ChangeKind::Blank, {}, {}, 0, 0}}, false}};
         return plan;
     }
     const auto join = std::ranges::find_if(*steps, is_join, &DecodeStep::kind);
@@ -158,7 +158,7 @@ ChainPlan plan_of(const std::optional<std::vector<DecodeStep>>& steps) {
     const auto stateful = std::ranges::find_if_not(plan.token_steps, each);
     plan.first_stateful = static_cast<std::size_t>(stateful - plan.token_steps.begin());
     if (join != steps->end()) {
-        plan.as_bytes = join->kind == StepKind::ByteLevel;
+        plan.as_bytes = join->kind == DecodeStepKind::ByteLevel;
         for (auto step = join + 1; step != steps->end(); ++step) {
             append_text_steps(*step, plan.text_steps);
         }

@@ -26,11 +26,11 @@ void append_bytes(const vocab::VocabView& vocab, std::span<const TokenId> ids, s
 [[nodiscard]] std::string as_text(std::string_view bytes);
 
 // One step from the texts of tokens to the decoded text.
-enum class StepKind : std::uint8_t {
+enum class DecodeStepKind : std::uint8_t {
     ByteLevel,     // stand-in characters to bytes
     ByteFallback,  // "<0x41>" to the byte
     Fuse,          // all texts to one
-    Strip,         // the character `a` off each text, at most `left` times in front, `right` behind
+    Strip,         // the character `a` off each text, at most `left` in front, `right` at the end
     Replace,       // `a` by `b`
     Metaspace,     // `a` to blanks, the first one dropped if `flag`
     WordPiece,     // `a` is the prefix that continues a word; `flag`: clean up
@@ -38,7 +38,7 @@ enum class StepKind : std::uint8_t {
     Ctc,           // `a` is the pad token, `b` the word delimiter; `flag`: clean up
 };
 struct DecodeStep {
-    StepKind kind;
+    DecodeStepKind kind;
     std::string a;
     std::string b;
     std::size_t left = 0;  // characters

@@ -4,10 +4,10 @@
 #include <variant>
 
 #include "base/error.h"
-#include "chain.h"
+#include "decode/chain.h"
 #include "decode/decode.h"
-#include "pieces.h"
-#include "utf8_text.h"
+#include "decode/pieces.h"
+#include "decode/utf8_text.h"
 
 namespace tokenmill::decode {
 

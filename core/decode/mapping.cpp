@@ -1,4 +1,4 @@
-#include "mapping.h"
+#include "decode/mapping.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ std::string around_every_character(std::string_view text, std::string_view by) {
     return out;
 }
 
-std::string stripped(const Change& step, std::string_view text) {
+std::string stripped(const TokenChange& step, std::string_view text) {
     const std::string_view character = step.a;
     for (std::size_t i = 0; i < step.left && text.starts_with(character); ++i) {
         text.remove_prefix(character.size());
@@ -52,19 +52,19 @@ std::string cleaned(std::string text) {
     return text;
 }
 
-std::string changed(const Change& step, std::string text) {
+std::string changed(const TokenChange& step, std::string text) {
     switch (step.kind) {
-        case Change::Kind::Strip:
+        case ChangeKind::Strip:
             return stripped(step, text);
-        case Change::Kind::Replace:
+        case ChangeKind::Replace:
             return replaced(text, step.a, step.b);
-        case Change::Kind::ReplaceIfAny:
+        case ChangeKind::ReplaceIfAny:
             return text.empty() ? text : replaced(text, step.a, step.b);
-        case Change::Kind::CutPrefix:
+        case ChangeKind::CutPrefix:
             return text.starts_with(step.a) ? text.substr(step.a.size()) : " " + text;
-        case Change::Kind::Blank:
+        case ChangeKind::Blank:
             return " " + text;
-        case Change::Kind::CleanUp:
+        case ChangeKind::CleanUp:
             return cleaned(std::move(text));
     }
     return text;
@@ -122,7 +122,7 @@ std::string replaced(std::string_view text, std::string_view old, std::string_vi
 }
 
 std::string mapped(const Mapping& mapping, std::string text) {
-    for (const Change& step : mapping) {
+    for (const TokenChange& step : mapping) {
         text = changed(step, std::move(text));
     }
     return text;

@@ -22,22 +22,23 @@ using TextPair = std::pair<std::string_view, std::string_view>;
 [[nodiscard]] std::string replaced(std::string_view text, std::string_view old,
                                    std::string_view by);
 
+enum class ChangeKind : std::uint8_t {
+    Strip,         // the character `a`, at most `left` and `right` times
+    Replace,       // `a` by `b`
+    ReplaceIfAny,  // the same, but a text of size 0 stays so
+    CutPrefix,     // `a` if the text begins with it, else a blank in front
+    Blank,         // a blank in front
+    CleanUp,
+};
 // One change of a text, as data.
-struct Change {
-    enum class Kind : std::uint8_t {
-        Strip,         // the character `a`, at most `left` and `right` times
-        Replace,       // `a` by `b`
-        ReplaceIfAny,  // the same, but a text of size 0 stays so
-        CutPrefix,     // `a` if the text begins with it, else a blank in front
-        Blank,         // a blank in front
-        CleanUp,
-    } kind;
+struct TokenChange {
+    ChangeKind kind;
     std::string a;
     std::string b;
     std::size_t left = 0;
     std::size_t right = 0;
 };
-using Mapping = std::vector<Change>;
+using Mapping = std::vector<TokenChange>;
 
 [[nodiscard]] std::string mapped(const Mapping& mapping, std::string text);
 

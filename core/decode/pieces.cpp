@@ -1,11 +1,11 @@
-#include "pieces.h"
+#include "decode/pieces.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/error.h"
-#include "mapping.h"
-#include "utf8_text.h"
+#include "decode/mapping.h"
+#include "decode/utf8_text.h"
 
 namespace tokenmill::decode {
 
@@ -73,12 +73,12 @@ void PieceRun::take_bytes(bool is_final, std::string& out) {
     std::string_view rest = bytes_;
     while (!rest.empty()) {
         const Utf8Piece piece = first_piece(rest);
-        if (piece.kind == Utf8Piece::Kind::Whole) {
+        if (piece.kind == Utf8Kind::Whole) {
             out.append(rest.substr(0, piece.size));
             rest.remove_prefix(piece.size);
             continue;
         }
-        if (piece.kind == Utf8Piece::Kind::Incomplete && !is_final) {
+        if (piece.kind == Utf8Kind::Incomplete && !is_final) {
             break;
         }
         out.append(kReplacement);

@@ -1,6 +1,6 @@
 // steps: what a chain of steps does to a row of tokens, and to the text that they become. A step is
-// fed piece by piece: what has become certain goes on, the rest is held until finish(). Both equal
-// the step applied to everything at once, however it was cut.
+// fed piece by piece: what has become certain is passed to the next step, the rest is held until
+// finish(). Both equal the step applied to everything at once, however it was cut.
 #pragma once
 
 #include <string>
@@ -73,8 +73,9 @@ struct StripText {
     [[nodiscard]] std::string finish();
 };
 // What has to see the end of the text before it returns anything.
+enum class WholeKind : std::uint8_t { Map, SpelledBytes, ByteRun };
 struct WholeText {
-    enum class Kind : std::uint8_t { Map, SpelledBytes, ByteRun } kind;
+    WholeKind kind;
     Mapping change;
     std::string held;
     [[nodiscard]] std::string feed(std::string text);

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "steps.h"
-#include "utf8_text.h"
+#include "decode/steps.h"
+#include "decode/utf8_text.h"
 
 namespace tokenmill::decode {
 
@@ -103,11 +103,11 @@ std::string WholeText::feed(std::string text) {
 std::string WholeText::finish() {
     std::string whole = std::exchange(held, {});
     switch (kind) {
-        case Kind::SpelledBytes:
+        case WholeKind::SpelledBytes:
             return text_of_spelled(whole);
-        case Kind::ByteRun:
+        case WholeKind::ByteRun:
             return text_of_byte_run(std::move(whole));
-        case Kind::Map:
+        case WholeKind::Map:
             break;
     }
     return mapped(change, std::move(whole));

@@ -1,8 +1,8 @@
 // token_steps: steps over a row of tokens.
 #include <utility>
 
-#include "steps.h"
-#include "utf8_text.h"
+#include "decode/steps.h"
+#include "decode/utf8_text.h"
 
 namespace tokenmill::decode {
 

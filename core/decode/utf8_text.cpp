@@ -1,4 +1,4 @@
-#include "utf8_text.h"
+#include "decode/utf8_text.h"
 
 #include "base/utf8.h"
 #include "decode/decode.h"
@@ -30,31 +30,30 @@ bool may_follow(std::uint8_t lead, std::uint8_t second) noexcept {
 }  // namespace
 
 Utf8Piece first_piece(std::string_view bytes) noexcept {
-    using Kind = Utf8Piece::Kind;
     const std::uint8_t lead = byte_at(bytes, 0);
     if (lead < 0x80) {
-        return {Kind::Whole, 1};
+        return {Utf8Kind::Whole, 1};
     }
     if (lead < 0xC2 || lead > 0xF4) {
-        return {Kind::Broken, 1};
+        return {Utf8Kind::Broken, 1};
     }
     const std::size_t size = char_size(lead);
     for (std::size_t i = 1; i < size; ++i) {
         if (i == bytes.size()) {
-            return {Kind::Incomplete, i};
+            return {Utf8Kind::Incomplete, i};
         }
         const std::uint8_t next = byte_at(bytes, i);
         if (i == 1 ? !may_follow(lead, next) : !is_continuation(next)) {
-            return {Kind::Broken, i};
+            return {Utf8Kind::Broken, i};
         }
     }
-    return {Kind::Whole, size};
+    return {Utf8Kind::Whole, size};
 }
 
 bool is_well_formed(std::string_view bytes) noexcept {
     while (!bytes.empty()) {
         const Utf8Piece piece = first_piece(bytes);
-        if (piece.kind != Utf8Piece::Kind::Whole) {
+        if (piece.kind != Utf8Kind::Whole) {
             return false;
         }
         bytes.remove_prefix(piece.size);
@@ -79,10 +78,10 @@ std::size_t Utf8Joiner::write(std::string_view bytes, std::string& out) {
             continue;
         }
         const Utf8Piece piece = first_piece(bytes.substr(at));
-        if (piece.kind == Utf8Piece::Kind::Incomplete) {
+        if (piece.kind == Utf8Kind::Incomplete) {
             break;
         }
-        if (piece.kind == Utf8Piece::Kind::Broken) {
+        if (piece.kind == Utf8Kind::Broken) {
             out.append(bytes.substr(copied, at - copied)).append(kReplacement);
             copied = at + piece.size;
         }

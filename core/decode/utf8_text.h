@@ -10,13 +10,14 @@ namespace tokenmill::decode {
 
 inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
-// What stands at the beginning of some bytes.
+enum class Utf8Kind : std::uint8_t {
+    Whole,       // a character
+    Broken,      // the longest beginning of one that no byte can complete
+    Incomplete,  // the same, cut short by the end of the bytes
+};
+// What some bytes begin with.
 struct Utf8Piece {
-    enum class Kind : std::uint8_t {
-        Whole,       // a character
-        Broken,      // the longest beginning of one that cannot go on
-        Incomplete,  // the same, cut short by the end of the bytes
-    } kind;
+    Utf8Kind kind;
     std::size_t size;
 };
 // Needs: bytes that are not empty.

@@ -72,7 +72,7 @@ class CBytes(ctypes.Structure):
     _fields_ = (("data", c_void_p), ("size", c_size_t))
 
 
-class Failed(Exception):
+class StatusError(Exception):
     """A status other than OK, and the message."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -106,7 +106,7 @@ def build(folder: Path = BUILD, *flags: str) -> Path:
 
 
 class Library:
-    """The functions, with their types; a failure raises Failed."""
+    """The functions, with their types; a failure raises StatusError."""
 
     def __init__(self, path: Path) -> None:
         self.c = c = ctypes.CDLL(str(path))
@@ -123,7 +123,7 @@ class Library:
 
     def check(self, status: int) -> None:
         if status != 0:
-            raise Failed(status, self.message())
+            raise StatusError(status, self.message())
 
     def message(self) -> str:
         text: bytes = self.c.tokenmill_error_message()
@@ -138,9 +138,7 @@ class Library:
 
     def load_memory(self, data: bytes) -> CTokenizer:
         handle = c_void_p()
-        self.check(
-            self.c.tokenmill_load_memory(data, c_size_t(len(data)), None, byref(handle))
-        )
+        self.check(self.c.tokenmill_load_memory(data, c_size_t(len(data)), None, byref(handle)))
         return CTokenizer(self, handle)
 
 
@@ -293,9 +291,8 @@ def decode_options(
 
 def id_array(ids: Sequence[int] | NDArray[Any]) -> tuple[Any, c_size_t]:
     array = np.ascontiguousarray(ids, dtype=np.uint32)
-    pointer = array.ctypes.data_as(POINTER(c_uint32))
-    pointer._owner = array
-    return pointer, c_size_t(len(array))
+    # Not data_as: that pointer alone would not keep the array.
+    return (c_uint32 * len(array)).from_buffer_copy(array.tobytes()), c_size_t(len(array))
 
 
 def copied(pointer: Any, count: c_size_t, dtype: type[Any]) -> NDArray[Any]:

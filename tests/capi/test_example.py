@@ -37,7 +37,8 @@ def test_the_header_is_c99_and_cpp(tmp_path: Path) -> None:
     source.write_text('#include "tokenmill.h"\nint main(void) { return TOKENMILL_OK; }\n')
     include = f"-I{HEADER.parent}"
     run(compiler(), "-std=c99", *STRICT, include, "-fsyntax-only", source)
-    run(compiler("CXX", "c++"), "-std=c++11", *STRICT, include, "-fsyntax-only", "-x", "c++", source)
+    cpp = (compiler("CXX", "c++"), "-std=c++11", "-x", "c++")
+    run(*cpp, *STRICT, include, "-fsyntax-only", source)
 
 
 def test_the_example_prints_ids_offsets_and_the_text(
@@ -53,6 +54,7 @@ def test_the_example_prints_ids_offsets_and_the_text(
     )  # fmt: skip
     text = "Hello, caf\u00e9 \U0001f600"
     batch = Tokenizer.load(small_mill).encode_batch([text], offsets="byte")
+    assert batch.spans is not None
     lines = [
         f"{token_id}: bytes {begin} to {end}"
         for token_id, (begin, end) in zip(batch.ids.tolist(), batch.spans.tolist(), strict=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pytest
 from tests import vocabularies
-from tests.capi.library import STATUS, Failed
+from tests.capi.library import STATUS, StatusError
 from tests.decode.chains import BYTES, SINGLE, definition, random_decoder
 from tests.load.sources import write_json
 from tests.strategies import class_strings
@@ -29,6 +29,8 @@ TEXTS = [
     *class_strings(seed=5, count=25, length=300),
 ]  # fmt: skip
 
+UNITS: tuple[tuple[Literal["byte", "char"], int], ...] = (("byte", 1), ("char", 2))
+
 
 def pair(library: Library, path: Path) -> tuple[CTokenizer, Tokenizer]:
     return library.load(path), Tokenizer.load(path)
@@ -41,12 +43,14 @@ def test_ids_and_offsets_are_those_of_python(
     ours, python = pair(library, mills[name])
     data = [text.encode() for text in TEXTS]
     for special in (False, True):
-        for unit, number in (("byte", 1), ("char", 2)):
+        for unit, number in UNITS:
             want = python.encode_batch(TEXTS, add_special_tokens=special, offsets=unit)
-            got = ours.encode_batch(data, add_special_tokens=int(special), offsets=number, threads=2)
+            options = {"add_special_tokens": int(special), "offsets": number, "threads": 2}
+            got = ours.encode_batch(data, **options)
             assert np.array_equal(got.ids, want.ids)
             assert np.array_equal(got.rows, want.offsets)
             assert got.offsets is not None
+            assert want.spans is not None
             assert np.array_equal(got.offsets, want.spans)
         for text, row in zip(TEXTS, want, strict=True):
             assert ours.encode(text.encode(), add_special_tokens=special).ids.tolist() == list(row)
@@ -64,6 +68,7 @@ def test_offsets_of_utf16_cut_a_string_where_characters_do(
         got = ours.encode(text.encode(), offsets=3).offsets
         want = python.encode_batch([text], offsets="char").spans
         assert got is not None
+        assert want is not None
         for (begin, end), (first, last) in zip(got.tolist(), want.tolist(), strict=True):
             assert units[2 * begin : 2 * end].decode("utf-16-le") == text[first:last]
 
@@ -91,13 +96,13 @@ def test_names_and_bytes_of_tokens_are_those_of_python(
     assert ours.special_ids() == list(python.special_tokens.values())
     step = max(1, ours.vocab_size() // 300)
     for token_id in [*range(0, ours.vocab_size(), step), *range(260), *ours.special_ids()[:20]]:
-        token = outcome(lambda i=token_id: python.id_to_token(i))
-        assert outcome(lambda i=token_id: ours.id_to_token(i)) == token
-        bytes_ = outcome(lambda i=token_id: python.token_bytes(i))
-        assert outcome(lambda i=token_id: ours.id_to_bytes(i)) == bytes_
+        token = outcome(python.id_to_token, token_id)
+        assert outcome(ours.id_to_token, token_id) == token
+        bytes_ = outcome(python.token_bytes, token_id)
+        assert outcome(ours.id_to_bytes, token_id) == bytes_
         if token is not None:
-            assert outcome(lambda t=token: ours.token_to_id(t)) == python.token_to_id(token)
-    assert outcome(lambda: ours.token_to_id("no such token at all")) is None
+            assert outcome(ours.token_to_id, token) == python.token_to_id(token)
+    assert outcome(ours.token_to_id, "no such token at all") is None
 
 
 def test_random_chains_of_decoders_are_those_of_python(library: Library, tmp_path: Path) -> None:
@@ -112,7 +117,7 @@ def test_random_chains_of_decoders_are_those_of_python(library: Library, tmp_pat
             compile_file(source, path)
         ours, python = pair(library, path)
         if "Regex" in str(decoder):
-            with pytest.raises(Failed, match="reference library") as caught:
+            with pytest.raises(StatusError, match="reference library") as caught:
                 ours.decode([1])
             assert caught.value.status == STATUS["UNSUPPORTED"]
             continue
@@ -132,8 +137,9 @@ def compare_rows(ours: CTokenizer, python: Tokenizer, rows: list[list[int]]) -> 
         assert ours.decode(row, **options).decode() == want, row
         raw = python.decode_bytes(row, skip_special_tokens=skip)
         assert ours.decode(row, skip_special_tokens=int(skip), as_bytes=1) == raw, row
-        mine, theirs = ours.stream(**options), python.decode_stream(
-            skip_special_tokens=skip, clean_up=clean
+        mine, theirs = (
+            ours.stream(**options),
+            python.decode_stream(skip_special_tokens=skip, clean_up=clean),
         )
         steps = [(mine.push(token_id), theirs.push(token_id)) for token_id in row]
         steps.append((mine.finish(), theirs.finish()))
@@ -144,12 +150,12 @@ def compare_rows(ours: CTokenizer, python: Tokenizer, rows: list[list[int]]) -> 
         assert mine.push(*row) + mine.finish() == want, row
 
 
-def outcome(call: Callable[[], Any]) -> Any:
+def outcome(call: Callable[[Any], Any], argument: Any) -> Any:
     """The result, or None for an id or a token that is unknown."""
     try:
-        return call()
+        return call(argument)
     except TokenmillError:
         return None
-    except Failed as error:
+    except StatusError as error:
         assert error.status in {STATUS["UNKNOWN_ID"], STATUS["UNKNOWN_TOKEN"]}  # noqa: PT017
         return None

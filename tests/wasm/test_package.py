@@ -46,9 +46,10 @@ def test_the_package_passes_its_own_tests_with_answers_of_python(node: str, tmp_
 def test_the_lock_names_no_registry() -> None:
     text = (PACKAGE / "package-lock.json").read_text(encoding="utf-8")
     assert "http" not in text
-    assert json.loads(text)["packages"][""]["version"] == json.loads(
-        (PACKAGE / "package.json").read_text(encoding="utf-8")
-    )["version"]
+    assert (
+        json.loads(text)["packages"][""]["version"]
+        == json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))["version"]
+    )
 
 
 def test_the_version_is_that_of_python() -> None:

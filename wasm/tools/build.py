@@ -1,6 +1,6 @@
 """Build the npm package: tokenmill.wasm by the clang of `ziglang`, JavaScript by TypeScript.
 
-    python wasm/tools/build.py
+python wasm/tools/build.py
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from tests.strategies import class_strings
 from tokenmill import Tokenizer
 from tokenmill._model.resolve import compile_file
 
+BASIC = 0xFFFF  # code points that are one unit of UTF-16
 SLICE = 60_000  # characters of each corpus
 STREAMED = 300  # ids of each text that a stream takes one by one
 
@@ -87,6 +88,7 @@ def write_models(folder: Path, tokenizers: Path) -> list[str]:
 
 
 def write_answers(folder: Path, name: str, texts: dict[str, str]) -> None:
+    """Write what Python makes of every text."""
     tokenizer = Tokenizer.load(folder / f"{name}.mill")
     answers: dict[str, Any] = {
         "vocabSize": tokenizer.vocab_size,
@@ -117,7 +119,7 @@ def write_answers(folder: Path, name: str, texts: dict[str, str]) -> None:
 
 
 def names_of(tokenizer: Tokenizer) -> dict[str, str]:
-    """Names of some tokens, without those that are holes."""
+    """Return the names of some tokens, without those that are holes."""
     from tokenmill import UnknownId
 
     names = {}
@@ -130,8 +132,8 @@ def names_of(tokenizer: Tokenizer) -> dict[str, str]:
 
 
 def utf16_places(text: str) -> Any:
-    """The place of every character, and of the end, in units of UTF-16."""
-    sizes = [2 if ord(character) > 0xFFFF else 1 for character in text]
+    """Return the place of every character, and of the end, in units of UTF-16."""
+    sizes = [2 if ord(character) > BASIC else 1 for character in text]
     return np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
 
