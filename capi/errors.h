@@ -34,14 +34,16 @@ template <typename Work>
 }
 
 // Throws BAD_ARGUMENT: a null pointer where there must be something.
-inline void require(const void* pointer, const char* name) {
+template <typename T>
+void require(T* pointer, const char* name) {
     if (pointer == nullptr) {
         throw CallError(TOKENMILL_BAD_ARGUMENT,
                         std::string(name) + ": expected a pointer, got null");
     }
 }
 // The same where null is fine for a size of 0.
-inline void require_if(std::size_t size, const void* pointer, const char* name) {
+template <typename T>
+void require_if(std::size_t size, T* pointer, const char* name) {
     if (size != 0) {
         require(pointer, name);
     }

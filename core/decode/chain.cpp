@@ -210,8 +210,9 @@ void StepChain::finish(std::string& out) {
     for (TextStep& any : plan_.text_steps) {
         text = std::visit(
             [&](auto& step) {
-                std::string certain = step.feed(std::move(text));
-                return certain + step.finish();
+                std::string certain = step.feed(text);
+                certain += step.finish();
+                return certain;
             },
             any);
     }
@@ -246,7 +247,7 @@ void StepChain::through(std::string text, std::string& out) {
         if (text.empty()) {
             return;
         }
-        text = std::visit([&](auto& step) { return step.feed(std::move(text)); }, any);
+        text = std::visit([&](auto& step) { return step.feed(text); }, any);
     }
     out += text;
 }

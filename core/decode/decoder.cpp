@@ -135,7 +135,10 @@ void Decoder::decode(std::span<const TokenId> ids, const DecodeOptions& options,
     } else {
         state_->decode_plan(ids, options, text);
     }
-    out += options.clean_up && options.as == AsWhat::Text ? cleaned(std::move(text)) : text;
+    if (options.clean_up && options.as == AsWhat::Text) {
+        text = cleaned(std::move(text));
+    }
+    out += text;
 }
 
 std::string Decoder::bytes_of(TokenId id) const {
@@ -192,7 +195,7 @@ struct DecodeStream::State {
 
     void through(std::string text, std::string& out) {
         for (TextStep& any : clean_steps) {
-            text = std::visit([&](auto& step) { return step.feed(std::move(text)); }, any);
+            text = std::visit([&](auto& step) { return step.feed(text); }, any);
         }
         out += text;
     }
@@ -229,8 +232,9 @@ void DecodeStream::finish(std::string& out) {
     for (TextStep& any : state.clean_steps) {
         text = std::visit(
             [&](auto& step) {
-                std::string certain = step.feed(std::move(text));
-                return certain + step.finish();
+                std::string certain = step.feed(text);
+                certain += step.finish();
+                return certain;
             },
             any);
     }

@@ -60,7 +60,7 @@ struct ReplaceInText {
     std::string old;  // not empty
     std::string by;
     std::string held;
-    [[nodiscard]] std::string feed(std::string text);
+    [[nodiscard]] std::string feed(const std::string& text);
     [[nodiscard]] std::string finish();
 };
 // A character off both ends, at most `left` and `right` times.
@@ -69,7 +69,7 @@ struct StripText {
     std::size_t left = 0;
     std::size_t right = 0;
     std::size_t held = 0;  // characters
-    [[nodiscard]] std::string feed(std::string text);
+    [[nodiscard]] std::string feed(const std::string& text);
     [[nodiscard]] std::string finish();
 };
 // What has to see the end of the text before it returns anything.
@@ -78,7 +78,7 @@ struct WholeText {
     WholeKind kind;
     Mapping change;
     std::string held;
-    [[nodiscard]] std::string feed(std::string text);
+    [[nodiscard]] std::string feed(const std::string& text);
     [[nodiscard]] std::string finish();
 };
 using TextStep = std::variant<ReplaceInText, StripText, WholeText>;

@@ -48,7 +48,7 @@ std::string text_of_spelled(std::string_view text) {
 
 }  // namespace
 
-std::string ReplaceInText::feed(std::string text) {
+std::string ReplaceInText::feed(const std::string& text) {
     const std::string known = std::exchange(held, {}) + text;
     std::string_view rest = known;
     std::string out;
@@ -65,7 +65,7 @@ std::string ReplaceInText::finish() {
     return std::exchange(held, {});
 }
 
-std::string StripText::feed(std::string text) {
+std::string StripText::feed(const std::string& text) {
     std::string_view rest = text;
     if (left > 0) {
         while (left > 0 && rest.starts_with(character)) {
@@ -95,7 +95,7 @@ std::string StripText::finish() {
     return {};
 }
 
-std::string WholeText::feed(std::string text) {
+std::string WholeText::feed(const std::string& text) {
     held += text;
     return {};
 }
