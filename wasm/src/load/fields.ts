@@ -22,7 +22,8 @@ const WORDS: Record<keyof Kinds, string> = {
 };
 const SHOWN = 60;
 const SURROGATE = /\\u[dD][89a-fA-F]/;
-const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+// Halves of pairs are no characters of their own to a pattern with this flag.
+const LONE = /\p{Surrogate}/u;
 
 /** Parse a JSON object; an error names the line. */
 export function parseJson(bytes: Uint8Array): JsonObject {
