@@ -127,7 +127,8 @@ export function typeOf(section: JsonValue, where: string): [string, JsonObject] 
 
 /** Write a value of a foreign file into a message, cut to a readable length. */
 export function shown(value: JsonValue): string {
-  const characters = Array.from(repr(value));
+  // A character has at most two units, and the text may be that of a whole vocabulary.
+  const characters = Array.from(repr(value).slice(0, 2 * SHOWN + 2));
   if (characters.length <= SHOWN) return characters.join("");
   return `${characters.slice(0, SHOWN).join("")}...`;
 }
