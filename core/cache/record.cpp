@@ -38,8 +38,10 @@ bool has_sizes(const Header& header, std::size_t body) noexcept {
         header.bits == 0 || header.bits > kMostBits || header.text_size > body) {
         return false;
     }
-    const std::size_t rest = body - header.text_size;
-    return header.id_count <= rest * 8 && packed_bytes(header.id_count, header.bits) == rest;
+    constexpr std::size_t kMostIds = ~std::size_t{0} / kMostBits;  // more would not fit in memory
+    const std::uint64_t rest = body - header.text_size;
+    return header.id_count <= rest * 8 && header.id_count <= kMostIds &&
+           packed_bytes(static_cast<std::size_t>(header.id_count), header.bits) == rest;
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ struct EndsScan {
             start = end;
         }
         std::memcpy(to_keys, keys, sizeof(keys));
-        std::memcpy(to_lines, lines, sizeof(lines));
+        to_lines[0] = lines[0];  // one by one: as 64 bits the compiler would put them together
+        to_lines[1] = lines[1];
         std::memcpy(to_units, units, sizeof(units));
     }
 };

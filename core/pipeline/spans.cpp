@@ -156,7 +156,7 @@ void SpanState::end_batch() {
 Place place_of(const SpanRange& range, const std::uint8_t* begin,
                const std::uint8_t* end) noexcept {
     const SpanSource& source = *range.source;
-    const std::ptrdiff_t floor = range.floor;
+    const auto floor = static_cast<std::ptrdiff_t>(range.floor);
     const auto first = static_cast<std::size_t>(std::max(begin - range.begin, floor));
     const auto last = static_cast<std::size_t>(std::max(end - range.begin, floor + 1)) - 1;
     std::size_t from = range.origin + first;

@@ -11,7 +11,7 @@ namespace {
 #include "simd/block_vector128.h"
 #define TOKENMILL_CHARS3 "split/chars3_vector128-inl.h"
 #define TOKENMILL_EMIT "encode/emit_vector128-inl.h"
-#define TOKENMILL_LANES "encode/lanes_scalar-inl.h"
+#define TOKENMILL_LANES "encode/lanes_vector128-inl.h"
 #define TOKENMILL_PROBE "encode/probe_vector128-inl.h"
 #define TOKENMILL_UNITS "encode/units_vector128-inl.h"
 #define TOKENMILL_TRANSCODE "pipeline/transcode_vector128-inl.h"

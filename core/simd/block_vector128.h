@@ -40,16 +40,15 @@ inline std::uint64_t in_range(const Quarters& v, int first, int count) noexcept 
 // The classes of ASCII that masks are needed of, a bit each. A byte has those that the look-ups of
 // its two nibbles have in common: letters need two bits, because A to O and P to Z lie in columns
 // of different heights.
-enum AsciiBit : std::uint8_t {
-    kLettersAToO = 1 << 0,
-    kLettersPToZ = 1 << 1,
-    kDigits = 1 << 2,
-    kControls = 1 << 3,  // 09..0D
-    kSpaces = 1 << 4,
-    kNewlines = 1 << 5,  // 0A and 0D
-    kApostrophes = 1 << 6,
-    kNuls = 1 << 7,
-};
+constexpr unsigned kLettersAToO = 1U << 0;
+constexpr unsigned kLettersPToZ = 1U << 1;
+constexpr unsigned kDigits = 1U << 2;
+constexpr unsigned kControls = 1U << 3;  // 09..0D
+constexpr unsigned kSpaces = 1U << 4;
+constexpr unsigned kNewlines = 1U << 5;  // 0A and 0D
+constexpr unsigned kApostrophes = 1U << 6;
+constexpr unsigned kNuls = 1U << 7;
+
 struct AsciiTables {
     constexpr AsciiTables() noexcept {
         for (unsigned byte = 0; byte < 128; ++byte) {

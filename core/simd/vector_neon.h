@@ -282,3 +282,20 @@ inline unsigned mask_of_bytes(Vector v) noexcept {
     const uint8x16_t bits = vandq_u8(v, vld1q_u8(kBits));
     return vaddv_u8(vget_low_u8(bits)) | static_cast<unsigned>(vaddv_u8(vget_high_u8(bits))) << 8;
 }
+inline Vector lesser_numbers(Vector a, Vector b) noexcept {
+    return vreinterpretq_u8_u32(vminq_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b)));
+}
+inline std::uint32_t least_number(Vector v) noexcept {
+    return vminvq_u32(vreinterpretq_u32_u8(v));
+}
+template <unsigned kBits>
+inline Vector shift_longs_down(Vector v) noexcept {
+    return vreinterpretq_u8_u64(vshrq_n_u64(vreinterpretq_u64_u8(v), kBits));
+}
+// Bit i: number i of comparisons of eight numbers of 64 bits is ones.
+inline unsigned mask_of_longs(Vector a, Vector b, Vector c, Vector d) noexcept {
+    constexpr std::uint8_t kBits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
+    const uint16x8_t shorts = vuzp1q_u16(vreinterpretq_u16_u8(even_numbers(a, b)),
+                                         vreinterpretq_u16_u8(even_numbers(c, d)));
+    return vaddv_u8(vand_u8(vmovn_u16(shorts), vld1_u8(kBits)));
+}

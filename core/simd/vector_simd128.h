@@ -230,3 +230,19 @@ inline Vector widen_high(Vector v) noexcept {
 inline unsigned mask_of_bytes(Vector v) noexcept {
     return wasm_i8x16_bitmask(v);
 }
+inline Vector lesser_numbers(Vector a, Vector b) noexcept {
+    return wasm_u32x4_min(a, b);
+}
+inline std::uint32_t least_number(Vector v) noexcept {
+    v = wasm_u32x4_min(v, wasm_i32x4_shuffle(v, v, 2, 3, 0, 1));
+    v = wasm_u32x4_min(v, wasm_i32x4_shuffle(v, v, 1, 0, 3, 2));
+    return static_cast<std::uint32_t>(wasm_i32x4_extract_lane(v, 0));
+}
+template <unsigned kBits>
+inline Vector shift_longs_down(Vector v) noexcept {
+    return wasm_u64x2_shr(v, kBits);
+}
+inline unsigned mask_of_longs(Vector a, Vector b, Vector c, Vector d) noexcept {
+    return wasm_i16x8_bitmask(
+        wasm_i16x8_shuffle(even_numbers(a, b), even_numbers(c, d), 0, 2, 4, 6, 8, 10, 12, 14));
+}

@@ -45,9 +45,11 @@ void write_seeds(Walk& walk, BlobWriter& out) {
 
 // What tokens are in a text, and what ids decode to: not always the same.
 void write_texts(const VocabInput& input, BlobWriter& out) {
-    out.add_bytes(kTokenBytes, input.token_bytes.data(), input.token_offsets.back());
+    out.add_bytes(kTokenBytes, input.token_bytes.data(),
+                  static_cast<std::size_t>(input.token_offsets.back()));
     out.add_bytes(kTokenOffsets, input.token_offsets.data(), input.token_offsets.size_bytes(), 8);
-    out.add_bytes(kDecodeBytes, input.decode_bytes.data(), input.decode_offsets.back());
+    out.add_bytes(kDecodeBytes, input.decode_bytes.data(),
+                  static_cast<std::size_t>(input.decode_offsets.back()));
     out.add_bytes(kDecodeOffsets, input.decode_offsets.data(), input.decode_offsets.size_bytes(),
                   8);
 }

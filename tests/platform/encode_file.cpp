@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,11 +26,13 @@ namespace {
 constexpr std::size_t kHeader = 4096;  // of a .mill file; the compiled model follows
 
 std::string read_file(const char* path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    std::string content(file ? static_cast<std::size_t>(file.tellg()) : 0, '\0');
+    file.seekg(0);
+    if (!file.read(content.data(), static_cast<std::streamsize>(content.size()))) {
         throw std::runtime_error(std::string(path) + ": cannot be read");
     }
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    return content;
 }
 
 // The texts of a file of documents, borrowed from it.

@@ -1,6 +1,6 @@
 // The public names of @tokenmill/tokenizer.
 export { TokenmillError } from "./errors.js";
-export { useWasm } from "./module.js";
+export { moduleMemory, useWasm } from "./module.js";
 export type { WasmSource } from "./module.js";
 export type { DecodeOptions, EncodeOptions } from "./options.js";
 export { DecodeStream } from "./stream.js";

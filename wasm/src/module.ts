@@ -8,6 +8,7 @@ export type WasmSource = string | URL | Response | ArrayBuffer | Uint8Array | We
 
 let source: WasmSource | undefined;
 let instance: Promise<Native> | undefined;
+let loaded: Native | undefined;
 
 /**
  * Say where `tokenmill.wasm` is, before the first tokenizer is loaded. Needed only where it is not
@@ -30,6 +31,11 @@ export function loadNative(): Promise<Native> {
   return instance;
 }
 
+/** Bytes of the module's memory, which grows as it needs more and never shrinks. */
+export function moduleMemory(): number {
+  return loaded === undefined ? 0 : loaded.bytes.length;
+}
+
 async function instantiate(): Promise<Native> {
   const module = await compiledModule(source ?? new URL("./tokenmill.wasm", import.meta.url));
   const system = new WasiSystem();
@@ -37,7 +43,8 @@ async function instantiate(): Promise<Native> {
   const exports = made.exports as unknown as NativeExports;
   system.memory = exports.memory;
   exports._initialize();
-  return new Native(exports);
+  loaded = new Native(exports);
+  return loaded;
 }
 
 // What the module asks its system for: an empty environment and a clock. The rest are functions of
