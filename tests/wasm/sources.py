@@ -22,6 +22,8 @@ from tests.wasm.sections import (
     Json,
 )
 
+from tokenmill._unicode import names
+
 PATTERNS = sorted({stage[0] for stages in CHAINS.values() for stage in stages})
 _FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")
 _CONTENTS = ["<s>", "[MASK]", "a", " ", "", "  x ", "AB", "\u00e9t\u00e9", MARKER, "\u0301", "'\""]
@@ -128,6 +130,25 @@ def patterns_in_use() -> dict[str, bytes]:
             section = {**shape, "behavior": behavior, "invert": invert}
             files[f"in use {number} {behavior}"] = _dumped(small(section))
     return files
+
+
+def every_set() -> dict[str, bytes]:
+    """A split by each set of code points."""
+    files: dict[str, bytes] = {}
+    for engine, prefix in (("onig", ""), ("hf", "hf:")):
+        for name in names(engine):
+            pattern = f"[{name}]" if name.startswith("[") else rf"\\p{{{prefix}{name}}}"
+            shape = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated"}
+            files[f"{engine} {name}"] = _dumped(small(shape))
+    return files
+
+
+def every_character() -> bytes:
+    """A vocabulary that has all characters, 64 in each token: its hash is over their repr()."""
+    codes = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    chunks = ("".join(map(chr, codes[begin : begin + 64])) for begin in range(0, len(codes), 64))
+    vocab = {chunk: index for index, chunk in enumerate(chunks)}
+    return _dumped({"model": {"type": "WordLevel", "vocab": vocab, "unk_token": next(iter(vocab))}})
 
 
 def small(pre_tokenizer: Json) -> Json:

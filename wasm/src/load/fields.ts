@@ -22,7 +22,8 @@ const WORDS: Record<keyof Kinds, string> = {
 };
 const SHOWN = 60;
 const SURROGATE = /\\u[dD][89a-fA-F]/;
-const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+// Halves of pairs are no characters of their own to a pattern with this flag.
+const LONE = /\p{Surrogate}/u;
 
 /** Parse a JSON object; an error names the line. */
 export function parseJson(bytes: Uint8Array): JsonObject {
@@ -126,7 +127,8 @@ export function typeOf(section: JsonValue, where: string): [string, JsonObject] 
 
 /** Write a value of a foreign file into a message, cut to a readable length. */
 export function shown(value: JsonValue): string {
-  const characters = Array.from(repr(value));
+  // A character has at most two units, and the text may be that of a whole vocabulary.
+  const characters = Array.from(repr(value).slice(0, 2 * SHOWN + 2));
   if (characters.length <= SHOWN) return characters.join("");
   return `${characters.slice(0, SHOWN).join("")}...`;
 }

@@ -226,9 +226,15 @@ class Reader {
   }
 
   private fail(message: string, place: number): never {
-    const before = this.text.slice(0, place);
-    const line = before.split("\n").length;
-    const column = Array.from(before.slice(before.lastIndexOf("\n") + 1)).length + 1;
+    let line = 1;
+    let column = 1; // in characters, so the second half of a pair does not count
+    for (let i = 0; i < place; i += 1) {
+      const code = this.text.charCodeAt(i);
+      if (code === 0x0a) {
+        line += 1;
+        column = 1;
+      } else if (code < 0xdc00 || code > 0xdfff) column += 1;
+    }
     throw new LoadError(`expected JSON, got ${message} at column ${column}`, {
       line,
       hint: "the file is damaged or incomplete, fetch it again",

@@ -91,3 +91,39 @@ test("an added token with a large id or a forged vocabulary does not claim memor
   const model = { ...WORDS, vocab: { "[UNK]": 0, a: 4_000_000_000 } };
   assert.throws(() => definitionOf(tokenizer({ model }), "x"), /ids up to 4000000000 for 2 tokens/);
 });
+
+/** Words of letters, each one letter longer than another: a vocabulary and its merges. */
+function largeBpe(size) {
+  const vocab = Object.fromEntries(Array.from("abcdefghij", (letter, id) => [letter, id]));
+  const words = Object.keys(vocab);
+  const merges = [];
+  for (let at = 0; words.length < size; at += 1) {
+    for (const letter of "abcdefghij") {
+      merges.push([words[at], letter]);
+      vocab[words[at] + letter] = words.length;
+      words.push(words[at] + letter);
+    }
+  }
+  const added = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+  const added_tokens = Array.from({ length: size / 10 }, (_, i) => ({
+    ...added,
+    id: size + i,
+    content: `<${i}>`,
+    special: true,
+  }));
+  const pre_tokenizer = { type: "WhitespaceSplit" };
+  return bytes({ model: { type: "BPE", vocab, merges }, pre_tokenizer, added_tokens });
+}
+
+test("four times the tokens take about four times the time", () => {
+  const seconds = (source) => {
+    const begin = process.cpuUsage();
+    definitionOf(source, "large");
+    const { user } = process.cpuUsage(begin);
+    return user;
+  };
+  const best = (source) => Math.min(...Array.from({ length: 3 }, () => seconds(source)));
+  const [small, large] = [largeBpe(15_000), largeBpe(60_000)];
+  best(small); // so that both run compiled code
+  assert.ok(best(large) < 10 * best(small), "quadratic would be 16 times");
+});

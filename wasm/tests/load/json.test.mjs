@@ -70,3 +70,8 @@ test("a text of many escapes takes linear time", () => {
   const text = `"${"\\u00e9".repeat(1_000_000)}"`;
   assert.equal(parse(text).length, 1_000_000);
 });
+
+test("a mistake at the end of a long line is found in linear time", () => {
+  const text = `[${"0,".repeat(5_000_000)}`;
+  assert.throws(() => parse(text), { line: 1, problem: /Expecting value at column 10000002$/ });
+});
