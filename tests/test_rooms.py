@@ -55,10 +55,11 @@ def sources(folder: Path = CORE) -> list[Path]:
 
 def all_sources() -> list[Path]:
     """Return every file that people write code in: C++, kernels and Python, tests included."""
-    folders = [ROOT / name for name in ("core", "bind", "src", "tests", "tools", "benchmarks")]
+    names = ("core", "bind", "capi", "include", "src", "tests", "tools", "benchmarks", "wasm")
+    folders = [ROOT / name for name in names]
     files = [file for folder in folders for file in sources(folder)]
     files += [file for folder in folders for file in sorted(folder.rglob("*.py"))]
-    return [file for file in files if "generated" not in file.parts]
+    return [file for file in files if not {"generated", "node_modules"} & set(file.parts)]
 
 
 def is_door(room: str, target: str) -> bool:
@@ -160,6 +161,18 @@ def test_right_includes_pass(tmp_path: Path) -> None:
         '#include "split/split-inl.h"\n#include "simd/block.h"\n#include "vocab/vocab.h"\n'
     )
     assert wrong_includes(tmp_path) == []
+
+
+@pytest.mark.parametrize("folder", ["capi", "wasm/native"])
+def test_other_languages_enter_the_core_by_its_doors(folder: str) -> None:
+    wrong = []
+    for source in sources(ROOT / folder):
+        for target in INCLUDE.findall(source.read_text(encoding="utf-8")):
+            room, _, rest = target.partition("/")
+            is_own = not rest or target == "tokenmill.h"
+            if not is_own and room not in VOCABULARY and not is_door("capi", target):
+                wrong.append(f"{source.relative_to(ROOT)}: {target}")
+    assert wrong == []
 
 
 def test_core_knows_no_python() -> None:

@@ -27,6 +27,12 @@ inline void yield_thread() noexcept {
     std::this_thread::yield();
 }
 
+// Threads that the machine can run at the same time; at least 1.
+[[nodiscard]] inline unsigned hardware_threads() noexcept {
+    const unsigned count = std::thread::hardware_concurrency();
+    return count == 0 ? 1 : count;
+}
+
 #else
 
 struct Mutex {};
@@ -61,6 +67,9 @@ public:
 };
 
 inline void yield_thread() noexcept {}
+[[nodiscard]] inline unsigned hardware_threads() noexcept {
+    return 1;
+}
 
 #endif
 

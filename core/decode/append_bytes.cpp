@@ -1,4 +1,4 @@
-// decode: token ids -> bytes.
+// append_bytes: ids -> bytes, through the table.
 #include "decode/decode.h"
 
 namespace tokenmill::decode {
