@@ -40,8 +40,8 @@ def find_tools() -> Tools:
     """Look in the environment of this Python first, then on the PATH."""
     paths = {}
     for name in HINTS:
-        beside = Path(sys.executable).with_name(name)
-        found = str(beside) if beside.exists() else shutil.which(name)
+        nearby = Path(sys.executable).with_name(name)
+        found = str(nearby) if nearby.exists() else shutil.which(name)
         if name == "zig":
             found = _zig() or found
         if found is not None:

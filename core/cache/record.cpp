@@ -79,14 +79,14 @@ ReadRecord read_record(Bytes record, const SegmentKey& key, TokenId max_id,
     Header header{};
     std::memcpy(&header, record.data(), sizeof(header));
     const Bytes body = record.subspan(sizeof(header));
-    const Bytes text = body.first(header.text_size);
+    const Bytes text = body.first(static_cast<std::size_t>(header.text_size));
     if (header.flags != key.flags || header.model != key.model || text.size() != key.text.size() ||
         !std::equal(text.begin(), text.end(), key.text.begin())) {
         return {nullptr, RecordFault::Other};
     }
     auto entry = std::make_shared<const SegmentEntry>(key, body.subspan(text.size()),
                                                       header.id_count, header.bits, generation);
-    std::vector<TokenId> ids(header.id_count + 8);
+    std::vector<TokenId> ids(static_cast<std::size_t>(header.id_count) + 8);
     entry->unpack(ids.data());
     if (std::any_of(ids.begin(), ids.end() - 8, [&](TokenId id) { return id > max_id; })) {
         return damaged;

@@ -175,7 +175,7 @@ std::size_t symbol_count(const vocab::VocabView& vocab, std::uint32_t internal) 
     if (vocab.kind() == vocab::ModelKind::Bytes) {
         return text.size();
     }
-    return count_chars(text.data(), text.size());
+    return static_cast<std::size_t>(count_chars(text.data(), text.size()));
 }
 
 // A token whose bytes end in kWordEnd ended a word, so its last symbol is the one of an end.

@@ -9,7 +9,7 @@ namespace {
 #include "simd/block_plain.h"
 #include "simd/vector_neon.h"
 #include "simd/block_vector128.h"
-#define TOKENMILL_CHARS3 "split/chars3_vector128-inl.h"
+#define TOKENMILL_CHARS3 "split/chars3_neon-inl.h"
 #define TOKENMILL_EMIT "encode/emit_vector128-inl.h"
 #define TOKENMILL_LANES "encode/lanes_vector128-inl.h"
 #define TOKENMILL_PROBE "encode/probe_vector128-inl.h"

@@ -1,6 +1,7 @@
 // What is known of the three-byte characters of a block, for targets of 128 bits. Text inside a
-// target's namespace; chars3_scalar-inl.h has the meaning. These targets have no instruction that
-// moves bits to the ones of a mask, so what is known of a character stays at its first byte:
+// target's namespace, after its paired_in_run; chars3_scalar-inl.h has the meaning. These targets
+// have no instruction that moves bits to the ones of a mask, so what is known of a character stays
+// at its first byte:
 //
 //   text     a X . . Y . .      X and Y have three bytes
 //   code       x     y          of every byte; only those at first bytes mean something
@@ -48,6 +49,12 @@ public:
     template <typename Junctions>
     [[nodiscard]] std::uint64_t paired(const Junctions& junctions,
                                        std::uint64_t asked) const noexcept {
+        if (count_bits(asked) >= kLeastRun) {
+            const unsigned first = trailing_zeros(asked) % 3;
+            if ((asked & ~(LoneRun::kLeads << first)) == 0) {
+                return paired_from(junctions, first) & asked;
+            }
+        }
         std::uint64_t found = 0;
         for (; asked != 0; asked &= asked - 1) {
             const unsigned i = trailing_zeros(asked);
@@ -61,7 +68,16 @@ public:
 private:
     static constexpr std::size_t kBefore = 16;  // of which three are used
 
-    alignas(16) std::uint16_t code_[kBefore + 64 + 8];
+    // All characters start at `first`, or a multiple of three bytes later.
+    template <typename Junctions>
+    [[nodiscard]] std::uint64_t paired_from(const Junctions& junctions,
+                                            unsigned first) const noexcept {
+        std::uint8_t found[2 + 72] = {};
+        paired_in_run(code_ + kBefore + first, junctions, found + first);
+        return bit_mask<0>(load_block(found));
+    }
+
+    alignas(16) std::uint16_t code_[kBefore + 64 + 16];
     alignas(16) std::uint8_t fact_[kBefore + 64 + 16];
 };
 
