@@ -19,6 +19,7 @@ ENVIRONMENT = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ
 
 
 def main() -> None:
+    """Do what the module says."""
     build_module()
     npm = tool("npm", "install Node 18 or newer")
     if not (PACKAGE / "node_modules").exists():
@@ -49,6 +50,7 @@ def write_demo_model() -> None:
 
 
 def zig() -> Path:
+    """Return the compiler of the package `ziglang`."""
     found = importlib.util.find_spec("ziglang")
     if found is None or found.origin is None:
         sys.exit("zig is missing; hint: pip install 'tokenmill[platforms]', or run `make wasm`")
@@ -56,6 +58,7 @@ def zig() -> Path:
 
 
 def tool(name: str, hint: str) -> str:
+    """Return the path of a program, or end with a hint."""
     path = shutil.which(name, path=ENVIRONMENT["PATH"])
     if path is None:
         sys.exit(f"{name} is missing; hint: {hint}")
@@ -63,6 +66,7 @@ def tool(name: str, hint: str) -> str:
 
 
 def run(*command: object, folder: Path = ROOT) -> None:
+    """Run a command; an exception if it fails."""
     words = [str(word) for word in command]
     subprocess.run(words, cwd=folder, env=ENVIRONMENT, check=True)  # noqa: S603
 

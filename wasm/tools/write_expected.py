@@ -31,9 +31,10 @@ STREAMED = 300  # ids of each text that a stream takes one by one
 
 
 def main() -> None:
+    """Do what the module says."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    if len(sys.argv) > 2:
+    if sys.argv[2:]:
         texts = corpora(Path(sys.argv[3]))
         names = write_models(folder, Path(sys.argv[2]))
     else:
@@ -46,11 +47,13 @@ def main() -> None:
 
 
 def made_up() -> list[str]:
+    """Return texts for tests without corpora."""
     plain = ["", " ", "Hello, world!", "caf\u00e9 \U0001f600\U0001f469\u200d\U0001f680", "\ufeffx"]
     return [*plain, "a\x00b", *class_strings(seed=3, count=12, length=400)]
 
 
 def corpora(folder: Path) -> dict[str, str]:
+    """Read the beginning of every corpus."""
     texts = {}
     for path in sorted(folder.glob("*.txt.xz")):
         with lzma.open(path, "rt", encoding="utf-8") as file:
@@ -59,6 +62,7 @@ def corpora(folder: Path) -> dict[str, str]:
 
 
 def write_test_models(folder: Path) -> list[str]:
+    """Compile the vocabularies of the tests' data packages; return their names."""
     from tests import vocabularies
 
     from tokenmill._model.file import write_model
