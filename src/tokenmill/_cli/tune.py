@@ -14,6 +14,7 @@ from tokenmill._cli import _options
 from tokenmill._cli._bench.progress import progress
 from tokenmill._cli._tune_table import tune_lines
 from tokenmill._errors import OptionError, OutputError
+from tokenmill._platform.cpus import load_average
 
 if TYPE_CHECKING:
     import argparse
@@ -116,8 +117,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _warn_of_noise(threads: int) -> None:
-    load = os.getloadavg()[0]
-    if load > _BUSY * threads:
+    load = load_average()
+    if load is not None and load > _BUSY * threads:
         _say(
             f"tokenmill: this machine is busy (load average {load:.1f} on {threads} CPUs): "
             "gains will be lost in the noise"

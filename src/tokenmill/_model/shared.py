@@ -7,12 +7,12 @@ while the others that want it wait. Light imports only: see known.py.
 
 from __future__ import annotations
 
-import os
 from _thread import RLock
 from typing import TYPE_CHECKING
 from weakref import ref
 
 from tokenmill import _core
+from tokenmill._platform.processes import after_fork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +105,7 @@ class Shelf:
 
 
 SHELF = Shelf()
-os.register_at_fork(after_in_child=SHELF.free)
+after_fork(SHELF.free)
 
 
 def name_of(made_of: str, tables: str) -> Name:
