@@ -171,10 +171,11 @@ def run(tokenizer: str, texts: str, folder: Path) -> dict[str, Any]:
     from tokenmill._mill.run import shards
     from tokenmill._platform.memory import peak_bytes, physical_bytes, resident_bytes
     from tokenmill._platform.processes import pid_space
+    from tokenmill._tokenizer import compile_file
 
     engine = tokenmill.Tokenizer.load(tokenizer)
-    engine.save(folder / "saved.mill")
-    again = tokenmill.Tokenizer.load(folder / "saved.mill")
+    compile_file(tokenizer, folder / "compiled.mill")
+    again = tokenmill.Tokenizer.load(folder / "compiled.mill")
     ids = again.encode("hello world").tolist()
     output = folder / "packed"
 
@@ -184,7 +185,8 @@ def run(tokenizer: str, texts: str, folder: Path) -> dict[str, Any]:
             workers=2, format="bin,npy", progress="none",
         )  # fmt: skip
 
-    calls, keep = [0], shards.keep_record
+    changed: Any = shards
+    calls, keep = [0], changed.keep_record
 
     def stopping(*given: Any, **named: Any) -> Any:
         calls[0] += 1
@@ -192,7 +194,6 @@ def run(tokenizer: str, texts: str, folder: Path) -> dict[str, Any]:
             raise Stop
         return keep(*given, **named)
 
-    changed: Any = shards
     changed.keep_record = stopping
     try:
         pack()

@@ -33,7 +33,14 @@ def targets_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., list[s
         pytest.skip("no C++ compiler: install one (the command c++) to test how targets are chosen")
     program = tmp_path_factory.mktemp("cpu") / "targets_of"
     sources = [ROOT / "tests/platform/targets_of.cpp", ROOT / "core/simd/cpu.cpp"]
-    command = [compiler, "-std=c++20", f"-I{ROOT / 'core'}", *sources, "-o", program]
+    command: list[str | Path] = [
+        compiler,
+        "-std=c++20",
+        f"-I{ROOT / 'core'}",
+        *sources,
+        "-o",
+        program,
+    ]
     subprocess.run(command, check=True)  # noqa: S603
 
     def ask(*facts: int) -> list[str]:

@@ -110,7 +110,8 @@ def test_a_lock_keeps_others_out_until_the_file_is_closed(tmp_path: Path) -> Non
 def test_windows_tries_again_for_a_while_and_then_says_no(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tries, pauses = [], []
+    tries: list[int] = []
+    pauses: list[float] = []
 
     def used(*_: object) -> None:
         tries.append(1)

@@ -14,7 +14,6 @@ from tokenmill._cli import _options
 from tokenmill._cli._bench.progress import progress
 from tokenmill._cli._tune_table import tune_lines
 from tokenmill._errors import OptionError, OutputError
-from tokenmill._platform.cpus import load_average
 
 if TYPE_CHECKING:
     import argparse
@@ -117,6 +116,8 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _warn_of_noise(threads: int) -> None:
+    from tokenmill._platform.cpus import load_average  # not for --help
+
     load = load_average()
     if load is not None and load > _BUSY * threads:
         _say(
