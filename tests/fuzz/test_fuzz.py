@@ -29,7 +29,7 @@ LEAST = 100  # inputs, however long they take
 DAMAGED = 300  # models
 HANGS = 3600  # seconds after which a command that takes a minute has surely got stuck
 SANITIZERS = "address,undefined"
-PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_threads", "fuzz_view", "fuzz_wire")
+PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_share", "fuzz_threads", "fuzz_view", "fuzz_wire")
 ADDED = (
     AddedToken("<s>", 60_000, special=True, lstrip=True, rstrip=True),
     AddedToken("</s>", 60_001, special=True, normalized=True, single_word=True),
@@ -172,8 +172,15 @@ def test_threads_that_share_words_agree_with_one(program: Path, models: Path) ->
     assert re.fullmatch(r"\d\d models agree\n", ran.stdout)
 
 
+def test_threads_that_share_a_model_agree_with_one(program: Path, models: Path) -> None:
+    ran = run(program.with_name("fuzz_share"), "--models", models)
+    assert ran.returncode == 0, ran.stderr[-8000:]
+    assert re.fullmatch(r"\d\d models agree in \d+ rounds\n", ran.stdout)
+
+
 @pytest.mark.slow
-def test_threads_that_share_words_do_not_race(models: Path) -> None:
-    built = build(BUILD.with_name("fuzz-threads"), "thread", ("fuzz_threads",))
-    ran = run(built / "fuzz_threads", "--models", models, "--target", "scalar")
+@pytest.mark.parametrize("name", ["fuzz_share", "fuzz_threads"])
+def test_threads_that_share_a_model_do_not_race(name: str, models: Path) -> None:
+    built = build(BUILD.with_name("fuzz-threads"), "thread", ("fuzz_share", "fuzz_threads"))
+    ran = run(built / name, "--models", models, "--target", "scalar")
     assert ran.returncode == 0, ran.stderr[-8000:]
