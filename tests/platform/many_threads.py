@@ -2,8 +2,8 @@
 
     python many_threads.py FOLDER [--threads 4] [--rounds 60] [--seed 0]
 
-FOLDER has tokenizers to load. Everything that threads get is compared with what one thread got
-before. It needs nothing but the package, so that it runs where the test tools cannot be installed.
+FOLDER has tokenizers to load; if it has none, the one in the package is written there. Everything
+that threads get is compared with what one thread got before. It needs nothing but the package, so that it runs where the test tools cannot be installed.
 The last line it prints is JSON: whether there is a GIL, what was done how often, what was wrong.
 """
 
@@ -331,6 +331,8 @@ def main() -> int:
     warnings.simplefilter("error")
     sys.setswitchinterval(1e-5)  # with a GIL, it goes round as often as it can
     begin = time.perf_counter()
+    if not list(options.folder.glob("*.json")):
+        tokenmill.Tokenizer.load().save(options.folder / "builtin.json")
     wrong = first_calls(options.folder, options.threads)
     shared = run(options.folder, options.threads, options.rounds, options.seed)
     first = shared.known[0]
