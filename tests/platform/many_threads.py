@@ -3,8 +3,9 @@
     python many_threads.py FOLDER [--threads 4] [--rounds 60] [--seed 0]
 
 FOLDER has tokenizers to load; if it has none, the one in the package is written there. Everything
-that threads get is compared with what one thread got before. It needs nothing but the package, so that it runs where the test tools cannot be installed.
-The last line it prints is JSON: whether there is a GIL, what was done how often, what was wrong.
+that threads get is compared with what one thread got before. It needs nothing but the package, so
+that it runs where the test tools cannot be installed. The last line it prints is JSON: whether
+there is a GIL, what was done how often, what was wrong.
 """
 
 from __future__ import annotations
