@@ -6,6 +6,7 @@
 
 #include "arrays.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 
@@ -13,14 +14,26 @@ namespace tokenmill::bind {
 
 namespace {
 constexpr std::size_t kSmallArray = 1 << 16;  // numbers
-}
 
-nb::object empty_array(Number number, std::size_t count, void*& data) {
-    // Looked up at the first result, so that importing the module does not import numpy.
-    static const bool is_ready = PyArray_ImportNumPyAPI() == 0;
-    if (!is_ready) {
+// Looked up at the first result, so that importing the module does not import numpy. Not by a
+// static of the function: threads that wait for one keep the GIL, which the import needs.
+void import_numpy() {
+    static std::atomic<bool> is_ready{false};
+    if (is_ready.load(std::memory_order_acquire)) {
+        return;
+    }
+    static nb::ft_mutex one_at_a_time;  // of a Python without GIL; it lets go of the interpreter
+    const nb::ft_lock_guard guard(one_at_a_time);
+    if (PyArray_ImportNumPyAPI() != 0) {
         nb::raise_python_error();
     }
+    is_ready.store(true, std::memory_order_release);
+}
+
+}  // namespace
+
+nb::object empty_array(Number number, std::size_t count, void*& data) {
+    import_numpy();
     static constexpr int kTypes[] = {NPY_UINT32, NPY_UINT16, NPY_INT64};
     npy_intp shape[1] = {static_cast<npy_intp>(count)};
     PyObject* array = PyArray_SimpleNew(1, shape, kTypes[static_cast<int>(number)]);

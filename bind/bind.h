@@ -179,7 +179,7 @@ public:
     [[nodiscard]] std::span<const pipeline::Text> view() const noexcept { return texts_; }
 
 private:
-    void add_items(PyObject** items, std::size_t count);
+    void add_items(nb::handle list);
     void add_arrow_array(nb::handle texts);
     void add_arrow_stream(nb::handle texts);
 

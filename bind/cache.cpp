@@ -172,7 +172,7 @@ public:
         const cache::ShardUse use = cache_.use();
         nb::dict out;
         out["bytes"] = use.bytes;
-        out["budget"] = cache_.settings().budget_bytes;
+        out["budget"] = cache_.budget();
         out["entries"] = use.entries;
         out["evictions"] = use.evictions;
         out["refused"] = use.refused;

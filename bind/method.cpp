@@ -6,6 +6,8 @@
 
 #include <structmember.h>
 
+#include <tuple>
+
 namespace tokenmill::bind {
 
 namespace {
@@ -23,6 +25,7 @@ EncodeMethod* method_of(PyObject* object) noexcept {
     return reinterpret_cast<EncodeMethod*>(object);
 }
 
+// First asked for when the module is made: no thread waits for the static with the GIL.
 PyObject* option_name() noexcept {
     static PyObject* const name = PyUnicode_InternFromString("add_special_tokens");
     return name;
@@ -169,6 +172,7 @@ nb::object make_type() {
 }  // namespace
 
 void register_method(nb::module_& m) {
+    std::ignore = option_name();
     m.def(
         "encode_method",
         [type = make_type()](nb::object function) {

@@ -295,10 +295,19 @@ const pipeline::Model* native_model(nb::handle model) noexcept {
     return nb::isinstance<BoundModel>(model) ? &nb::inst_ptr<BoundModel>(model)->core() : nullptr;
 }
 
-PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
+namespace {
+
+// First asked for when the class is made: no thread waits for the static with the GIL.
+const PyObject* model_type() noexcept {
     static const PyObject* const type = nb::type<BoundModel>().ptr();
+    return type;
+}
+
+}  // namespace
+
+PyObject* encode_short(PyObject* model, PyObject* text, bool add_special_tokens) noexcept {
     pipeline::Text one;
-    if (model == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(model)) != type ||
+    if (model == nullptr || reinterpret_cast<PyObject*>(Py_TYPE(model)) != model_type() ||
         !read_quickly(text, one) || !BoundModel::is_short(one)) {
         return nullptr;
     }
@@ -368,6 +377,7 @@ void register_model(nb::module_& m) {
         .def_prop_ro("vocab_size", &BoundModel::vocab_size)
         .def_prop_ro("max_id", &BoundModel::max_id)
         .def_prop_ro("target", &BoundModel::target);
+    std::ignore = model_type();
 }
 
 }  // namespace tokenmill::bind

@@ -78,17 +78,23 @@ OneText::OneText(nb::handle text, std::ptrdiff_t index) {
 }
 
 // References first, to all of them, and the fields of those that cannot run code of Python. The
-// others come last: what they run may change the caller's list.
-void BorrowedTexts::add_items(PyObject** items, std::size_t count) {
-    items_.reserve(count);
-    texts_.resize(count);
+// others come last: what they run may change the caller's list. Without a GIL other threads may,
+// too, so the list is locked while it is read.
+void BorrowedTexts::add_items(nb::handle list) {
     std::vector<std::size_t> others;
-    for (std::size_t i = 0; i < count; ++i) {
-        prefetch(items, i, count);
-        Py_INCREF(items[i]);
-        items_.push_back(items[i]);
-        if (!read_quickly(items[i], texts_[i])) {
-            others.push_back(i);
+    {
+        const nb::ft_object_guard guard(list);
+        PyObject** const items = PySequence_Fast_ITEMS(list.ptr());
+        const auto count = static_cast<std::size_t>(PySequence_Fast_GET_SIZE(list.ptr()));
+        items_.reserve(count);
+        texts_.resize(count);
+        for (std::size_t i = 0; i < count; ++i) {
+            prefetch(items, i, count);
+            Py_INCREF(items[i]);
+            items_.push_back(items[i]);
+            if (!read_quickly(items[i], texts_[i])) {
+                others.push_back(i);
+            }
         }
     }
     for (const std::size_t i : others) {
@@ -149,8 +155,7 @@ void BorrowedTexts::add_all(nb::handle texts) {
     if (!items.is_valid()) {
         nb::raise_python_error();
     }
-    add_items(PySequence_Fast_ITEMS(items.ptr()),
-              static_cast<std::size_t>(PySequence_Fast_GET_SIZE(items.ptr())));
+    add_items(items);
 }
 
 // One array. The two capsules own it, so holding them is enough.

@@ -28,7 +28,7 @@ MILL = {
 }  # fmt: skip
 SHARED = {
     "_advice", "_cache_folder", "_checks", "_config", "_errors", "_hints", "_lazy", "_machine",
-    "_numbers", "_page", "_record", "_stats", "_timeline",
+    "_numbers", "_page", "_platform", "_record", "_stats", "_timeline",
 }  # fmt: skip
 FACES = {"__init__", "__main__", "compat", "ray_serve"}
 

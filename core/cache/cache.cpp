@@ -68,7 +68,7 @@ void SegmentCache::clear() {
 }
 
 void SegmentCache::resize(std::size_t budget_bytes) {
-    settings_.budget_bytes = budget_bytes;
+    budget_.store(budget_bytes, std::memory_order_relaxed);
     for (std::size_t i = 0; i < shard_count_; ++i) {
         shards_[i].set_budget(budget_bytes / shard_count_);
     }

@@ -15,7 +15,7 @@
 namespace tokenmill::cache {
 
 struct CacheSettings {
-    std::size_t budget_bytes = 0;  // texts, ids and all that is kept about them
+    std::size_t budget_bytes = 0;  // at first: texts, ids and all that is kept about them
     std::size_t min_bytes = 0;     // of a segment that is looked up, at least 1
     std::size_t cut_bytes = 0;     // a longer last segment is cut where safe; 0: never
     std::size_t other_bytes = 0;   // of a segment that another tier is asked for
@@ -70,6 +70,9 @@ public:
     // Forgets everything; what calls store that began before is not believed.
     void clear();
     void resize(std::size_t budget_bytes);
+    [[nodiscard]] std::size_t budget() const noexcept {
+        return budget_.load(std::memory_order_relaxed);
+    }
     [[nodiscard]] ShardUse use();
     // Null where more models use it than it has books for: they are encoded plainly.
     [[nodiscard]] ModelBook* book_of(const pipeline::Model& model);
@@ -88,6 +91,7 @@ private:
     CacheSettings settings_;
     HashKey key_;
     std::atomic<std::uint64_t> generation_{1};
+    std::atomic<std::size_t> budget_{0};
     std::size_t shard_count_;
     std::array<Shard, kMostShards> shards_;
     std::array<std::atomic<ModelBook*>, kMostModels> books_{};

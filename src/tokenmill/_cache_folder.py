@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from tokenmill._platform.folders import cache_home
+
 _VARIABLE = "TOKENMILL_CACHE"
 _OFF = {"off", "0", "none", "no", "false"}
 
@@ -15,8 +17,5 @@ def cache_folder() -> str | None:
         return None
     if own:
         return os.path.expanduser(own)
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    if xdg:
-        return os.path.join(xdg, "tokenmill")
-    home = os.path.expanduser("~")
-    return None if home == "~" else os.path.join(home, ".cache", "tokenmill")  # "~": no home
+    home = cache_home()
+    return None if home is None else os.path.join(home, "tokenmill")

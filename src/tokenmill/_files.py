@@ -19,6 +19,14 @@ import xxhash
 from tokenmill import _core
 from tokenmill._core import Checksum
 from tokenmill._errors import OutputError, TokenmillError
+from tokenmill._platform.files import (
+    create,
+    remove_unless_used,
+    replace,
+    sync_file,
+    write_buffers,
+)
+from tokenmill._platform.folders import sync_folder
 from tokenmill._timeline import add_bytes, stage
 
 if TYPE_CHECKING:
@@ -29,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 UNFINISHED = ".tokenmill-part"  # unlikely in the name of a user's file
-_MOST_BUFFERS = 1024  # IOV_MAX
 _LARGE = 1 << 20  # bytes: written by one native call
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
@@ -75,7 +82,7 @@ class NewFile:
             self.size += len(view)
         with stage("write", sum(map(len, views))), writing(self._path):
             while views:  # the system may accept fewer bytes
-                views = _rest(views, os.writev(self._file.fileno(), views[:_MOST_BUFFERS]))
+                views = _rest(views, write_buffers(self._file.fileno(), views))
 
     def _append_large(self, views: list[memoryview], checksum: Checksum) -> None:
         """Hash and write step by step: bytes that were hashed are still in the cache."""
@@ -90,7 +97,7 @@ class NewFile:
         with stage("wait_output"), writing(self._path):
             os.fsync(self._file.fileno())
             self._file.close()
-            self._unfinished.replace(self._path)
+            replace(self._unfinished, self._path)
             sync_folder(self._path.parent)
         return FileRecord(self._path.name, self.size, self._digest())
 
@@ -169,11 +176,10 @@ def create_once(path: Path, data: bytes) -> bool:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             own.write_bytes(data)
-            with own.open("rb") as file:
-                os.fsync(file.fileno())
+            sync_file(own)
             is_new = _link_once(own, path, data)
         finally:
-            own.unlink(missing_ok=True)
+            remove_unless_used(own)
         sync_folder(path.parent)
     return is_new
 
@@ -196,7 +202,7 @@ def create_exclusive(path: Path, data: bytes) -> bool:
     It takes a file system fewer steps than `create_once`, but a reader can see an empty file.
     """
     try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        handle = create(path)
     except FileExistsError:
         return False
     try:
@@ -220,15 +226,6 @@ def checksum(path: Path) -> str:
     return "xxh3-128:" + digest.hexdigest()
 
 
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
 def remove_unfinished(folder: Path) -> int:
     """Remove what is unfinished in a folder tree, and return how many files and folders it was."""
     left: list[Path] = []
@@ -238,7 +235,7 @@ def remove_unfinished(folder: Path) -> int:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
         else:
-            path.unlink(missing_ok=True)
+            remove_unless_used(path)
     return len(left)
 
 

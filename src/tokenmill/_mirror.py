@@ -10,7 +10,6 @@ somebody has mapped stays readable.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -27,6 +26,8 @@ from tokenmill._errors import (
     SourceNotFound,
     StoreError,
 )
+from tokenmill._platform.files import remove_unless_used, replace
+from tokenmill._platform.locks import lock
 from tokenmill._store import is_address, parse_address
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def _fetch(folder: Path, path: Path) -> None:
         own = path.with_name(f"{path.name}.{os.getpid()}{_LOCK}-part")
         try:
             _check(download(address, own), own, size, checksum, str(address))
-            own.replace(path)
+            replace(own, path)
         finally:
             own.unlink(missing_ok=True)
     _make_room(path)
@@ -184,9 +185,8 @@ def _fetch_in_another_process(path: Path) -> None:
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Keep other processes from fetching the same file."""
-    lock = path.with_name(path.name + _LOCK)
-    with lock.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with path.with_name(path.name + _LOCK).open("w") as file:
+        lock(file)
         yield
 
 
@@ -198,8 +198,7 @@ def _make_room(newest: Path) -> None:
     for used, size, path in files:
         if total <= limit or used > young:
             return
-        if path != newest:
-            path.unlink(missing_ok=True)
+        if path != newest and remove_unless_used(path):
             total -= size
 
 
@@ -258,4 +257,4 @@ def _note(folder: Path) -> dict[str, Any] | None:
 def _write(path: Path, data: bytes) -> None:
     own = path.with_name(f"{path.name}.{os.getpid()}{_LOCK}-part")
     own.write_bytes(data)
-    own.replace(path)
+    replace(own, path)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokenmill._calls import cgroups
 from tokenmill._machine import memory
+from tokenmill._platform import cgroups
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,12 @@ import pytest
 from tests.causal.corpus import QUIET, columns_of, dataset, paragraphs
 
 from tokenmill import CausalLMTokenizer, Tokenizer
-from tokenmill._calls import cgroups
 from tokenmill._causal import split_run
 from tokenmill._causal.encoders import NativeEncoder
 from tokenmill._causal.log import Log
 from tokenmill._causal.memory import BatchSize, writer_rows
 from tokenmill._machine.memory import available_bytes
+from tokenmill._platform import cgroups
 
 if TYPE_CHECKING:
     from pathlib import Path

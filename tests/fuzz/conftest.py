@@ -10,7 +10,9 @@ from tests.fuzz.building import ROOT, Build
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROGRAMS = ("fuzz_encode", "fuzz_read", "fuzz_threads", "fuzz_view", "fuzz_wire")
+PROGRAMS = (
+    "fuzz_encode", "fuzz_read", "fuzz_share", "fuzz_threads", "fuzz_view", "fuzz_wire",
+)  # fmt: skip
 _BUILD = pytest.StashKey[Build]()
 
 

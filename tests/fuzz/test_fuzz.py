@@ -134,8 +134,16 @@ def test_threads_that_share_words_agree_with_one(program: Path, models: Path) ->
     assert re.fullmatch(r"\d\d models agree\n", ran.stdout)
 
 
+def test_threads_that_share_a_model_agree_with_one(program: Path, models: Path) -> None:
+    ran = run(program.with_name("fuzz_share"), "--models", models)
+    assert ran.returncode == 0, ran.stderr[-8000:]
+    assert re.fullmatch(r"\d\d models agree in \d+ rounds\n", ran.stdout)
+
+
 @pytest.mark.slow
-def test_threads_that_share_words_do_not_race(models: Path) -> None:
-    built = Build(ROOT / "build" / "fuzz-threads", "thread", ("fuzz_threads",)).wait()
-    ran = run(built / "fuzz_threads", "--models", models, "--target", "scalar")
+@pytest.mark.parametrize("name", ["fuzz_share", "fuzz_threads"])
+def test_threads_that_share_a_model_do_not_race(name: str, models: Path) -> None:
+    programs = ("fuzz_share", "fuzz_threads")
+    built = Build(ROOT / "build" / "fuzz-threads", "thread", programs).wait()
+    ran = run(built / name, "--models", models, "--target", "scalar")
     assert ran.returncode == 0, ran.stderr[-8000:]

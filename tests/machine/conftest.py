@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokenmill._calls import cgroups, threads
+from tokenmill._calls import threads
 from tokenmill._machine import cpus, disks, gpus, memory
+from tokenmill._platform import cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

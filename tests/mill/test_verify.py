@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,6 +101,15 @@ def test_a_sound_output_is_whole(way: str, corpus: Path, tmp_path: Path, small_j
     assert (report.documents, report.tokens) == (manifest.documents["out"], manifest.tokens["out"])
     assert report.shards == len({(s["split"], s["number"]) for s in manifest.shards})
     assert report.rows > 0
+
+
+def test_pandas_is_not_needed(output: Path) -> None:
+    """Some types of pyarrow ask it, and raise an error where it is not installed."""
+    code = (
+        "import sys; sys.modules['pandas'] = None; import tokenmill\n"
+        "assert tokenmill.verify(sys.argv[1]).problems == []"
+    )
+    subprocess.run([sys.executable, "-c", code, str(output)], check=True)  # noqa: S603
 
 
 def test_an_output_of_nothing_is_whole(tmp_path: Path, small_json: Path) -> None:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokenmill import OptionError, Overloaded, Service
+from tokenmill._platform.memory import resident_bytes
 from tokenmill._service import explain, ticker
 from tokenmill._service.limits import PROFILES, limits_of
-from tokenmill._service.memory import MemoryGuard, resident_bytes
+from tokenmill._service.memory import MemoryGuard
 
 if TYPE_CHECKING:
     from pathlib import Path

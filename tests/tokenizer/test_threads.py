@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokenmill import TokenmillError
-from tokenmill._calls import cgroups, threads
+from tokenmill._calls import threads
+from tokenmill._platform import cgroups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

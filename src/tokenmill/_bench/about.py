@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._machine.facts import describe_machine
+from tokenmill._platform.cpus import load_average
 
 if TYPE_CHECKING:
     from tokenmill._tokenizer import Tokenizer
@@ -23,7 +23,7 @@ def about_run(
         "date": datetime.now(tz=timezone.utc).isoformat(timespec="seconds"),
         "machine": facts,
         "versions": dict(machine.versions),
-        "load_average": os.getloadavg()[0],
+        "load_average": load_average(),
         "threads": threads,
         "tokenizer": {
             "source": source or "builtin",

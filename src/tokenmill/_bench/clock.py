@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-import resource
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._bench.measurement import CallTimes
+from tokenmill._platform.memory import peak_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -156,7 +156,7 @@ def peak_mib() -> float:
         for line in _STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return peak_bytes() / (1 << 20)
 
 
 def forget_peak() -> None:

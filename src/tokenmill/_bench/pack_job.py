@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from tokenmill._bench.about import about_run
 from tokenmill._bench.clock import slowed, times_of
 from tokenmill._bench.measurement import BenchReport, Measurement
 from tokenmill._errors import TokenmillError
+from tokenmill._platform.processes import children_cpu_seconds
 from tokenmill._read import find_inputs
 from tokenmill._stats import STAGES, RunStats
 from tokenmill._tokenizer import Tokenizer
@@ -68,14 +68,14 @@ def measure_pack(request: PackRequest, report: Callable[[str], None]) -> BenchRe
 def _pack_once(request: PackRequest) -> tuple[dict[str, Any], float, float]:
     """Return what `pack --json` printed, and the seconds of its process, by clock and by CPU."""
     with TemporaryDirectory(prefix="tokenmill-bench-", dir=request.folder) as folder:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        before = children_cpu_seconds()
         begin = time.perf_counter()
         done = subprocess.run(  # noqa: S603 -- our own command
             _command(request, Path(folder) / "packed"),
             capture_output=True, text=True, check=False, env=dict(os.environ),
         )  # fmt: skip
         seconds = slowed(begin)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        after = children_cpu_seconds()
         if done.returncode != 0:
             printed = done.stderr.strip().splitlines()
             lines = [line for line in printed if not line.startswith("Try `")]
@@ -83,8 +83,7 @@ def _pack_once(request: PackRequest) -> tuple[dict[str, Any], float, float]:
             raise TokenmillError(lines[-1].removeprefix("tokenmill: "), where="tokenmill pack")
         facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         facts["checksum"] = _checksum(Path(folder) / "packed" / "manifest.json")
-    cpu = sum(getattr(after, name) - getattr(before, name) for name in ("ru_utime", "ru_stime"))
-    return facts, seconds, cpu
+    return facts, seconds, 0.0 if before is None or after is None else after - before
 
 
 def _checksum(manifest: Path) -> str:

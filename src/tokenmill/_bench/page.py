@@ -65,7 +65,7 @@ def _facts(report: BenchReport) -> str:
         "threads": str(about["threads"]),
         "tokenizer": f"{about['tokenizer']['name']}, {about['tokenizer']['vocab_size']:,} ids",
         "versions": ", ".join(f"{k} {v}" for k, v in _versions(report).items()),
-        "load before": f"{about['load_average']:.1f}",
+        "load before": "unknown" if (load := about["load_average"]) is None else f"{load:.1f}",
     }
     items = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
     return f"<dl>{items}</dl>"

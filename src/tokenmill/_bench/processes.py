@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,6 +12,7 @@ from tokenmill._bench.answers import Answer, check_same, write_texts
 from tokenmill._bench.launch import run_process
 from tokenmill._bench.result import Result, Row
 from tokenmill._bench.tokenizer_files import tokenizer_files
+from tokenmill._platform.cpus import load_average
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +35,7 @@ class Request:
 
 def measure(request: Request, texts: Sequence[str], report: Callable[[str], None]) -> Result:
     """Measure all rows; `report` receives what is being done."""
-    load_average = os.getloadavg()[0]
+    load_before = load_average()
     missing = {
         name: f"needs {package} (pip install 'tokenmill[hf]')"
         for name in request.libraries
@@ -45,7 +45,7 @@ def measure(request: Request, texts: Sequence[str], report: Callable[[str], None
         bench = _Bench(request, Path(folder), report, not_measured=missing)
         write_texts(bench.texts, texts)
         bench.run(len(texts))
-        return Result(bench.done(), bench.not_measured, request.threads, load_average)
+        return Result(bench.done(), bench.not_measured, request.threads, load_before)
 
 
 class _Bench:

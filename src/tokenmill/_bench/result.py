@@ -68,7 +68,7 @@ class Result:
     rows: list[Row]
     not_measured: dict[str, str]
     threads: int
-    load_average: float
+    load_average: float | None
 
     def baseline(self, name: str | None) -> Row:
         """Return the row of a name; the slowest where it was not measured, or none was named."""

@@ -100,8 +100,8 @@ class DiskTier:
             self._writer.close(_CLOSE_SECONDS)
         if file is not None:
             file.env.close()
-            if file.lock is not None:
-                file.lock.close()
+            if file.users is not None:
+                file.users.close()
 
     def before_fork(self) -> None:
         """Wait until no thread changes the file: a child could neither end that nor close it."""
@@ -122,7 +122,7 @@ class DiskTier:
         file, self._file = self._file, None
         if file is not None:
             self._is_checked = True
-            self._inherited_lock = file.lock or self._inherited_lock  # shared while it is open
+            self._inherited_lock = file.users or self._inherited_lock  # shared while it is open
             with suppress(self._error):
                 file.env.close()
 
@@ -137,7 +137,7 @@ class DiskTier:
                 except DiskError as fault:
                     self._switch_off(str(fault))
                     return None
-                share_lock(file.lock)
+                share_lock(file.users)
                 if file.thrown_away:
                     self._counts["thrown_away"] += 1
                     log().warning("%s: the cache was damaged and was removed", self._folder)

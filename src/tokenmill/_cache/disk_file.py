@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokenmill._errors import MissingDependency
+from tokenmill._platform.locks import lock
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,14 +34,14 @@ class _DamagedError(DiskError):
 
 
 class DiskFile(NamedTuple):
-    """An open file of segments; `lock` keeps others from verifying it meanwhile."""
+    """An open file of segments; `users` keeps others from verifying it meanwhile."""
 
     env: Any
     meta: Any
     records: Any
     order: Any
     seed: bytes
-    lock: IO[bytes] | None
+    users: IO[bytes] | None
     thrown_away: int
 
 
@@ -59,27 +60,27 @@ def open_file(folder: Path, size: int, *, is_checked: bool = False) -> DiskFile:
     """Open the file in `folder`; a damaged one is removed, a foreign one is refused."""
     lmdb = import_lmdb()
     path = folder / NAME
-    lock = None
+    users = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock, is_alone = (None, False) if is_checked else _lock(folder)
+        users, is_alone = (None, False) if is_checked else _lock(folder)
         thrown_away = _throw_away_if_damaged(path) if is_alone else 0
         try:
-            return _open(lmdb, path, size, lock, thrown_away)
+            return _open(lmdb, path, size, users, thrown_away)
         except _DamagedError:
             if not is_alone:
                 raise
             _throw_away(path)
-            return _open(lmdb, path, size, lock, thrown_away + 1)
+            return _open(lmdb, path, size, users, thrown_away + 1)
     except (OSError, lmdb.Error, DiskError) as error:
-        if lock is not None:
-            lock.close()
+        if users is not None:
+            users.close()
         problem = str(error) if isinstance(error, DiskError) else f"cannot be opened: {error}"
         raise DiskError(f"{path}: {problem}") from error
 
 
 def _open(
-    lmdb: ModuleType, path: Path, size: int, lock: IO[bytes] | None, thrown_away: int
+    lmdb: ModuleType, path: Path, size: int, users: IO[bytes] | None, thrown_away: int
 ) -> DiskFile:
     # A cache may lose its last entries in a crash of the system: nothing waits for the disk.
     env = lmdb.open(
@@ -106,33 +107,27 @@ def _open(
                 raise _DamagedError("not of the format that its name says")
             records = env.open_db(b"records", txn=change)
             order = env.open_db(b"order", txn=change)
-        return DiskFile(env, meta, records, order, seed, lock, thrown_away)
+        return DiskFile(env, meta, records, order, seed, users, thrown_away)
     except BaseException:
         env.close()
         raise
 
 
-def _lock(folder: Path) -> tuple[IO[bytes] | None, bool]:
+def _lock(folder: Path) -> tuple[IO[bytes], bool]:
     """Share the lock file; also tell whether nobody else had it."""
-    try:
-        import fcntl
-    except ImportError:  # not on this system: then nobody verifies
-        return None, False
     file = (folder / f"{NAME}.users").open("ab")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(file, wait=False)
         is_alone = True
     except OSError:
         is_alone = False
     return file, is_alone
 
 
-def share_lock(lock: IO[bytes] | None) -> None:
+def share_lock(users: IO[bytes] | None) -> None:
     """Let others in: the file is open and was verified."""
-    if lock is not None:
-        import fcntl
-
-        fcntl.flock(lock, fcntl.LOCK_SH)
+    if users is not None:
+        lock(users, shared=True)
 
 
 def _throw_away_if_damaged(path: Path) -> int:

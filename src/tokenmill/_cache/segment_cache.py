@@ -38,11 +38,16 @@ DISK_MIN_BYTES = 8 << 10
 CUT_BYTES = 8 << 10
 VERIFY = 1000
 
-_alive: weakref.WeakSet[SegmentCache] = weakref.WeakSet()
+# A WeakSet cannot be read while another thread changes it; to copy a set is one step.
+_alive: set[weakref.ref[SegmentCache]] = set()
+
+
+def _living() -> list[SegmentCache]:
+    return [cache for one in list(_alive) if (cache := one()) is not None]
 
 
 def _bytes_of_all() -> int:
-    return sum(cache.memory_in_use() for cache in list(_alive))
+    return sum(cache.memory_in_use() for cache in _living())
 
 
 OTHER_OWNERS["cache"] = _bytes_of_all
@@ -90,7 +95,7 @@ class SegmentCache:
         seed = secrets.token_bytes(16) if self._disk is None else self._disk.seed
         self._core = _core.SegmentCache(budget, least, cut, other, every, seed, adaptive)
         self._names: dict[int, tuple[bytes, str]] = {}
-        _alive.add(self)
+        _alive.add(weakref.ref(self, _alive.discard))
 
     def encode(
         self,
@@ -190,7 +195,7 @@ _at_fork: list[SegmentCache] = []  # those that are ready for the fork at hand
 
 def _before() -> None:
     _forking.acquire()
-    _at_fork[:] = list(_alive)
+    _at_fork[:] = _living()
     for cache in _at_fork:
         cache.at_fork("before")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter
 from contextlib import suppress
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._cache.support import supported
 from tokenmill._errors import TokenmillError
+from tokenmill._platform.processes import set_thread_nice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,8 +131,8 @@ class Warming:
         return "done"
 
     def _run_behind(self) -> None:
-        with suppress(OSError, AttributeError):  # a thread has a priority of its own on Linux
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        with suppress(OSError):
+            set_thread_nice(_NICE)
         try:
             self.run()
         except BaseException as error:  # raised again by wait()

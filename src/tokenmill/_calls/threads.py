@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from functools import lru_cache
 
-from tokenmill._calls.cgroups import cpu_quota
 from tokenmill._core import environment
 from tokenmill._errors import TokenmillError
+from tokenmill._platform import cpus
+from tokenmill._platform.cgroups import cpu_quota
 
 _VARIABLE = "TOKENMILL_THREADS"
 _CONFIG = "TOKENMILL_CONFIG"
@@ -25,10 +25,7 @@ def available() -> int:
 
 def allowed_cpus() -> set[int]:
     """Return the numbers of the CPUs that this process may run on."""
-    try:
-        return os.sched_getaffinity(0)
-    except AttributeError:  # not on every system
-        return set(range(os.cpu_count() or 1))
+    return cpus.allowed_cpus()
 
 
 def _environment() -> int | None:

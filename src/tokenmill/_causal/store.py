@@ -19,6 +19,7 @@ from tokenmill._causal.arrow_rows import ArrowRows
 from tokenmill._causal.memory import memory_rows_bytes
 from tokenmill._causal.rows import regroup
 from tokenmill._files import UNFINISHED, writing
+from tokenmill._platform.files import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -154,7 +155,7 @@ class _Unfinished:
         with writing(self._path):
             self._writer.close()
             self._file.close()
-            self._unfinished.replace(self._path)
+            replace(self._unfinished, self._path)
 
     def discard(self) -> None:
         """Remove the file, unless it has its name already."""

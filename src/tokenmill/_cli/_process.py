@@ -21,7 +21,7 @@ def prepare_process() -> None:
     gc.disable()
     # OpenBLAS starts one per core, which spin for a while, and nothing here multiplies matrices.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    with contextlib.suppress(AttributeError, OSError):  # only glibc has it
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # only glibc has it
         libc = ctypes.CDLL(None)
         libc.mallopt(_MMAP_THRESHOLD, _LARGEST_ON_HEAP)
         libc.mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)

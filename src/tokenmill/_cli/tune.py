@@ -119,8 +119,10 @@ def _run(options: argparse.Namespace) -> None:
 
 
 def _warn_of_noise(threads: int) -> None:
-    load = os.getloadavg()[0]
-    if load > _BUSY * threads:
+    from tokenmill._platform.cpus import load_average  # not for --help
+
+    load = load_average()
+    if load is not None and load > _BUSY * threads:
         _say(
             f"tokenmill: this machine is busy (load average {load:.1f} on {threads} CPUs): "
             "gains will be lost in the noise"

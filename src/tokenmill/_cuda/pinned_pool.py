@@ -7,12 +7,13 @@ a result was wanted before, and a result that nobody needs any more makes room f
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections import deque
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from tokenmill._platform.memory import physical_bytes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -78,4 +79,4 @@ def rounded(size: int) -> int:
 
 
 def _share_of_memory() -> int:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _SHARE
+    return (physical_bytes() or 0) // _SHARE

@@ -36,6 +36,7 @@ class DecodeStream:
     All that `push` and `finish` return, joined, is what `decode` returns for all ids. A push takes
     the same time however many ids came before. Text that the next id could still change is
     held back: an incomplete character, a run of byte tokens, blanks that the decoder may strip.
+    A stream is for one thread at a time; many threads may have streams of one tokenizer.
     """
 
     __slots__ = ("_make", "_stream")

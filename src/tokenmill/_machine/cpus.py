@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tokenmill import _core
-from tokenmill._calls.cgroups import cpu_quota, read_text
 from tokenmill._calls.threads import allowed_cpus, available
 from tokenmill._errors import TokenmillError
+from tokenmill._platform.cgroups import cpu_quota, read_text
 
 _CPUS = Path("/sys/devices/system/cpu")
 _NODES = Path("/sys/devices/system/node")

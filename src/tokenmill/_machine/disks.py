@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenmill._calls.cgroups import read_text
+from tokenmill._platform.cgroups import read_text
 
 _MOUNTS = Path("/proc/self/mountinfo")
 _BLOCKS = Path("/sys/dev/block")
@@ -39,7 +40,7 @@ def read_disk(path: str | os.PathLike[str] = ".") -> DiskFacts:
 
 
 def _file_system(device: int) -> str | None:
-    number = f"{os.major(device)}:{os.minor(device)}"
+    number = _number(device)
     for line in read_text(str(_MOUNTS)).splitlines():
         before, dash, after = line.partition(" - ")
         if dash and before.split()[2:3] == [number]:
@@ -47,12 +48,19 @@ def _file_system(device: int) -> str | None:
     return None
 
 
+def _number(device: int) -> str:
+    """Return the number of a device as the files of the kernel write it; Windows has none."""
+    if sys.platform == "win32":
+        return "none"
+    return f"{os.major(device)}:{os.minor(device)}"
+
+
 def _kind(device: int, file_system: str | None) -> str:
     if file_system in _NETWORK:
         return "network"
     if file_system in _MEMORY:
         return "memory"
-    block = _BLOCKS / f"{os.major(device)}:{os.minor(device)}"
+    block = _BLOCKS / _number(device)
     if any(part.startswith(_VIRTUAL) for part in block.resolve().parts):
         return "virtual"  # only the host knows what it is; many say that they rotate
     for folder in (block, block / ".."):  # a partition has its disk above it

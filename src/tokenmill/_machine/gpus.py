@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tokenmill._calls.cgroups import read_text
 from tokenmill._errors import DeviceError
+from tokenmill._platform.cgroups import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenmill._calls.cgroups import memory_limits, read_text
+from tokenmill._platform.cgroups import memory_limits, read_text
 
 _MEMINFO = Path("/proc/meminfo")
 _LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")

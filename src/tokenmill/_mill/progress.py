@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import sys
 import threading
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from tokenmill._checks import one_of
 from tokenmill._mill.meter import READING
+from tokenmill._platform.memory import peak_bytes
 from tokenmill._stats import mostly
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def as_bar(meter: Meter) -> str:
 
 def peak_memory_mb() -> float:
     """Return the peak memory of this process, in MB."""
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6, 1)
+    return round(peak_bytes() / 1e6, 1)
 
 
 def _eta(meter: Meter) -> float | None:

@@ -6,6 +6,7 @@ import mmap
 import os
 import struct
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import xxhash
@@ -102,23 +103,25 @@ def checksum_of(payload: bytes | memoryview) -> int:
 
 def write_atomically(name: str | Path, parts: Sequence[bytes]) -> None:
     """Write next to `name`, sync, rename: readers see the old file or the new one."""
-    import tempfile  # both are not for reading a file
-    from pathlib import Path
+    import secrets  # this and the files of the room are not for reading a file
 
-    path = Path(name)
-    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(unfinished)
+    from tokenmill._platform.files import create, remove_unless_used, replace
+    from tokenmill._platform.folders import sync_folder
+
+    folder, last = os.path.split(name)
+    unfinished = os.path.join(folder, f".{last}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        # The system itself applies the umask: to read it, it must be changed, for all threads.
+        with os.fdopen(create(unfinished), "wb") as file:
             file.writelines(parts)
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
+        replace(unfinished, name)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        remove_unless_used(unfinished)
         raise
-    _sync_folder(path.parent)
+    with suppress(OSError):  # not every system can
+        sync_folder(folder or os.curdir)
 
 
 def _write(path: str | Path, parts: list[bytes]) -> None:
@@ -155,27 +158,6 @@ def _corrupt(path: str | Path, problem: str, hint: str) -> CorruptModel:
     from pathlib import Path  # not for a file that is whole
 
     return CorruptModel(problem, path=Path(path), hint=hint)
-
-
-def _umask() -> int:
-    """Read the umask, which can only be read by setting it; mkstemp ignores it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the rename itself durable, where the system can open folders."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        return
-    finally:
-        os.close(handle)
 
 
 class Meta(dict[str, Any]):

@@ -7,12 +7,12 @@ while the others that want it wait. Light imports only: see known.py.
 
 from __future__ import annotations
 
-import os
 from _thread import RLock
 from typing import TYPE_CHECKING
 from weakref import ref
 
 from tokenmill import _core
+from tokenmill._platform.processes import after_fork
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,11 +62,12 @@ class Shelf:
 
     def find(self, name: Name) -> Ready | None:
         """Return the model of a name if there is one."""
-        known = self._models.get(name)
-        ready = None if known is None else known()
-        if ready is not None:
-            self.found += 1
-            self._use(ready)
+        with self.guard:
+            known = self._models.get(name)
+            ready = None if known is None else known()
+            if ready is not None:
+                self.found += 1
+                self._use(ready)
         return ready
 
     def put(self, name: Name, ready: Ready) -> None:
@@ -77,13 +78,14 @@ class Shelf:
                 if self._models.get(name) is gone:
                     del self._models[name]
 
-        self._models[name] = ref(ready, forget)
-        self._use(ready)
+        with self.guard:
+            self._models[name] = ref(ready, forget)
+            self._use(ready)
 
     def keep(self, most: int) -> None:
         """Keep so many models that nobody uses."""
-        self.most = most
         with self.guard:
+            self.most = most
             self._trim()
 
     def alive(self) -> Iterator[Ready]:
@@ -94,10 +96,9 @@ class Shelf:
 
     def _use(self, ready: Ready) -> None:
         if self.most:
-            with self.guard:
-                self._recent.pop(id(ready), None)
-                self._recent[id(ready)] = ready
-                self._trim()
+            self._recent.pop(id(ready), None)
+            self._recent[id(ready)] = ready
+            self._trim()
 
     def _trim(self) -> None:
         for old in list(self._recent)[: max(len(self._recent) - self.most, 0)]:
@@ -105,7 +106,7 @@ class Shelf:
 
 
 SHELF = Shelf()
-os.register_at_fork(after_in_child=SHELF.free)
+after_fork(SHELF.free)
 
 
 def name_of(made_of: str, tables: str) -> Name:

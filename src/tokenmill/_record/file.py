@@ -9,13 +9,13 @@ import atexit
 import contextlib
 import json
 import os
-import resource
 import sys
 import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tokenmill._platform.memory import peak_bytes
 from tokenmill._record.facts import ProcessRecord
 
 if TYPE_CHECKING:
@@ -33,8 +33,7 @@ _owner: int | None = None  # the process that will write
 
 def cpu_seconds() -> float:
     """Return how much CPU time this process has had."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    return usage.ru_utime + usage.ru_stime
+    return time.process_time()
 
 
 def is_recording() -> bool:
@@ -88,7 +87,7 @@ def _write() -> None:
         command=tuple(sys.argv),
         seconds=time.perf_counter() - _began,
         cpu_seconds=cpu_seconds(),
-        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mb=peak_bytes() / (1 << 20),
         runs=(*_runs, *(run for run in calls if run.tokenizer not in packed and run.documents)),
     )
     line = json.dumps(record.as_json()) + "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,8 +11,11 @@ if TYPE_CHECKING:
 
 def serve(options: ServeOptions) -> int:
     """Serve until a signal; return the exit status."""
-    from tokenmill._errors import MissingDependency
+    from tokenmill._errors import MissingDependency, TokenmillError
 
+    if sys.platform == "win32":
+        problem = "needs Unix signals and sockets, which this system does not have"
+        raise TokenmillError(problem, where="serve", hint="use WSL, or a Service in your program")
     try:
         import httptools  # noqa: F401 -- the parser of requests
     except ImportError as error:
@@ -47,7 +51,7 @@ def _with_files_for_all(options: ServeOptions) -> ServeOptions:
     """Lower the number of connections to what the limit of open files allows."""
     from dataclasses import replace
 
-    from tokenmill._serve.sockets import raise_file_limit
+    from tokenmill._serve.sockets import room_for
 
-    most = raise_file_limit(options.http.max_connections)
+    most = room_for(options.http.max_connections)
     return replace(options, http=replace(options.http, max_connections=most))

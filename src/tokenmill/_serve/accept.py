@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable
 
+TCP = (socket.AF_INET, socket.AF_INET6)
 _STEP_BACK = 0.0005  # seconds in which the others may take a connection
 _NO_FILES = (errno.EMFILE, errno.ENFILE)
 _NO_FILE_PAUSE = 0.1
@@ -106,7 +107,7 @@ class Acceptor:
                 self._step_back(_NO_FILE_PAUSE)
             return
         made.setblocking(False)
-        if made.family != socket.AF_UNIX:
+        if made.family in TCP:
             made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         task = self._loop.create_task(
             self._loop.connect_accepted_socket(self._make, made, ssl=self._tls)

@@ -7,6 +7,7 @@ import signal
 import time
 from typing import TYPE_CHECKING
 
+from tokenmill._platform.signals import hold_back, let_through, wait_for_signal
 from tokenmill._serve.log import ServeLog
 from tokenmill._serve.team import Team
 from tokenmill._serve.worker import CANNOT_START, DONE, ServeWorker
@@ -39,7 +40,7 @@ class Parent:
 
     def run(self) -> int:
         """Start the workers and keep them; return the exit status when all are gone."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # they are waited for, below
+        hold_back(_SIGNALS)  # they are waited for, below
         for row in range(self._options.workers):
             self._start(row, is_first=True)
         deadline = float("inf")
@@ -61,8 +62,7 @@ class Parent:
         """Wait for a signal, or for the time at which something is to be done."""
         now = time.monotonic()
         pause = min([0.5, *(due - now for due in self._due.values())])
-        found = signal.sigtimedwait(_SIGNALS, max(0.0, pause))
-        return 0 if found is None else found.si_signo
+        return wait_for_signal(_SIGNALS, pause) or 0
 
     def _start(self, row: int, *, is_first: bool) -> None:
         process = os.fork()
@@ -78,7 +78,7 @@ class Parent:
         """Serve in the forked process, which never returns from here."""
         status = 1
         try:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            let_through(_SIGNALS)
             self._team.claim(row)
             # The first one answers health checks from the start; the others have models to offer.
             waits = not is_first or row > 0

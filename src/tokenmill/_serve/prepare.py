@@ -6,14 +6,14 @@ of them. One that maps the compiled file shares its pages, and takes 20 (log 202
 
 from __future__ import annotations
 
-import fcntl
-import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from tokenmill._cache_folder import cache_folder
 from tokenmill._model.known import find_known
+from tokenmill._platform.folders import locked_folder
 
 _COMPILE = "import sys, tokenmill; tokenmill.Tokenizer.load(sys.argv[1])"
 
@@ -28,14 +28,10 @@ def prepare_model(source: str) -> None:
         return
     try:
         Path(home).mkdir(parents=True, exist_ok=True)
-        folder = os.open(home, os.O_RDONLY)
     except OSError:  # loading works without a cache
         return
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+    with suppress(OSError), locked_folder(home):
         _compile_unknown(source)
-    finally:
-        os.close(folder)
 
 
 def _compile_unknown(source: str) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import resource
 import socket
 import ssl
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tokenmill._errors import OptionError, TokenmillError
+from tokenmill._platform.processes import raise_file_limit
 
 if TYPE_CHECKING:
     from tokenmill._serve.options import ServeOptions
@@ -75,21 +74,9 @@ def _remove_left_over(path: Path) -> None:
     raise TokenmillError("cannot listen: another server is listening there", where=str(path))
 
 
-def raise_file_limit(connections: int) -> int:
-    """Let the process open a file for each connection; return how many it can have.
-
-    Shells start programs with a soft limit of 1,024 files; a program may raise it up to the hard
-    limit, which is the administrator's.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = min(connections + _OWN_FILES, _files(hard))
-    if most > _files(soft):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return min(connections, max(most, _files(soft)) - _OWN_FILES)
-
-
-def _files(limit: int) -> int:
-    return sys.maxsize if limit == resource.RLIM_INFINITY else limit
+def room_for(connections: int) -> int:
+    """Let the process open a file for each connection; return how many it can have."""
+    return min(connections, raise_file_limit(connections + _OWN_FILES) - _OWN_FILES)
 
 
 def close(options: ServeOptions, sockets: list[socket.socket]) -> None:

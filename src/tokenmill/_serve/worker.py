@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-import socket
 import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tokenmill._serve.accept import Acceptor
+from tokenmill._serve.accept import TCP, Acceptor
 from tokenmill._serve.app import App
 from tokenmill._serve.chat import Chat
 from tokenmill._serve.connection import Connection
@@ -32,6 +31,7 @@ from tokenmill._service.watch import Watch
 from tokenmill._tokenizer import Tokenizer
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Sequence
 
     from tokenmill._serve.options import ServeOptions
@@ -160,7 +160,7 @@ class ServeWorker:
             return [Acceptor(one, make, tls, self._team.is_ahead) for one in self._sockets]
         servers: list[Acceptor | asyncio.Server] = []
         for listening in self._sockets:
-            is_unix = listening.family == socket.AF_UNIX
+            is_unix = listening.family not in TCP
             create = loop.create_unix_server if is_unix else loop.create_server
             servers.append(await create(make, sock=listening, ssl=tls, backlog=BACKLOG))
         return servers

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
+
+from tokenmill._platform.memory import resident_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_STATM = "/proc/self/statm"  # pages: all, resident, ...
-_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _COME_BACK = 0.95  # of the limit: a process at its limit would go back and forth
 
 
@@ -36,12 +35,3 @@ class MemoryGuard:
         if now is not None:
             self.is_over = now > self.limit * (_COME_BACK if self.is_over else 1.0)
         return self.is_over
-
-
-def resident_bytes() -> int | None:
-    """Return the resident bytes of this process; None where the system does not say."""
-    try:
-        with open(_STATM, "rb") as file:  # noqa: PTH123 -- once a second, on the event loop
-            return int(file.read().split()[1]) * _PAGE
-    except (OSError, IndexError, ValueError):
-        return None

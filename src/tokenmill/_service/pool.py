@@ -13,13 +13,13 @@ of the event loop delivers all that have ended by then.
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
 import time
 from collections import OrderedDict, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
+
+from tokenmill._platform.processes import thread_nice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,8 +257,6 @@ def _be_nice(nice: int) -> None:
     the threads lost a tenth of their speed with 1, and three quarters with 5 (AMD EPYC,
     2026-11-18).
     """
-    if nice and sys.platform == "linux":
+    if nice:
         with suppress(OSError):
-            thread = threading.get_native_id()
-            now = os.getpriority(os.PRIO_PROCESS, thread)
-            os.setpriority(os.PRIO_PROCESS, thread, now + nice)
+            thread_nice(nice)

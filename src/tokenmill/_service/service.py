@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import weakref
 from functools import partial
 from types import MappingProxyType
@@ -10,11 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokenmill._calls.options import limit_of, modes, texts_of
 from tokenmill._errors import ServiceClosed
+from tokenmill._platform.memory import resident_bytes
+from tokenmill._platform.processes import after_fork
 from tokenmill._service.chat_work import SizedChat, counted_chat
 from tokenmill._service.door import Door
 from tokenmill._service.limits import limits_of
 from tokenmill._service.loading import Loader
-from tokenmill._service.memory import MemoryGuard, resident_bytes
+from tokenmill._service.memory import MemoryGuard
 from tokenmill._service.models import Models
 from tokenmill._service.sizes import (
     may_exceed,
@@ -377,5 +378,4 @@ def _forget_all() -> None:
     _started.clear()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+after_fork(_forget_all)

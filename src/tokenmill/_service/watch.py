@@ -15,9 +15,9 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from tokenmill._platform.memory import resident_bytes
 from tokenmill._service.gauges import ACTIONS, Gauges
 from tokenmill._service.health import USUAL_RULES, Health, HealthEvent
-from tokenmill._service.memory import resident_bytes
 from tokenmill._service.window import Window
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ read promises them. A range that nobody promised is fetched when it is taken.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokenmill._platform.processes import after_fork
 from tokenmill._store.objects import get
 from tokenmill._store.sizes import IN_FLIGHT, RANGE_BYTES
 
@@ -167,4 +167,4 @@ def _after_fork() -> None:
     _shared.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)

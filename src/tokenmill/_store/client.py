@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import MissingDependency, StoreError
+from tokenmill._platform.processes import after_fork
 
 if TYPE_CHECKING:
     from tokenmill._store.address import Address
@@ -44,7 +45,7 @@ def _after_fork() -> None:
     _clients.clear()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+after_fork(_after_fork)
 
 
 def is_forked() -> bool:

@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from tokenmill._platform.files import write_at
 from tokenmill._store.ahead import cut
 from tokenmill._store.objects import get, head
 from tokenmill._store.sizes import IN_FLIGHT
@@ -31,7 +32,7 @@ def download(address: Address, path: Path) -> int:
             body = get(address, wanted.begin, wanted.end, tag=info.tag)
             done = 0
             while done < len(body):
-                done += os.pwrite(number, body[done:], wanted.begin + done)
+                done += write_at(number, memoryview(body)[done:], wanted.begin + done)
 
         tasks = [pool.submit(fetch, part) for part in cut(address, info.tag, 0, info.size)]
         try:

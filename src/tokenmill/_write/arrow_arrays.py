@@ -37,7 +37,7 @@ def numbers_of(column: Any) -> NDArray[Any]:  # pyarrow's
     """Return the numbers of a column in one array."""
     if column.null_count:
         return np.asarray(column.to_numpy())  # a damaged table: the numbers will not add up
-    dtype = column.type.to_pandas_dtype()
+    dtype = np.dtype(str(column.type))  # pyarrow asks pandas, which may not be there
     parts = [
         np.frombuffer(chunk.buffers()[1], dtype)[chunk.offset : chunk.offset + len(chunk)]
         for chunk in column.chunks

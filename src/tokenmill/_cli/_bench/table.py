@@ -61,7 +61,7 @@ def foot_lines(report: BenchReport) -> Iterator[str]:
     ):
         yield from textwrap.wrap(note, _WIDTH, subsequent_indent="  ")
     load = report.about["load_average"]
-    if load > (os.cpu_count() or 1):
+    if load is not None and load > (os.cpu_count() or 1):
         yield from textwrap.wrap(
             f"The load average was {load:.1f} at the start: other work was running, so do not "
             "trust these times.", _WIDTH,

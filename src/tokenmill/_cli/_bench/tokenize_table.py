@@ -80,9 +80,10 @@ def _not_measured(result: Result) -> list[str]:
 
 def _doubts(result: Result) -> list[str]:
     notes = dict.fromkeys(f"{row.library}: {row.note}" for row in result.rows if row.note)
-    if result.load_average > (os.cpu_count() or 1):
+    load = result.load_average
+    if load is not None and load > (os.cpu_count() or 1):
         notes[
-            f"The load average was {result.load_average:.1f} at the start: other work was running, "
+            f"The load average was {load:.1f} at the start: other work was running, "
             "so do not trust these times."
         ] = None
     return [line for note in notes for line in textwrap.wrap(note, _WIDTH)]

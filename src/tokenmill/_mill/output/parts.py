@@ -20,6 +20,7 @@ import numpy as np
 from tokenmill._errors import CorruptShard
 from tokenmill._files import NewFile
 from tokenmill._mill.output.work import read_json, write_json
+from tokenmill._platform.files import open_to_read, read_at
 from tokenmill._read.blocks import Place
 
 if TYPE_CHECKING:
@@ -257,11 +258,11 @@ class Part:
     def _read(self, begin: int, size: int) -> NDArray[np.uint8]:
         memory = np.empty(size, np.uint8)
         path, skipped = self.rest()
-        file = os.open(path, os.O_RDONLY)
+        file = open_to_read(path)
         try:
             done = 0
             while done < size:
-                count = os.preadv(file, [memory.data[done:]], begin - skipped + done)
+                count = read_at(file, memory.data[done:], begin - skipped + done)
                 if count == 0:
                     raise CorruptShard("became shorter while it was read", path=path)
                 done += count

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tokenmill._platform.processes import pid_space, process_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,23 +32,3 @@ def is_here(facts: Mapping[str, Any]) -> bool:
     """Return whether the process with these facts is, or was, on this machine."""
     space = pid_space()
     return space is not None and bool(facts.get("pid_space") == space)
-
-
-def pid_space() -> str | None:
-    """Return what names the machine since its start, and its container; None if unknown.
-
-    Two processes with the same one see each other's process ids.
-    """
-    with suppress(OSError):
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
-    return None
-
-
-def process_start(pid: int) -> int | None:
-    """Return when a process started, in ticks since the machine did; None if there is none."""
-    with suppress(OSError, ValueError, IndexError):
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-        fields = stat[stat.rindex(b")") + 2 :].split()  # its name may hold anything
-        return None if fields[0] in (b"Z", b"X") else int(fields[19])
-    return None

@@ -10,7 +10,6 @@ its bytes are there, so nothing in the store is ever half a file. The manifest i
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 import threading
@@ -35,6 +34,7 @@ from tokenmill._mill.output.work import (
     Work,
     to_json,
 )
+from tokenmill._platform.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -280,7 +280,7 @@ class SharedWork(StagedWork):
         del shared
         with suppress(OSError):  # a file system without locks
             # Only another rank that looks for dead ones may have it, for a moment.
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file)
 
     def _begin(self) -> None:
         self.lease.refuse_a_living_run()
@@ -297,5 +297,5 @@ def remove_unlocked(base: Path, pattern: str) -> None:
     """
     for folder in base.glob(pattern):
         with suppress(OSError), (folder / LOCK).open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(file, wait=False)
             shutil.rmtree(folder, ignore_errors=True)

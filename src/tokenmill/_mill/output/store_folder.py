@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._errors import ObjectChanged, ObjectNotFound
 from tokenmill._files import unfinished_path, writing
+from tokenmill._platform.files import replace
 from tokenmill._store import delete_many, find, get, get_whole, list_objects, put, put_file
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ class StoreFolder:
                 with unfinished.open("wb") as file:
                     for first in range(begin, end, _RANGE):
                         file.write(get(self.address / name, first, min(first + _RANGE, end)))
-                unfinished.replace(path)
+                replace(unfinished, path)
             finally:
                 unfinished.unlink(missing_ok=True)
 

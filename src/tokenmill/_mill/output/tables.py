@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokenmill._files import FileRecord, NewFile, checksum, sync_folder, unfinished_path, writing
+from tokenmill._files import FileRecord, NewFile, checksum, unfinished_path, writing
+from tokenmill._platform.files import replace, sync_file
+from tokenmill._platform.folders import sync_folder
 from tokenmill._write.arrow_arrays import number_array, text_array
 
 if TYPE_CHECKING:
@@ -134,9 +135,8 @@ def _document_columns(part: Part, bases: LineBases) -> Iterator[list[NDArray[Any
 def commit_written(unfinished: Path, path: Path) -> FileRecord:
     """Sync and rename a file that a library has written."""
     with writing(path):
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
+        sync_file(unfinished)
         size, digest = unfinished.stat().st_size, checksum(unfinished)
-        unfinished.replace(path)
+        replace(unfinished, path)
         sync_folder(path.parent)
     return FileRecord(path.name, size, digest)

@@ -7,7 +7,6 @@ for an output in a store.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import shutil
@@ -20,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 from tokenmill._errors import OptionError, OutputInUse
 from tokenmill._files import UNFINISHED, create_once, remove_unfinished, write_file, writing
 from tokenmill._mill.output.manifest import Manifest
+from tokenmill._platform.locks import lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -148,7 +148,7 @@ class Work:
 
     def _lock(self, file: IO[str], *, shared: bool) -> None:
         try:
-            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            lock(file, shared=shared, wait=False)
         except OSError as error:
             if shared and not isinstance(error, BlockingIOError):
                 return  # the file system has no locks, and ranks need none

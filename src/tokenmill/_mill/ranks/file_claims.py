@@ -25,6 +25,7 @@ from tokenmill._mill.ranks.claims import (
     claim_name,
     picture_of,
 )
+from tokenmill._platform.files import replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -76,7 +77,8 @@ class FileClaims:
         folder = self._folder / _BEATS
         unnamed = folder / f".{owner}"
         unnamed.write_text(json.dumps(dict(state)))
-        beat = unnamed.replace(folder / f"{owner}.{last}")
+        beat = folder / f"{owner}.{last}"
+        replace(unnamed, beat)
         before, self._last[owner] = self._last.get(owner), beat
         if before is not None:
             before.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from tokenmill import _core
 from tokenmill._errors import CorruptShard
+from tokenmill._platform.files import open_to_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +133,7 @@ class Collector:
             self.close()
         for number in numbers:
             if number not in self._open:
-                self._open[number] = os.open(self._parts[number].path, os.O_RDONLY)
+                self._open[number] = open_to_read(self._parts[number].path)
         return [self._open[number] for number in numbers]
 
     def _check(self, numbers: Sequence[int], source: int, error: int) -> None:

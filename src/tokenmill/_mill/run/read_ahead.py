@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from typing import TYPE_CHECKING
 
+from tokenmill._platform.files import CAN_READ_AHEAD, will_read
 from tokenmill._read import request_start
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class ReadAhead:
     def __init__(self, plan: Plan, files: int) -> None:
         self._files = plan.files
         self._last_of = [stream.segments[-1].file for stream in plan.streams]
-        self._ahead = files if hasattr(os, "posix_fadvise") else 0
+        self._ahead = files if CAN_READ_AHEAD else 0
         self._streams = plan.streams
         self._lock = threading.Lock()
         self._next = 0
@@ -44,13 +44,5 @@ class ReadAhead:
 
 
 def _advise(file: InputFile) -> None:
-    if file.data is not None:
-        return
-    try:
-        handle = os.open(file.path, os.O_RDONLY | os.O_NONBLOCK)
-    except OSError:  # gone, or remote: the reader reports it
-        return
-    try:
-        os.posix_fadvise(handle, 0, min(max(file.size, 0), _BYTES), os.POSIX_FADV_WILLNEED)
-    finally:
-        os.close(handle)
+    if file.data is None:
+        will_read(file.path, min(max(file.size, 0), _BYTES))

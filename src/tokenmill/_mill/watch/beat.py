@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import resource
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._mill.output.process_facts import process_facts
 from tokenmill._mill.progress import peak_memory_mb
 from tokenmill._mill.watch.outlook import Goals, seconds_left, share_done
 from tokenmill._mill.watch.recent import Speeds
+from tokenmill._platform.memory import resident_bytes
 from tokenmill._stats import owners_of
 
 if TYPE_CHECKING:
@@ -98,8 +96,7 @@ def _rounded(stages: dict[str, float]) -> dict[str, float]:
 def memory_now() -> dict[str, int]:
     """Return the memory of this process in bytes: what is resident, and the most there was."""
     peak = int(peak_memory_mb() * _MEGA)
-    with suppress(OSError, ValueError, IndexError):
-        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
-        resident = pages * resource.getpagesize()
-        return {"resident": resident, "peak": max(peak, resident)}
-    return {"peak": peak}
+    resident = resident_bytes()
+    if resident is None:
+        return {"peak": peak}
+    return {"resident": resident, "peak": max(peak, resident)}

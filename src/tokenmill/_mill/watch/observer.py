@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokenmill._mill.output.open_work import view_work
-from tokenmill._mill.output.process_facts import pid_space, process_start
 from tokenmill._mill.output.work import HEARTBEAT
 from tokenmill._numbers import duration
+from tokenmill._platform.processes import pid_space, process_start
 
 if TYPE_CHECKING:
     import os

@@ -34,7 +34,7 @@ def memory_limits() -> list[tuple[int, int]]:
 def read_text(path: str) -> str:
     """Return the text of a small file of the kernel; an empty one if it cannot be read."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 -- see above
+        with open(path, "rb") as file:
             return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
