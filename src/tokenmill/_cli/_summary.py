@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenmill._mill.pack import PackResult
     from tokenmill._mill.plan.task import Task
 
+_LEAST = 1e-3  # seconds of work
 _MEGA = 1e6
 _MUCH = 0.1  # of a run's time
 _SOON = 0.1  # seconds
@@ -127,7 +128,9 @@ def _run_lines(result: PackResult, seconds: float) -> list[str]:
         lines.append(line("ray", counted(ray.nodes, "node"), ready))
     if result.device.note:
         lines.append(line("device", result.device.name, result.device.note))
-    lines.append(line("time", duration(seconds), ", ".join(_speeds(meter, seconds))))
+    lines.append(line("time", duration(seconds), ", ".join(_speeds(meter))))
+    if remarks := _remarks(meter, seconds):
+        lines.append(line("", "", ", ".join(remarks)))
     lines.append(line("memory", f"{result.memory_mb:,.0f} MB", "peak"))
     lines += _request_lines(result)
     return lines
@@ -145,19 +148,24 @@ def _request_lines(result: PackResult) -> list[str]:
     return [line("requests", f"{sum(made.requests.values()):,}", "; ".join(words))]
 
 
-def _speeds(meter: Meter, seconds: float) -> list[str]:
+def _speeds(meter: Meter) -> list[str]:
     """Return how fast the run was once it had started, without what an earlier run did."""
-    from tokenmill._stats import mostly
-
-    at_work = max(meter.seconds, 1e-3)
-    before = seconds - at_work
+    seconds = max(meter.seconds, _LEAST)
     new_bytes = meter.input_bytes - meter.resumed_bytes
     words = [
-        f"{rate((meter.documents - meter.resumed_documents) / at_work)} documents/s",
-        f"{rate((meter.tokens - meter.resumed_tokens) / at_work)} tokens/s",
+        f"{rate((meter.documents - meter.resumed_documents) / seconds)} documents/s",
+        f"{rate((meter.tokens - meter.resumed_tokens) / seconds)} tokens/s",
     ]
     if new_bytes:  # the size of a dataset in memory or on the hub is unknown
-        words.append(f"{rate(new_bytes / _MEGA / at_work)} MB/s")
-    words += [slowest] if (slowest := mostly(meter.bottleneck())) else []
+        words.append(f"{rate(new_bytes / _MEGA / seconds)} MB/s")
+    return words
+
+
+def _remarks(meter: Meter, seconds: float) -> list[str]:
+    """Return what took most of the time, and a start that took long."""
+    from tokenmill._stats import mostly
+
+    before = seconds - max(meter.seconds, _LEAST)
     is_slow = before > max(_SOON, _MUCH * seconds)
-    return words + ([f"{duration(before)} to start"] if is_slow else [])
+    words = [mostly(meter.bottleneck()), f"{duration(before)} to start" if is_slow else ""]
+    return [word for word in words if word]
