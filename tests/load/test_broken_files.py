@@ -40,6 +40,7 @@ def broken(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
         (lambda d: d["model"].update(merges=["a b", "ab"]), r"merges\[1\]: expected two tokens"),
         (lambda d: d["model"].update(merges=[["a"]]), r"merges\[0\]: expected two tokens"),
         (lambda d: d["model"].update(merges=[1]), r"merges\[0\]: expected two tokens"),
+        (lambda d: d["model"].update(merges=["#version: 0.2", 1]), "expected two tokens, got 1"),
         (lambda d: d["model"].update(merges=["a c"]), r"merges\[0\].*vocabulary, got 'ac'"),
         (lambda d: d["model"].update(merges=["a b", ["ab", "c"]]), "throughout, got both"),
         (lambda d: d["model"].update(ignore_merges=1), "model.ignore_merges: expected true"),

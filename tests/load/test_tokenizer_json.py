@@ -83,6 +83,11 @@ def test_of_equal_merges_the_last_counts(tmp_path: Path) -> None:
     assert merged(spec) == [[98, 99], [97, 257], [97, 98]]
 
 
+def test_a_line_of_the_version_is_no_merge(tmp_path: Path) -> None:
+    spec = load(tmp_path, vocab=WORDS, merges=["#version: 0.2", "a b"])
+    assert merged(spec) == [[97, 98]]
+
+
 def test_an_entry_outside_the_alphabet_never_matches_but_decodes(tmp_path: Path) -> None:
     vocab = {**BYTES, "a b": 256, "\u4e2d": 257, "\u4e2da": 258}
     spec = load(tmp_path, vocab=vocab, merges=[["\u4e2d", "a"]])

@@ -119,7 +119,7 @@ def _read_merges(
     merges: list[Any], vocab: dict[str, int], tokens: Sequence[bytes | None]
 ) -> NDArray[np.uint32]:
     if merges and type(merges[0]) is str and "#version" in merges[0]:
-        merges = [line for line in merges if not line.startswith("#version")]
+        merges = [line for line in merges if not _is_version(line)]
     try:
         flat = _merge_ids(merges, vocab)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -128,6 +128,10 @@ def _read_merges(
     # A merge of entries outside the alphabet can never happen.
     possible = np.array([token is not None for token in tokens], dtype=bool)
     return _last_of_each(pairs[possible[pairs].all(axis=1)])
+
+
+def _is_version(line: object) -> bool:
+    return isinstance(line, str) and line.startswith("#version")
 
 
 def _merge_ids(merges: list[Any], vocab: dict[str, int]) -> list[int]:
