@@ -49,7 +49,7 @@ _IN_WORDS = {
 
 def mostly(stage: str) -> str:
     """Say in words which stage takes most of the time; nothing if no stage has taken any."""
-    return f"mostly {_IN_WORDS[stage]}" if stage else ""
+    return f"mostly {_IN_WORDS.get(stage, stage)}" if stage else ""  # another version has others
 
 
 @dataclass(frozen=True)
