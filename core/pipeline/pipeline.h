@@ -237,7 +237,7 @@ private:
     };
     mutable std::atomic<Retired*> retired_{nullptr};
     // Lock-free so that a fork in the middle of anything leaves it usable.
-    mutable std::array<std::atomic<Worker*>, 64> idle_{};
+    alignas(64) mutable std::array<std::atomic<Worker*>, 64> idle_{};
     mutable std::atomic<std::size_t> made_{0};
     mutable CounterShelf counters_;
     mutable std::atomic<const std::vector<std::uint8_t>*> token_sizes_{nullptr};  // made if needed
