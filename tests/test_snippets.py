@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import runpy
+import shlex
 from pathlib import Path
 from unittest.mock import patch
 
@@ -15,6 +16,7 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 import tokenmill
 import tokenmill.cuda
 from tokenmill._cli import _parser
+from tokenmill._cli._parser import with_hyphens
 from tokenmill._load.known import KNOWN
 from tokenmill._model.shared import SHELF
 
@@ -23,8 +25,15 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 SNIPPETS = [page for page in PAGES if "```python" in page.read_text(encoding="utf-8")]
 SKETCH = re.compile(r"^```py\n(.*?)^```", re.MULTILINE | re.DOTALL)  # needs what tests do without
 SKETCHES = [page for page in PAGES if SKETCH.search(page.read_text(encoding="utf-8"))]
+SHELL = re.compile(r"^```(?:sh|bash)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ENDS = {"|", ">", "2>", "&", "&&", ";"}  # of a command, where a word of a shell begins
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGES_WITH_LINKS = [*PAGES, ROOT / "benchmarks/README.md", ROOT / "examples/data/README.md"]
+COMMAND_PAGES = [
+    page
+    for page in [*PAGES, ROOT / "wasm/README.md", ROOT / "deploy/README.md"]
+    if re.search(r"^(.*[|;] )?tokenmill ", page.read_text(encoding="utf-8"), re.MULTILINE)
+]
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
 MAX_README_LINES = 90
@@ -58,6 +67,36 @@ def test_what_is_not_run_is_python_all_the_same(page: Path) -> None:
 def test_an_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runpy.run_path(str(example), run_name="__main__")
     assert "DIFFERENT" not in capsys.readouterr().out
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """Return the words behind the command `tokenmill` in what a page tells people to type."""
+    found = []
+    for block in SHELL.findall(page.read_text(encoding="utf-8")):
+        for line in block.replace("\\\n", " ").splitlines():
+            words = shlex.split(line, comments=True)
+            begins = [0, *(i + 1 for i, word in enumerate(words) if word in ENDS)]
+            for begin, end in zip(begins, [*begins[1:], len(words) + 1], strict=True):
+                command = words[begin : end - 1]
+                while command and "=" in command[0]:  # a variable for this command
+                    del command[0]
+                if command[:1] == ["tokenmill"]:
+                    found.append(command[1:])
+    return found
+
+
+@pytest.mark.parametrize("page", COMMAND_PAGES, ids=name_of)
+def test_the_commands_of_a_page_are_understood(page: Path) -> None:
+    for words in commands_of(page):
+        _parser().parse_args(with_hyphens(words))
+
+
+def test_commands_are_found_in_pages(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```sh\nzcat a.gz | tokenmill pack - \\\n  -o b > c  # so\nA=1 tokenmill info\n```\n"
+    )
+    assert commands_of(page) == [["pack", "-", "-o", "b"], ["info"]]
 
 
 def anchors(page: Path) -> set[str]:
