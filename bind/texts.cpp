@@ -151,7 +151,7 @@ void BorrowedTexts::add_all(nb::handle texts) {
         add_arrow_array(texts);
         return;
     }
-    const nb::object items = nb::steal(PySequence_Fast(texts.ptr(), "expected many texts"));
+    const nb::object items = nb::steal(PySequence_Fast(texts.ptr(), "expected a list of texts"));
     if (!items.is_valid()) {
         nb::raise_python_error();
     }

@@ -57,7 +57,7 @@ std::size_t write_utf8(const CodeUnits& units, const EncodeKernel& kernel, bool 
         if (!replace) {
             throw Error(ErrorCode::InvalidUtf8,
                         "character " + std::to_string(done.units) +
-                            " is a lone surrogate, which has no UTF-8",
+                            " is a lone surrogate, which UTF-8 cannot hold",
                         done.bytes, document);
         }
         done.bytes += encode_char(kReplacement, out + done.bytes);

@@ -94,7 +94,9 @@ def deployment(
         from ray import serve
     except ImportError as error:
         hint = "pip install 'tokenmill[ray]'"
-        raise MissingDependency("needed for replicas", name="ray", hint=hint) from error
+        raise MissingDependency(
+            "not installed, but replicas need it", name="ray", hint=hint
+        ) from error
     scaling = {
         "min_replicas": min_replicas,
         "max_replicas": max_replicas,

@@ -283,7 +283,7 @@ def test_the_plot_is_drawn_or_the_package_it_needs_is_named(
         plot.draw(Result([row], {}, 1, 0.0), "title", path)
         assert path.read_bytes().startswith(b"\x89PNG")
     monkeypatch.setattr(plot, "find_spec", lambda _name: None)
-    with pytest.raises(TokenmillError, match=r"matplotlib: is not installed.*pip install"):
+    with pytest.raises(TokenmillError, match=r"matplotlib: not installed.*pip install"):
         plot.draw(Result([row], {}, 1, 0.0), "title", path)
     assert bench("--plot", path) == 1
 

@@ -99,7 +99,7 @@ def test_a_row_that_is_longer_than_the_table_is_named(small: Tokenizer) -> None:
 
 
 def test_pairs_are_texts_and_nothing_else(small: Tokenizer) -> None:
-    with pytest.raises(TextTypeError, match="pairs: expected many texts, got str"):
+    with pytest.raises(TextTypeError, match="pairs: expected a list of texts, got str"):
         small.encode_batch(["a"], pairs="b")
     with pytest.raises(TextTypeError, match="tuple"):
         small.encode_batch([("a", "b")], padding="longest")

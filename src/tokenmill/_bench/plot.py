@@ -19,7 +19,7 @@ def check_plot() -> None:
     """Refuse at once what would fail after minutes of measuring."""
     if find_spec("matplotlib") is None:
         raise MissingDependency(
-            "is not installed, but --plot needs it",
+            "not installed, but --plot needs it",
             name="matplotlib",
             hint="pip install matplotlib",
         )

@@ -52,7 +52,7 @@ def import_lmdb() -> ModuleType:
         return import_module("lmdb")
     except ImportError as error:
         raise MissingDependency(
-            "is not installed, or older than 3", name="lmdb", hint="pip install tokenmill[disk]"
+            "not installed, or older than 3", name="lmdb", hint="pip install 'tokenmill[disk]'"
         ) from error
 
 

@@ -127,7 +127,7 @@ def texts_of(texts: Any, name: str = "texts") -> Any:  # anything the core takes
         return texts
     if isinstance(texts, (str, bytes, bytearray, memoryview)) or not hasattr(texts, "__iter__"):
         raise TextTypeError(
-            f"{name}: expected many texts, got {type(texts).__name__}",
+            f"{name}: expected a list of texts, got {type(texts).__name__}",
             hint="put a single text into a list, or use encode",
         )
     return list(texts)

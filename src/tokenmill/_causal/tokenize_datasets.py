@@ -82,5 +82,7 @@ def _import_datasets() -> Any:  # a module
         return import_module("datasets")
     except ImportError as error:
         raise MissingDependency(
-            "needed to tokenize a dataset", name="datasets", hint="pip install 'tokenmill[hf]'"
+            "not installed, but datasets need it",
+            name="datasets",
+            hint="pip install 'tokenmill[hf]'",
         ) from error

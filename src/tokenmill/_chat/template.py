@@ -30,7 +30,7 @@ except ImportError as error:
     raise MissingDependency(
         "chat templates need this package, which is not installed",
         name="jinja2",
-        hint="pip install tokenmill[chat]",
+        hint="pip install 'tokenmill[chat]'",
     ) from error
 
 if TYPE_CHECKING:

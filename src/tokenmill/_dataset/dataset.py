@@ -148,5 +148,5 @@ class PackedDataset:
 def _wants_torch(torch: bool | None) -> bool:
     is_there = find_spec("torch") is not None
     if torch and not is_there:
-        raise MissingDependency("is not installed", name="torch", hint="pip install torch")
+        raise MissingDependency("not installed", name="torch", hint="pip install torch")
     return is_there if torch is None else torch

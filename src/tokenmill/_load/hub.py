@@ -26,8 +26,10 @@ def fetch_from_hub(repository: str) -> Path:
     try:
         from huggingface_hub import errors
     except ImportError as error:
-        problem = f"is not installed, but {repository!r} is neither a file nor a directory"
-        hint = "pip install tokenmill[hf], or give the path of a tokenizer.json"
+        problem = (
+            f"not installed, but {repository!r} is no file or folder here, so it must be on the hub"
+        )
+        hint = "check the path, or pip install 'tokenmill[hf]' to look there"
         raise MissingDependency(problem, name="huggingface_hub", hint=hint) from error
 
     if (cached := _cached(repository, HUB_FILES)) is not None:

@@ -64,7 +64,7 @@ def _lz4() -> Codec:
         from lz4 import frame
     except ImportError as error:
         raise MissingDependency(
-            "needed to read .lz4 files", name="lz4", hint="pip install 'tokenmill[lz4]'"
+            "not installed, but .lz4 files need it", name="lz4", hint="pip install 'tokenmill[lz4]'"
         ) from error
     return Codec(frame.LZ4FrameDecompressor, (RuntimeError, EOFError, ValueError))
 

@@ -58,7 +58,9 @@ def file_system(url: str) -> tuple[Any, str]:
             return cast("tuple[Any, str]", url_to_fs(url))
     except ImportError as error:  # fsspec itself, or what it needs for this kind of URL
         raise MissingDependency(
-            f"needed to read {url}: {error}", name="fsspec", hint="pip install 'tokenmill[remote]'"
+            f"cannot read {url} without it: {error}",
+            name="fsspec",
+            hint="pip install 'tokenmill[remote]'",
         ) from error
 
 

@@ -20,7 +20,9 @@ def serve(options: ServeOptions) -> int:
         import httptools  # noqa: F401 -- the parser of requests
     except ImportError as error:
         hint = "pip install 'tokenmill[serve]'"
-        raise MissingDependency("needed to serve", name="httptools", hint=hint) from error
+        raise MissingDependency(
+            "not installed, but serve needs it", name="httptools", hint=hint
+        ) from error
     from tokenmill._serve.log import ServeLog
     from tokenmill._serve.parent import Parent
     from tokenmill._serve.segments import check_segments

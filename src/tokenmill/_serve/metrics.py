@@ -117,7 +117,7 @@ def exposition(service: Service, gauges: Gauges) -> tuple[bytes, str]:
     except ImportError as error:
         hint = "pip install 'tokenmill[serve]'"
         raise MissingDependency(
-            "needed for metrics", name="prometheus_client", hint=hint
+            "not installed, but /metrics needs it", name="prometheus_client", hint=hint
         ) from error
     registry = CollectorRegistry()
     registry.register(ServiceCollector(service, gauges))

@@ -78,7 +78,7 @@ def library() -> Any:
         import obstore
     except ImportError as error:
         raise MissingDependency(
-            "needed for addresses of object stores",
+            "not installed, but addresses of object stores need it",
             name="obstore",
             hint="pip install 'tokenmill[stores]'",
         ) from error
