@@ -70,7 +70,7 @@ def test_an_example_runs(example: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def commands_of(page: Path) -> list[list[str]]:
-    """Return the words behind the command `tokenmill` in what a page tells people to type."""
+    """Return the words after the command `tokenmill` in what a page tells people to type."""
     found = []
     for block in SHELL.findall(page.read_text(encoding="utf-8")):
         for line in block.replace("\\\n", " ").splitlines():

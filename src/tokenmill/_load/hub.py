@@ -26,9 +26,7 @@ def fetch_from_hub(repository: str) -> Path:
     try:
         from huggingface_hub import errors
     except ImportError as error:
-        problem = (
-            f"not installed, but {repository!r} is no file or folder here, so it must be on the hub"
-        )
+        problem = f"not installed, but {repository!r} is not a path here, so it must be on the hub"
         hint = "check the path, or pip install 'tokenmill[hf]' to look there"
         raise MissingDependency(problem, name="huggingface_hub", hint=hint) from error
 
