@@ -55,7 +55,6 @@ extern const ReadKernel kScalarKernel;
 extern const ReadKernel kAvx2Kernel;
 extern const ReadKernel kAvx512Kernel;
 extern const ReadKernel kNeonKernel;
-extern const ReadKernel kSimd128Kernel;
 [[nodiscard]] const ReadKernel& kernel_of(simd::Target target) noexcept;
 
 using ByteTable = std::array<std::uint8_t, 256>;

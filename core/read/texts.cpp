@@ -38,9 +38,6 @@ const ReadKernel& kernel_of(simd::Target target) noexcept {
 #elif TOKENMILL_AARCH64
         case simd::Target::Neon:
             return kNeonKernel;
-#elif TOKENMILL_SIMD128
-        case simd::Target::Simd128:
-            return kSimd128Kernel;
 #endif
         default:
             return kScalarKernel;
