@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -145,6 +146,22 @@ def test_a_heartbeat_that_meets_the_end_of_the_run_leaves_nothing(started: Path)
     assert not work.folder.exists()
     file.hear(pulse.beat())
     assert not work.folder.exists()
+
+
+def test_a_beat_takes_the_place_of_the_last_one_on_every_system(
+    started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = os.rename
+
+    def rename_of_windows(source: Path, target: Path) -> None:
+        if target.exists():
+            raise FileExistsError(target)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "rename", rename_of_windows)
+    for number in (1, 2):
+        replace_file(Work(started).folder / HEARTBEAT, b"%d" % number)
+    assert (Work(started).folder / HEARTBEAT).read_bytes() == b"2"
 
 
 def test_what_cannot_be_written_does_not_stop_the_run(

@@ -18,6 +18,7 @@ from tokenmill._mill.output.staged_work import StagedWork
 from tokenmill._mill.output.work import HEARTBEAT
 from tokenmill._mill.watch.beat import EVERY_SECONDS
 from tokenmill._mill.watch.warn import say
+from tokenmill._platform.files import replace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,4 +126,4 @@ def replace_file(path: Path, data: bytes) -> None:
     """Write a file that readers see whole: the old one or the new one. It need not be durable."""
     unfinished = path.with_name(path.name + UNFINISHED)
     unfinished.write_bytes(data)
-    unfinished.rename(path)
+    replace(unfinished, path)
