@@ -7,7 +7,7 @@ class Owned {
   readonly native: Native;
   address: number;
   #file: number;
-  #streams = new Map<number, number>(); // the address of a stream, and that of its id
+  #streams = new Set<number>(); // addresses
 
   constructor(native: Native, address: number, file: number) {
     this.native = native;
@@ -15,21 +15,17 @@ class Owned {
     this.#file = file;
   }
 
-  addStream(stream: number, id: number): void {
-    this.#streams.set(stream, id);
+  addStream(stream: number): void {
+    this.#streams.add(stream);
   }
 
   dropStream(stream: number): void {
-    const id = this.#streams.get(stream);
-    if (id === undefined) return;
-    this.#streams.delete(stream);
-    this.native.call.tokenmill_stream_free(stream);
-    this.native.giveBack(id);
+    if (this.#streams.delete(stream)) this.native.call.tokenmill_stream_free(stream);
   }
 
   free(): void {
     if (this.address === 0) return;
-    for (const stream of [...this.#streams.keys()]) this.dropStream(stream);
+    for (const stream of this.#streams) this.dropStream(stream);
     this.native.call.tokenmill_free(this.address);
     this.native.giveBack(this.#file);
     this.native.call.tokenmill_trim();
@@ -62,8 +58,8 @@ export class Handle {
     return this.#owned.address;
   }
 
-  adopt(stream: object, address: number, id: number): void {
-    this.#owned.addStream(address, id);
+  adopt(stream: object, address: number): void {
+    this.#owned.addStream(address);
     forgottenStreams.register(stream, { owned: this.#owned, stream: address }, stream);
   }
 

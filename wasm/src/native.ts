@@ -57,7 +57,7 @@ export interface Place {
 /** The module. Nothing here is asynchronous, and nothing calls back. */
 export class Native {
   readonly call: NativeExports;
-  /** Room for results of calls: four numbers. */
+  /** Room for four numbers: results of calls, and the id that a stream takes. */
   readonly out: number;
   #bytes = new Uint8Array();
   #text: Place = { at: 0, size: 0 };

@@ -9,7 +9,6 @@ import type { Handle } from "./handle.js";
 export class DecodeStream {
   #tokenizer: Handle;
   #stream: number;
-  #ids: number;
 
   /** Made by `Tokenizer.decodeStream`. */
   constructor(tokenizer: Handle, options: number) {
@@ -17,18 +16,17 @@ export class DecodeStream {
     native.check(native.call.tokenmill_stream_new(tokenizer.address, options, native.out));
     this.#tokenizer = tokenizer;
     this.#stream = native.number(native.out);
-    this.#ids = native.take(4);
-    tokenizer.adopt(this, this.#stream, this.#ids);
+    tokenizer.adopt(this, this.#stream);
   }
 
   /** Take the next id and return the text that became certain, which may be empty. */
   push(id: number): string {
     const { native } = this.#tokenizer;
     const stream = this.#open();
-    new DataView(native.call.memory.buffer).setUint32(this.#ids, checkedId(id), true);
     const { out } = native;
-    const push = native.call.tokenmill_stream_push;
-    native.check(push(stream, this.#ids, 1, out, out + 4));
+    const ids = out + 8;
+    new DataView(native.call.memory.buffer).setUint32(ids, checkedId(id), true);
+    native.check(native.call.tokenmill_stream_push(stream, ids, 1, out, out + 4));
     return native.text(native.number(out), native.number(out + 4));
   }
 
