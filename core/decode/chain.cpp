@@ -196,7 +196,7 @@ void StepChain::feed(std::string token, std::string& out) {
     for (const std::string& one : texts) {
         join(one, text);
     }
-    through(std::move(text), out);
+    out += feed_steps(plan_.text_steps, std::move(text));
 }
 
 void StepChain::finish(std::string& out) {
@@ -207,16 +207,7 @@ void StepChain::finish(std::string& out) {
         join(one, text);
     }
     joiner_.finish(text);
-    for (TextStep& any : plan_.text_steps) {
-        text = std::visit(
-            [&](auto& step) {
-                std::string certain = step.feed(text);
-                certain += step.finish();
-                return certain;
-            },
-            any);
-    }
-    out += text;
+    out += finish_steps(plan_.text_steps, std::move(text));
 }
 
 // Through the token steps from this one on.
@@ -240,16 +231,6 @@ void StepChain::finish_tokens(Texts& out) {
             feed_from(i + 1, std::move(text), out);
         }
     }
-}
-
-void StepChain::through(std::string text, std::string& out) {
-    for (TextStep& any : plan_.text_steps) {
-        if (text.empty()) {
-            return;
-        }
-        text = std::visit([&](auto& step) { return step.feed(text); }, any);
-    }
-    out += text;
 }
 
 void StepChain::join(const std::string& token, std::string& out) {

@@ -43,7 +43,6 @@ public:
 private:
     void feed_from(std::size_t step, std::string token, Texts& out);
     void finish_tokens(Texts& out);
-    void through(std::string text, std::string& out);
     void join(const std::string& token, std::string& out);
 
     ChainPlan plan_;  // a copy: the steps hold text

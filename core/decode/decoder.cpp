@@ -192,13 +192,6 @@ struct DecodeStream::State {
             way.emplace<Utf8Joiner>();
         }
     }
-
-    void through(std::string text, std::string& out) {
-        for (TextStep& any : clean_steps) {
-            text = std::visit([&](auto& step) { return step.feed(text); }, any);
-        }
-        out += text;
-    }
 };
 
 DecodeStream::DecodeStream(const Decoder& decoder, bool skip_special, bool clean_up)
@@ -222,23 +215,14 @@ void DecodeStream::push(TokenId id, std::string& out) {
     } else {
         std::get<Utf8Joiner>(state.way).feed(state.decoder.entry(id), text);
     }
-    state.through(std::move(text), out);
+    out += feed_steps(state.clean_steps, std::move(text));
 }
 
 void DecodeStream::finish(std::string& out) {
     State& state = *state_;
     std::string text;
     std::visit([&](auto& way) { way.finish(text); }, state.way);
-    for (TextStep& any : state.clean_steps) {
-        text = std::visit(
-            [&](auto& step) {
-                std::string certain = step.feed(text);
-                certain += step.finish();
-                return certain;
-            },
-            any);
-    }
-    out += text;
+    out += finish_steps(state.clean_steps, std::move(text));
     state.restart();
 }
 

@@ -83,4 +83,8 @@ struct WholeText {
 };
 using TextStep = std::variant<ReplaceInText, StripText, WholeText>;
 
+// Through all steps in order: what is certain, and the rest.
+[[nodiscard]] std::string feed_steps(std::vector<TextStep>& steps, std::string text);
+[[nodiscard]] std::string finish_steps(std::vector<TextStep>& steps, std::string text);
+
 }  // namespace tokenmill::decode

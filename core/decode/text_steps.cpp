@@ -113,4 +113,27 @@ std::string WholeText::finish() {
     return mapped(change, std::move(whole));
 }
 
+std::string feed_steps(std::vector<TextStep>& steps, std::string text) {
+    for (TextStep& any : steps) {
+        if (text.empty()) {
+            break;
+        }
+        text = std::visit([&](auto& step) { return step.feed(text); }, any);
+    }
+    return text;
+}
+
+std::string finish_steps(std::vector<TextStep>& steps, std::string text) {
+    for (TextStep& any : steps) {
+        text = std::visit(
+            [&](auto& step) {
+                std::string certain = step.feed(text);
+                certain += step.finish();
+                return certain;
+            },
+            any);
+    }
+    return text;
+}
+
 }  // namespace tokenmill::decode
