@@ -1,5 +1,5 @@
-// base/utf8: characters <-> bytes, for text that is known to be well-formed UTF-8. Every room and
-// the device kernels take these facts from here. Freestanding, no table, no branch but on sizes.
+// base/utf8: characters <-> bytes, for text that is known to be well-formed UTF-8, and what makes
+// it so. Every room and the device kernels take these facts from here. Freestanding, no table.
 //
 //   bytes                      first byte   code point
 //   0aaaaaaa                   00..7F       0..7F
@@ -30,6 +30,18 @@ TOKENMILL_HD bool is_surrogate(TmU32 code) {
 // Bytes of the character that starts with `lead`.
 TOKENMILL_HD TmU32 char_size(TmU8 lead) {
     return lead < 0x80 ? 1U : lead < 0xE0 ? 2U : lead < 0xF0 ? 3U : 4U;
+}
+
+// Does a character of several bytes start with `lead`?
+TOKENMILL_HD bool is_lead(TmU8 lead) {
+    return lead >= 0xC2 && lead <= 0xF4;
+}
+// May `second` follow it? Some leads allow fewer bytes: other characters are surrogates, beyond
+// 10FFFF, or have a shorter spelling.
+TOKENMILL_HD bool may_follow(TmU8 lead, TmU8 second) {
+    const TmU8 least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const TmU8 most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    return second >= least && second <= most;
 }
 
 TOKENMILL_HD TmU32 decode2(const TmU8* at) {

@@ -11,22 +11,6 @@ std::uint8_t byte_at(std::string_view bytes, std::size_t i) noexcept {
     return static_cast<std::uint8_t>(bytes[i]);
 }
 
-// May `second` follow `lead`? Some leads allow fewer: longer spellings, surrogates, beyond 10FFFF.
-bool may_follow(std::uint8_t lead, std::uint8_t second) noexcept {
-    switch (lead) {
-        case 0xE0:
-            return second >= 0xA0 && second < 0xC0;
-        case 0xED:
-            return second >= 0x80 && second < 0xA0;
-        case 0xF0:
-            return second >= 0x90 && second < 0xC0;
-        case 0xF4:
-            return second >= 0x80 && second < 0x90;
-        default:
-            return is_continuation(second);
-    }
-}
-
 }  // namespace
 
 Utf8Piece first_piece(std::string_view bytes) noexcept {
@@ -34,7 +18,7 @@ Utf8Piece first_piece(std::string_view bytes) noexcept {
     if (lead < 0x80) {
         return {Utf8Kind::Whole, 1};
     }
-    if (lead < 0xC2 || lead > 0xF4) {
+    if (!is_lead(lead)) {
         return {Utf8Kind::Broken, 1};
     }
     const std::size_t size = char_size(lead);

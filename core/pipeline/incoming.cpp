@@ -24,24 +24,6 @@ struct VectorSink {
     void give_back(std::size_t) const noexcept {}
 };
 
-// The size of a character that starts with this byte; 0 if none does.
-std::size_t size_by_lead(std::uint8_t lead) noexcept {
-    if (lead >= 0xC2 && lead <= 0xDF) {
-        return 2;
-    }
-    if (lead >= 0xE0 && lead <= 0xEF) {
-        return 3;
-    }
-    return lead >= 0xF0 && lead <= 0xF4 ? 4 : 0;
-}
-
-// May `second` follow `lead`? Other values are surrogates, too long or too large.
-bool may_follow(std::uint8_t lead, std::uint8_t second) noexcept {
-    const std::uint8_t least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-    const std::uint8_t most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-    return second >= least && second <= most;
-}
-
 }  // namespace
 
 std::size_t unfinished_size(Bytes bytes) noexcept {
@@ -51,7 +33,8 @@ std::size_t unfinished_size(Bytes bytes) noexcept {
         if (is_continuation(*at)) {
             continue;
         }
-        const bool is_open = size_by_lead(*at) > size && (size == 1 || may_follow(*at, at[1]));
+        const bool is_open =
+            is_lead(*at) && char_size(*at) > size && (size == 1 || may_follow(*at, at[1]));
         return is_open ? size : 0;
     }
     return 0;
