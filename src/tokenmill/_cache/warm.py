@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenmill._cache.support import supported
 from tokenmill._errors import TokenmillError
-from tokenmill._platform.processes import set_thread_nice
+from tokenmill._platform.processes import thread_nice
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -132,7 +132,7 @@ class Warming:
 
     def _run_behind(self) -> None:
         with suppress(OSError):
-            set_thread_nice(_NICE)
+            thread_nice(_NICE)
         try:
             self.run()
         except BaseException as error:  # raised again by wait()

@@ -103,13 +103,12 @@ def checksum_of(payload: bytes | memoryview) -> int:
 
 def write_atomically(name: str | Path, parts: Sequence[bytes]) -> None:
     """Write next to `name`, sync, rename: readers see the old file or the new one."""
-    import secrets  # this and the files of the room are not for reading a file
-
+    # Not for reading a file:
     from tokenmill._platform.files import create, remove_unless_used, replace
     from tokenmill._platform.folders import sync_folder
 
     folder, last = os.path.split(name)
-    unfinished = os.path.join(folder, f".{last}.{secrets.token_hex(8)}")
+    unfinished = os.path.join(folder, f".{last}.{os.urandom(8).hex()}")
     try:
         # The system itself applies the umask: to read it, it must be changed, for all threads.
         with os.fdopen(create(unfinished), "wb") as file:

@@ -1,7 +1,7 @@
 """Files: made durable, renamed, removed, and read and written at a place.
 
-Windows refuses to rename over or to remove a file that is open somewhere, for example while a virus
-scanner reads it. Such an end is tried again, for a second.
+Windows refuses to rename over a file that is open somewhere, for example while a virus scanner
+reads it, and to remove it. Renaming is tried again, for a second.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from _thread import allocate_lock as Lock  # noqa: N812 -- threading takes a mil
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import TypeVar
+    from collections.abc import Sequence
 
-    Result = TypeVar("Result")
     PathLike = str | os.PathLike[str]
 
 _PLAIN = getattr(os, "O_BINARY", 0)  # or Windows changes the ends of lines
@@ -30,22 +28,13 @@ _PAUSES = (0.001, 0.002, 0.004, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.3)  # seconds
 
 def replace(source: PathLike, target: PathLike) -> None:
     """Give a file another name; what had the name is gone. Readers see the old file or the new."""
-    _while_used(lambda: os.replace(source, target))
-
-
-def remove(path: PathLike) -> None:
-    """Remove a file that nobody reads for long."""
-    _while_used(lambda: os.unlink(path))
-
-
-def _while_used(change: Callable[[], Result]) -> Result:
     if sys.platform == "win32":
         for pause in _PAUSES:
             try:
-                return change()
+                return os.replace(source, target)
             except PermissionError:  # somebody has it open, or it must not be changed at all
                 time.sleep(pause)
-    return change()
+    return os.replace(source, target)
 
 
 def remove_unless_used(path: PathLike) -> bool:

@@ -9,13 +9,6 @@ _STATM = "/proc/self/statm"  # pages: all, resident, ...
 _KIB = 1 if sys.platform == "darwin" else 1024  # what macOS counts in bytes, others count in KiB
 
 
-def page_size() -> int:
-    """Return the size of a page of memory."""
-    import mmap
-
-    return mmap.PAGESIZE
-
-
 def peak_bytes() -> int:
     """Return the most memory that this process has had, resident; 0 where nobody counts."""
     if sys.platform == "win32":
@@ -35,7 +28,7 @@ def resident_bytes() -> int | None:
         return windows.memory()[0] or None
     try:
         with open(_STATM, "rb") as file:
-            return int(file.read().split()[1]) * page_size()
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError, ValueError):
         return None
 

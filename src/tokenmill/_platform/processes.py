@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-CAN_FORK = hasattr(os, "fork")
 
 
 def after_fork(change: Callable[[], object]) -> None:
@@ -55,15 +52,11 @@ def children_cpu_seconds() -> float | None:
 def thread_nice(more: int) -> None:
     """Let threads of others go before this one and those that it starts. Only Linux can."""
     if sys.platform == "linux":
+        import threading
+
         thread = threading.get_native_id()
         now = os.getpriority(os.PRIO_PROCESS, thread)
         os.setpriority(os.PRIO_PROCESS, thread, now + more)
-
-
-def set_thread_nice(nice: int) -> None:
-    """Say how nice this thread is, whatever it was before."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
 
 
 def raise_file_limit(most: int) -> int:

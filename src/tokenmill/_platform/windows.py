@@ -35,12 +35,7 @@ class _ProcessMemory(ctypes.Structure):  # PROCESS_MEMORY_COUNTERS
         ("PageFaultCount", ctypes.c_uint32),
         ("PeakWorkingSetSize", ctypes.c_size_t),
         ("WorkingSetSize", ctypes.c_size_t),
-        ("QuotaPeakPagedPoolUsage", ctypes.c_size_t),
-        ("QuotaPagedPoolUsage", ctypes.c_size_t),
-        ("QuotaPeakNonPagedPoolUsage", ctypes.c_size_t),
-        ("QuotaNonPagedPoolUsage", ctypes.c_size_t),
-        ("PagefileUsage", ctypes.c_size_t),
-        ("PeakPagefileUsage", ctypes.c_size_t),
+        ("others", ctypes.c_size_t * 6),
     )
 
 
