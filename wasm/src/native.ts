@@ -41,7 +41,6 @@ const KEPT_TEXT = 1 << 20; // bytes of texts for which memory is kept
 const OUT_OF_MEMORY = 2;
 const HINTS: Record<string, string> = {
   SpecialInText: 'pass specialInText: "encode" to make it the token, "text" to keep it text',
-  InvalidUtf8: "decode the bytes to a string first",
 };
 
 const encoder = new TextEncoder();
@@ -77,7 +76,8 @@ export class Native {
 
   /** Memory of the module, for giveBack. */
   take(size: number): number {
-    const at = this.call.tokenmill_take(size) >>> 0;
+    // A number of 2^32 or more would lose its high bits.
+    const at = size < 2 ** 32 ? this.call.tokenmill_take(size) >>> 0 : 0;
     if (at === 0) throw new TokenmillError("OutOfMemory", `no room for ${size} bytes`);
     return at;
   }
@@ -93,6 +93,15 @@ export class Native {
     return at;
   }
 
+  /** A copy of bytes that `take` or a call made, which are given back. */
+  copyOut({ at, size }: Place): Uint8Array {
+    try {
+      return this.bytes.slice(at, at + size);
+    } finally {
+      this.giveBack(at);
+    }
+  }
+
   /** A number that a call has written. */
   number(at: number): number {
     return new DataView(this.call.memory.buffer).getUint32(at, true);
@@ -101,6 +110,21 @@ export class Native {
   /** A copy of numbers of 32 bits. */
   numbers(at: number, count: number): Uint32Array {
     return count === 0 ? new Uint32Array() : new Uint32Array(this.call.memory.buffer, at, count).slice();
+  }
+
+  /** A copy of the bytes that a call has made and named in `out`, which are freed. */
+  takeBytes(): Uint8Array {
+    try {
+      const at = this.number(this.out);
+      return this.bytes.slice(at, at + this.number(this.out + NUMBER));
+    } finally {
+      this.call.tokenmill_bytes_free(this.out);
+    }
+  }
+
+  /** The same as text. */
+  takeText(): string {
+    return decoder.decode(this.takeBytes());
   }
 
   text(at: number, size: number): string {

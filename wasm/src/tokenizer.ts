@@ -54,6 +54,7 @@ export class Tokenizer {
     const tables = TABLES.indexOf(options.tables ?? "small");
     if (tables < 0) throw refuse("tables", `one of ${TABLES.join(", ")}`, options.tables);
     const [native, data] = await Promise.all([loadNative(), dataOf(source)]);
+    const shared = sharedOf(native);
     const file = isMill(data)
       ? { at: native.copyIn(data), size: data.length }
       : await compiled(native, data, options.name ?? nameOf(source));
@@ -63,7 +64,7 @@ export class Tokenizer {
       const status = native.call.tokenmill_load_memory(file.at, file.size, given, out);
       native.giveBack(given);
       native.check(status);
-      return new Tokenizer(native, new Handle(native, native.number(out), file.at), sharedOf(native));
+      return new Tokenizer(native, new Handle(native, native.number(out), file.at), shared);
     } catch (error) {
       native.giveBack(file.at);
       throw error;
@@ -83,9 +84,12 @@ export class Tokenizer {
   /** Special tokens and their ids, in the order of the tokenizer. */
   get specialTokens(): ReadonlyMap<string, number> {
     const native = this.#native;
-    const at = native.call.tokenmill_special_ids(this.#handle.address, native.out);
-    const ids = native.numbers(at, native.number(native.out));
-    this.#special ??= new Map([...ids].map((id) => [this.idToToken(id), id]));
+    const address = this.#handle.address;
+    if (this.#special === undefined) {
+      const at = native.call.tokenmill_special_ids(address, native.out) >>> 0;
+      const ids = native.numbers(at, native.number(native.out));
+      this.#special = new Map([...ids].map((id) => [this.idToToken(id), id]));
+    }
     return this.#special;
   }
 
@@ -125,9 +129,12 @@ export class Tokenizer {
     const place = native.writeText(checkedText(text));
     const most = Math.min(limit, 0xffff_ffff);
     const { out } = native;
-    native.check(native.call.tokenmill_count(address, place.at, place.size, given, most, out));
-    this.#forget(place);
-    return native.number(out);
+    try {
+      native.check(native.call.tokenmill_count(address, place.at, place.size, given, most, out));
+      return native.number(out);
+    } finally {
+      this.#forget(place);
+    }
   }
 
   /** The text of ids; U+FFFD for half a character. */
@@ -140,7 +147,7 @@ export class Tokenizer {
     const at = native.copyIn(bytes);
     try {
       native.check(native.call.tokenmill_decode(address, at, numbers.length, given, native.out));
-      return this.#takenText();
+      return native.takeText();
     } finally {
       native.giveBack(at);
     }
@@ -171,7 +178,7 @@ export class Tokenizer {
     const native = this.#native;
     const call = native.call.tokenmill_id_to_token;
     native.check(call(this.#handle.address, checkedId(id), native.out));
-    return this.#takenText();
+    return native.takeText();
   }
 
   /** The bytes that an id decodes to after others. */
@@ -179,10 +186,7 @@ export class Tokenizer {
     const native = this.#native;
     const call = native.call.tokenmill_id_to_bytes;
     native.check(call(this.#handle.address, checkedId(id), native.out));
-    const at = native.number(native.out);
-    const bytes = native.bytes.slice(at, at + native.number(native.out + 4));
-    native.call.tokenmill_bytes_free(native.out);
-    return bytes;
+    return native.takeBytes();
   }
 
   /** Free its memory. Every later call throws. */
@@ -193,23 +197,19 @@ export class Tokenizer {
   #encodeLong(address: number, place: Place, options: number): EncodingWithOffsets {
     const native = this.#native;
     const { out, call } = native;
-    native.check(call.tokenmill_encode(address, place.at, place.size, options, out));
-    const encoding = native.number(out);
-    const at = call.tokenmill_encoding_ids(encoding, out) >>> 0;
-    const ids = native.numbers(at, native.number(out));
-    const spans = call.tokenmill_encoding_offsets(encoding, out) >>> 0;
-    const offsets = native.numbers(spans, native.number(out));
-    call.tokenmill_encoding_free(encoding);
-    this.#forget(place);
-    return { ids, offsets };
-  }
-
-  // Bytes that a call wrote to `out`, which are freed here.
-  #takenText(): string {
-    const native = this.#native;
-    const text = native.text(native.number(native.out), native.number(native.out + 4));
-    native.call.tokenmill_bytes_free(native.out);
-    return text;
+    let encoding = 0; // null, which may be freed
+    try {
+      native.check(call.tokenmill_encode(address, place.at, place.size, options, out));
+      encoding = native.number(out);
+      const at = call.tokenmill_encoding_ids(encoding, out) >>> 0;
+      const ids = native.numbers(at, native.number(out));
+      const spans = call.tokenmill_encoding_offsets(encoding, out) >>> 0;
+      const offsets = native.numbers(spans, native.number(out));
+      return { ids, offsets };
+    } finally {
+      call.tokenmill_encoding_free(encoding);
+      this.#forget(place);
+    }
   }
 
   #forget(place: Place): void {
@@ -237,10 +237,7 @@ export async function compile(
 ): Promise<Uint8Array> {
   const [native, data] = await Promise.all([loadNative(), dataOf(source)]);
   if (isMill(data)) return data.slice();
-  const { at, size } = await compiled(native, data, options.name ?? nameOf(source));
-  const file = native.bytes.slice(at, at + size);
-  native.giveBack(at);
-  return file;
+  return native.copyOut(await compiled(native, data, options.name ?? nameOf(source)));
 }
 
 // What all tokenizers of a module use.

@@ -31,10 +31,10 @@ names.forEach((name, number) => {
 });
 
 async function compiler() {
-  const { compileModel: compile } = await load("compile", "native.js");
+  const { compileDefinition } = await load("compile", "native.js");
   const { loadNative } = await load("module.js");
   const native = await loadNative();
-  return (definition) => compile(native, definition).subarray(PAGE);
+  return (definition) => native.copyOut(compileDefinition(native, definition)).subarray(PAGE);
 }
 
 function fieldsOf(source, name) {

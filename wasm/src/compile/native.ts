@@ -27,28 +27,19 @@ export function compileDefinition(native: Native, definition: Definition): Place
   }
 }
 
-/** Compile a definition to the bytes of a `.mill` file. */
-export function compileModel(native: Native, definition: Definition): Uint8Array {
-  const { at, size } = compileDefinition(native, definition);
-  const file = native.bytes.slice(at, at + size);
-  native.giveBack(at);
-  return file;
-}
-
 /** What the core's normalizer makes of a text. */
 export function normalizeWith(native: Native, program: Uint8Array, text: Uint8Array): Uint8Array {
   const { out } = native;
-  const [first, second] = [native.copyIn(program), native.copyIn(text)];
+  const both = new Uint8Array(program.length + text.length);
+  both.set(program);
+  both.set(text, program.length);
+  const at = native.copyIn(both);
   try {
     const call = native.call.tokenmill_normalize;
-    native.check(call(first, program.length, second, text.length, out));
-    const [at, size] = [native.number(out), native.number(out + 4)];
-    const result = native.bytes.slice(at, at + size);
-    native.call.tokenmill_bytes_free(out);
-    return result;
+    native.check(call(at, program.length, at + program.length, text.length, out));
+    return native.takeBytes();
   } finally {
-    native.giveBack(first);
-    native.giveBack(second);
+    native.giveBack(at);
   }
 }
 
