@@ -55,17 +55,22 @@ std::size_t generous(std::size_t size_bytes) noexcept {
 }  // namespace
 
 PageBuffer::PageBuffer(std::size_t size_bytes, Pages pages) {
-    if (size_bytes == 0) {
-        return;
+    if (size_bytes != 0) {
+        span_ = get_pages(size_bytes, pages);
     }
-    const PageSpan span = get_pages(size_bytes, pages);
-    data_ = span.begin;
-    size_ = span.size_bytes;
 }
 
 PageBuffer::~PageBuffer() {
-    if (data_ != nullptr) {
-        free_pages({data_, size_});
+    if (span_.begin != nullptr) {
+        free_pages(span_);
+    }
+}
+
+void PageBuffer::touch(std::size_t begin, std::size_t size_bytes) const noexcept {
+    if (span_.pages == Pages::Large) {
+        touch_large_pages(span_, begin, size_bytes);
+    } else {
+        touch_pages(span_.begin + begin, size_bytes);
     }
 }
 

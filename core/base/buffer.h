@@ -16,27 +16,27 @@ public:
     PageBuffer() = default;
     // Throws std::bad_alloc if there is no address space left.
     explicit PageBuffer(std::size_t size_bytes, Pages pages = Pages::Small);
-    PageBuffer(PageBuffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    PageBuffer(PageBuffer&& other) noexcept : span_(std::exchange(other.span_, {})) {}
     PageBuffer& operator=(PageBuffer&& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(size_, other.size_);
+        std::swap(span_, other.span_);
         return *this;
     }
     PageBuffer(const PageBuffer&) = delete;
     PageBuffer& operator=(const PageBuffer&) = delete;
     ~PageBuffer();
 
-    [[nodiscard]] std::uint8_t* data() const noexcept { return data_; }
-    [[nodiscard]] std::size_t size_bytes() const noexcept { return size_; }
+    [[nodiscard]] std::uint8_t* data() const noexcept { return span_.begin; }
+    [[nodiscard]] std::size_t size_bytes() const noexcept { return span_.size_bytes; }
+    [[nodiscard]] PageSpan span() const noexcept { return span_; }
     template <typename T>
     [[nodiscard]] T* as() const noexcept {
-        return reinterpret_cast<T*>(data_);
+        return reinterpret_cast<T*>(data());
     }
+    // Gets the pages of a part that is about to be written; only speed depends on it.
+    void touch(std::size_t begin, std::size_t size_bytes) const noexcept;
 
 private:
-    std::uint8_t* data_ = nullptr;
-    std::size_t size_ = 0;
+    PageSpan span_;
 };
 
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a

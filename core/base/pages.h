@@ -6,14 +6,14 @@
 
 namespace tokenmill {
 
-// Large pages are for tables that are read in random order. The first touch of one that the system
-// never handed out before may take milliseconds on a virtual machine, so data that is written once,
-// or hardly used, is better off with small pages (log 2026-11-15).
+// Large pages are for tables that are read in random order, and for much data that is about to be
+// written. What is hardly used is better off with small ones.
 enum class Pages : std::uint8_t { Small, Large };
 
 struct PageSpan {
     std::uint8_t* begin = nullptr;
     std::size_t size_bytes = 0;  // at least what was asked for
+    Pages pages = Pages::Small;
 };
 
 // Zeroed pages, which cost memory only once touched (not in WebAssembly, which has no pages).
@@ -25,6 +25,16 @@ void free_pages(PageSpan span) noexcept;
 // Gets the pages of writable memory that is about to be written, many at a time; their bytes stay.
 // Only speed depends on it: a system without such a call does nothing, and each page is a fault.
 void touch_pages(void* begin, std::size_t size_bytes) noexcept;
+
+// The same for a part of a span with large pages, by the clock. A large page saves three quarters
+// of the time of the small ones in its place, unless the host of a virtual machine has taken its
+// memory back and must find it again: then it takes eight times as long. When that happens, this
+// part and what comes after it get small pages. Several threads may touch parts of one span.
+void touch_large_pages(PageSpan span, std::size_t begin, std::size_t size_bytes) noexcept;
+// Have they been slow in this process? Small pages are better then, for what is written once.
+[[nodiscard]] bool are_large_pages_slow() noexcept;
+// The system may put large pages in the place of small ones later, when it has some.
+void wish_large_pages(PageSpan span) noexcept;
 
 // The system may take these pages whenever it needs memory, without asking: their bytes stay until
 // then and are zero afterwards. `begin` is at a border of pages.

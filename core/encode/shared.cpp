@@ -122,7 +122,7 @@ void SharedTables::prepare(WordTables& opened) noexcept {
 // forget the first one: 8 us on a virtual machine, for each of a thousand pages.
 void SharedTables::touch_chunk(const PageBuffer& memory, std::size_t chunk) noexcept {
     const std::size_t size = memory.size_bytes() / kChunks;
-    touch_pages(memory.data() + chunk * size, size);
+    memory.touch(chunk * size, size);
 }
 
 void SharedTables::add_seeds(WordTables& opened) noexcept {

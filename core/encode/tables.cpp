@@ -11,16 +11,6 @@
 
 namespace tokenmill::encode {
 
-namespace {
-
-constexpr std::uint64_t kRingSlack = 16384;  // no record is longer
-
-std::size_t padded(std::size_t size) {
-    return (size + 7) / 8 * 8;
-}
-
-}  // namespace
-
 // The two tables that every batch reads all over get large pages.
 WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
     : bits(sizes),
@@ -49,6 +39,12 @@ WordTables WordTables::make_unseeded(const vocab::VocabView& vocab, const TableB
 
 WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     : WordTables(make_unseeded(vocab, wanted)) {
+    for (const PageBuffer* memory : {&memory8, &memory16}) {  // those that seeds are all over
+        if (memory->span().pages == Pages::Large) {
+            memory->touch(0, memory->size_bytes());
+            wish_large_pages(memory->span());  // later, where they were slow
+        }
+    }
     constexpr std::size_t kAhead = 16;  // lines that are asked for before they are needed
     for (std::size_t i = 0; i < vocab.seeds8.size(); ++i) {
         const vocab::Seed8& later = vocab.seeds8[std::min(i + kAhead, vocab.seeds8.size() - 1)];
@@ -62,10 +58,6 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
         put16(seed.key[0], seed.key[1], seed.value);
     }
     evicted = 0;  // none was of a text
-}
-
-std::size_t WordTables::ring_bytes(const TableBits& sizes) noexcept {
-    return (std::size_t{1} << sizes.ring) + kRingSlack;
 }
 
 bool WordTables::is_store_full() const noexcept {
@@ -332,62 +324,6 @@ const Line32* WordTables::find32(const std::uint64_t key[4], std::uint32_t size)
     Line32& own = set[turn++ & 1];
     std::swap(own, *line);
     return &own;
-}
-
-// A record is the word and its ids, each padded to 8 bytes, in a ring that overwrites its oldest
-// records. An entry is alive as long as the ring did not come round to its record.
-void WordTables::put_long(Bytes word, std::uint64_t hash, const std::uint32_t* ids,
-                          std::uint32_t count) noexcept {
-    const std::uint64_t ring_bytes = std::uint64_t{1} << bits.ring;
-    const std::size_t record = padded(word.size()) + padded(count * sizeof(std::uint32_t));
-    if (record > kRingSlack) {
-        return;
-    }
-    const std::uint64_t in_ring = ring_head & (ring_bytes - 1);
-    if (in_ring + record > ring_bytes) {
-        ring_head += ring_bytes - in_ring;  // records do not wrap around
-    }
-    std::uint8_t* at = memory_ring.data() + (ring_head & (ring_bytes - 1));
-    std::memcpy(at, word.data(), word.size());
-    std::memcpy(at + padded(word.size()), ids, count * sizeof(std::uint32_t));
-    LongEntry* line = entries + 4 * (hash >> (64 - bits.long_words));
-    const auto is_alive = [&](const LongEntry& entry) {
-        return entry.position != 0 && ring_head - entry.position < ring_bytes - kRingSlack;
-    };
-    std::uint32_t slot = 0;
-    while (slot < 4 && is_alive(line[slot])) {
-        ++slot;
-    }
-    if (slot == 4) {
-        slot = turn++ & 3;
-    }
-    evicted += std::uint64_t{line[slot].position != 0};
-    line[slot] = {ring_head, static_cast<std::uint32_t>(hash),
-                  static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(count)};
-    ring_head += record;
-}
-
-const std::uint32_t* WordTables::find_long(Bytes word, std::uint64_t hash,
-                                           std::uint32_t& count) const noexcept {
-    const std::uint64_t ring_bytes = std::uint64_t{1} << bits.ring;
-    const LongEntry* line = entries + 4 * (hash >> (64 - bits.long_words));
-    for (unsigned slot = 0; slot < 4; ++slot) {
-        const LongEntry& entry = line[slot];
-        // The age must be looked at first: an overwritten record may hold anything.
-        if (entry.tag == static_cast<std::uint32_t>(hash) && entry.size == word.size() &&
-            entry.position != 0 && ring_head - entry.position < ring_bytes - kRingSlack) {
-            const std::uint8_t* at = memory_ring.data() + (entry.position & (ring_bytes - 1));
-            if (std::memcmp(at, word.data(), word.size()) == 0) {
-                count = entry.count;
-                return reinterpret_cast<const std::uint32_t*>(at + padded(word.size()));
-            }
-        }
-    }
-    return nullptr;
-}
-
-std::uint64_t hash_long(Bytes word) noexcept {
-    return vocab::hash_bytes(word);
 }
 
 }  // namespace tokenmill::encode

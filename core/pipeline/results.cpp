@@ -15,6 +15,12 @@ namespace {
 constexpr std::size_t kChunk = std::size_t{1} << 19;
 constexpr std::size_t kChunksAhead = 4;
 
+// A part of the last large page is never used, so a short result has none.
+Pages pages_for(std::size_t size_bytes) noexcept {
+    constexpr std::size_t kLeast = std::size_t{32} << 20;
+    return size_bytes < kLeast || are_large_pages_slow() ? Pages::Small : Pages::Large;
+}
+
 // The part of a chunk in one column of the result, rounded to such tables.
 void touch_part(const PageBuffer& memory, std::size_t chunk, std::size_t item_size) noexcept {
     constexpr std::uintptr_t kTable = std::uintptr_t{2} << 20;
@@ -25,7 +31,7 @@ void touch_part(const PageBuffer& memory, std::size_t chunk, std::size_t item_si
         return number == 0 ? base : std::min(at, last);
     };
     if (border(chunk) < border(chunk + 1)) {
-        touch_pages(memory.data() + (border(chunk) - base), border(chunk + 1) - border(chunk));
+        memory.touch(border(chunk) - base, border(chunk + 1) - border(chunk));
     }
 }
 
@@ -47,7 +53,8 @@ PageBuffer BatchResult::room(std::size_t item_size, Spares kind) {
     for (;;) {
         try {
             std::size_t touched_bytes = 0;
-            PageBuffer memory = take_spare(wanted * item_size, kind, touched_bytes);
+            const std::size_t size = wanted * item_size;
+            PageBuffer memory = take_spare(size, kind, touched_bytes, pages_for(size));
             touched_ = std::min(touched_, touched_bytes / item_size);
             return memory;
         } catch (const std::bad_alloc&) {
@@ -146,7 +153,7 @@ void BatchResult::touch_ahead(const ResultMemory& memory, std::size_t written,
     }
     const auto touch = [&](const PageBuffer& column, std::size_t item_size) {
         if ((written + more) * item_size <= column.size_bytes()) {
-            touch_pages(column.data() + written * item_size, more * item_size);
+            column.touch(written * item_size, more * item_size);
         }
     };
     touch(memory.ids, sizeof(std::uint32_t));
