@@ -9,7 +9,7 @@ void register_normalize(nb::module_& m) {
     m.def(
         "normalize",
         [](const nb::bytes& program, const nb::bytes& text) {
-            std::vector<std::uint8_t> out;
+            normalize::Buffer out;
             normalize::run(normalize::parse_program(view_of(program)), view_of(text), out);
             return bytes_of(out);
         },

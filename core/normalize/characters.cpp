@@ -9,7 +9,7 @@ namespace tokenmill::normalize {
 
 CharRewrites rewrite_characters(const Program& program) {
     CharRewrites rewrites;
-    std::vector<std::uint8_t> text;
+    Buffer text;
     for (char32_t point = 0; point < 0x110000; ++point) {
         if (point >= 0xD800 && point < 0xE000) {
             continue;

@@ -207,7 +207,7 @@ bool keeps_text(const Memo& memo, Bytes text) {
     return true;
 }
 
-void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
+void run_fused(const Memo& memo, Bytes text, Buffer& out, const Stop* stop) {
     TextOutput output(out);
     Pass(memo, text, output, stop).run();
 }

@@ -14,7 +14,7 @@ namespace tokenmill::normalize {
 [[nodiscard]] bool keeps_text(const Memo& memo, Bytes text);
 
 // Replaces the content of `out` by the rewritten text.
-void run_fused(const Memo& memo, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop);
+void run_fused(const Memo& memo, Bytes text, Buffer& out, const Stop* stop);
 
 // The same with spans; `spans` holds the origin of each byte of `text`.
 void run_fused(const Memo& memo, Bytes text, const Span* spans, AlignedText& out, const Stop* stop);

@@ -10,8 +10,6 @@ namespace tokenmill::normalize {
 
 namespace {
 
-using Buffer = std::vector<std::uint8_t>;
-
 // Whether a neighbour can change what the step makes of `text`. A form looks only at the character
 // before; a cluster may continue at both ends.
 bool depends_on_neighbours(const Step& step, const Buffer& text) {

@@ -71,7 +71,7 @@ struct Span {
     std::uint32_t end;
 };
 
-// Growing a vector of spans does not initialize the new ones: they are overwritten anyway.
+// Growing a vector does not initialize what is new: it is overwritten anyway.
 template <typename T>
 struct RawAllocator : std::allocator<T> {
     template <typename U>
@@ -84,9 +84,10 @@ struct RawAllocator : std::allocator<T> {
     }
 };
 using Spans = std::vector<Span, RawAllocator<Span>>;
+using Buffer = std::vector<std::uint8_t, RawAllocator<std::uint8_t>>;
 
 struct AlignedText {
-    std::vector<std::uint8_t> text;
+    Buffer text;
     Spans spans;  // one for every byte of `text`
 };
 
@@ -110,8 +111,7 @@ struct AlignedText {
 // Replaces the content of `out` by the rewritten text; throws where `stop` is due.
 // Needs: `out` does not own the text.
 //   NFC: "cafe\u0301" -> "caf\u00E9"
-void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out,
-         const Stop* stop = nullptr);
+void run(const Program& program, Bytes text, Buffer& out, const Stop* stop = nullptr);
 
 // The same with the origin of every byte, as in the reference's offsets: the origin of replaced
 // text is the last character it replaces, that of inserted text the character before it.

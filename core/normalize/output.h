@@ -53,7 +53,7 @@ public:
         }
     };
 
-    explicit TextOutput(std::vector<std::uint8_t>& out) : out_(out) {}
+    explicit TextOutput(Buffer& out) : out_(out) {}
 
     // Makes room for what a text of this size usually becomes.
     void expect(std::size_t size) {
@@ -85,10 +85,10 @@ public:
     }
 
 private:
-    std::vector<std::uint8_t>& out_;
+    Buffer& out_;
     std::size_t n_written_ = 0;
-    std::vector<std::uint8_t> current_;
-    std::vector<std::uint8_t> next_;
+    Buffer current_;
+    Buffer next_;
 };
 
 class AlignedOutput {

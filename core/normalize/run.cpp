@@ -33,8 +33,8 @@ void align_with_itself(Bytes text, Spans& spans) {
     }
 }
 
-void run_group(const Program& program, const StepGroup& group, Bytes text,
-               std::vector<std::uint8_t>& out, const Stop* stop) {
+void run_group(const Program& program, const StepGroup& group, Bytes text, Buffer& out,
+               const Stop* stop) {
     check_stop(stop);
     if (group.memo != nullptr) {
         return run_fused(*group.memo, text, out, stop);
@@ -46,13 +46,13 @@ void run_group(const Program& program, const StepGroup& group, Bytes text,
 
 }  // namespace
 
-void run(const Program& program, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
+void run(const Program& program, Bytes text, Buffer& out, const Stop* stop) {
     if (program.groups.empty()) {
         out.assign(text.begin(), text.end());
         return;
     }
     run_group(program, program.groups.front(), text, out, stop);
-    std::vector<std::uint8_t> next;
+    Buffer next;
     for (std::size_t index = 1; index < program.groups.size(); ++index) {
         run_group(program, program.groups[index], out, next, stop);
         std::swap(out, next);

@@ -17,9 +17,9 @@ constexpr std::uint32_t kMarkerCode = 0x2581;
 // Text alone.
 class PlainOutput {
 public:
-    explicit PlainOutput(std::vector<std::uint8_t>& out) : out_(out) {}
+    explicit PlainOutput(Buffer& out) : out_(out) {}
 
-    [[nodiscard]] const std::vector<std::uint8_t>& text() const noexcept { return out_; }
+    [[nodiscard]] const Buffer& text() const noexcept { return out_; }
     void write(Bytes content, const std::uint8_t* /*origin*/) {
         out_.insert(out_.end(), content.begin(), content.end());
     }
@@ -33,7 +33,7 @@ public:
     void finish(const std::uint8_t* /*end*/) {}
 
 private:
-    std::vector<std::uint8_t>& out_;
+    Buffer& out_;
 };
 
 // Text with spans: the span of a byte reaches from the start of its origin to the start of the next
@@ -42,7 +42,7 @@ class SpannedOutput {
 public:
     SpannedOutput(AlignedText& out, const std::uint8_t* text) : out_(out), text_(text) {}
 
-    [[nodiscard]] const std::vector<std::uint8_t>& text() const noexcept { return out_.text; }
+    [[nodiscard]] const Buffer& text() const noexcept { return out_.text; }
     void write(Bytes content, const std::uint8_t* origin) {
         out_.text.insert(out_.text.end(), content.begin(), content.end());
         out_.spans.resize(out_.text.size(), span_of(origin));
@@ -224,7 +224,7 @@ private:
     }
 
     void finish() {
-        const std::vector<std::uint8_t>& text = output_.text();
+        const Buffer& text = output_.text();
         std::size_t size = text.size();
         while (squeezes_ && size >= blank_.size() &&
                std::equal(blank_.begin(), blank_.end(),
@@ -324,7 +324,7 @@ private:
     bool after_blank_ = false;  // then blanks at the start of a replacement are dropped
 };
 
-void Sentence::rewrite(Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) const {
+void Sentence::rewrite(Bytes text, Buffer& out, const Stop* stop) const {
     PlainOutput output(out);
     Run<PlainOutput>(*this, text, output, stop).run();
 }

@@ -30,7 +30,7 @@ public:
 
     // At every place the longest of the kept texts is written as it is, else the value of the
     // longest key, else the character. The rules for blanks apply to what is written.
-    void rewrite(Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) const;
+    void rewrite(Bytes text, Buffer& out, const Stop* stop) const;
     // The same with spans, which count from the start of `text`: it is the original.
     void rewrite(Bytes text, AlignedText& out, const Stop* stop) const;
 

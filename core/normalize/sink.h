@@ -12,8 +12,6 @@
 
 namespace tokenmill::normalize {
 
-using Buffer = std::vector<std::uint8_t>;
-
 struct TextSink {
     static constexpr bool kAligned = false;
 

@@ -135,7 +135,7 @@ private:
 
 }  // namespace
 
-void squeeze(Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
+void squeeze(Bytes text, Buffer& out, const Stop* stop) {
     TextOutput output(out);
     Squeeze(text, output, stop).run();
 }

@@ -10,7 +10,7 @@ namespace tokenmill::normalize {
 
 // Every run of white space becomes one U+0020; there is one before the first word and none after
 // the last.
-void squeeze(Bytes text, std::vector<std::uint8_t>& out, const Stop* stop);
+void squeeze(Bytes text, Buffer& out, const Stop* stop);
 
 // The same with spans. The origin of the space before a word is the word's first character, as in
 // the reference.

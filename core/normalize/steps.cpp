@@ -58,7 +58,7 @@ bool is_form(StepKind kind) noexcept {
 
 }  // namespace
 
-void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop) {
+void run_step(const Step& step, Bytes text, Buffer& out, const Stop* stop) {
     if (step.kind == StepKind::Squeeze) {
         return squeeze(text, out, stop);
     }

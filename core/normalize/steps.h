@@ -11,7 +11,7 @@
 namespace tokenmill::normalize {
 
 // Writes the text as rewritten by one step to `out`, which is empty.
-void run_step(const Step& step, Bytes text, std::vector<std::uint8_t>& out, const Stop* stop);
+void run_step(const Step& step, Bytes text, Buffer& out, const Stop* stop);
 
 // The same with spans; `spans` holds the origin of each byte of `text`.
 void run_step(const Step& step, Bytes text, const Span* spans, AlignedText& out, const Stop* stop);

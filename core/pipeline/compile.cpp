@@ -24,9 +24,9 @@ std::vector<std::uint8_t> compile_model(const ModelInput& input) {
         !program.steps.empty() && program.steps[0].kind == normalize::StepKind::Sentence;
     for (split::AddedText& text : added) {
         if ((text.token.flags & split::kNormalized) != 0 && !as_they_are) {
-            std::vector<std::uint8_t> content;
+            normalize::Buffer content;
             normalize::run(program, text.content, content);
-            text.content = std::move(content);
+            text.content.assign(content.begin(), content.end());
         }
         if (text.token.id > vocab::kIdMask) {
             throw Error(ErrorCode::BadSpec, "added tokens: an id beyond 2^20");

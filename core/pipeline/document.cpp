@@ -162,7 +162,7 @@ void DocumentReader<Sink>::drop_borrowed(Bytes raw, const Rewritten& rewritten) 
     if (rewritten.origins.empty()) {
         return;
     }
-    std::vector<std::uint8_t> alone;
+    normalize::Buffer alone;
     std::erase_if(worker_.reader.control, [&](const split::Segment& token) {
         const ByteRange from =
             trusted_origin_of(worker_.reader.ranges, rewritten, token.begin, token.end);

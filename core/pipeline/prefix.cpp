@@ -88,8 +88,8 @@ bool has_surrogate(const Unit* text, std::size_t size) noexcept {
 // of the split after the first?
 bool Model::is_border(std::uint8_t left, std::uint8_t right) const {
     const std::array<std::uint8_t, 3> probe{left, ' ', right};
-    std::vector<std::uint8_t> text(probe.begin(), probe.end());
-    std::vector<std::uint8_t> next;
+    normalize::Buffer text(probe.begin(), probe.end());
+    normalize::Buffer next;
     for (const normalize::Program* program : {&rewriter_, &respeller_}) {
         if (!program->steps.empty()) {
             normalize::run(*program, text, next);

@@ -202,11 +202,11 @@ std::uint32_t SafeCuts::image_of(const normalize::Program& program, std::uint32_
         return is_apart && normalize::is_identity(program, written) ? code : kNone;
     }
     std::vector<std::uint8_t> text{'a'};
-    std::vector<std::uint8_t> front;
+    normalize::Buffer front;
     normalize::run(program, text, front);
     text.insert(text.end(), written.begin(), written.end());
     text.push_back('a');
-    std::vector<std::uint8_t> found;
+    normalize::Buffer found;
     normalize::run(program, text, found);
     if (front.empty() || !std::equal(front.begin(), front.end(), found.begin(),
                                      found.begin() + static_cast<std::ptrdiff_t>(

@@ -77,7 +77,7 @@ struct ResultMemory {
 struct ReaderScratch {
     std::vector<split::Segment> segments;        // of the raw document
     std::vector<split::Segment> inner_segments;  // of one normalized stretch of it
-    std::vector<std::uint8_t> normalized;
+    normalize::Buffer normalized;
     // With trusted ranges: the control tokens that were found, ranges of a stretch and of what it
     // was rewritten to, and where each byte of that comes from.
     std::vector<split::Segment> control;

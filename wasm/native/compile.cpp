@@ -218,7 +218,7 @@ tokenmill_status tokenmill_normalize(const void* program, size_t program_size, c
         *out = {nullptr, 0};
         const Bytes steps(static_cast<const std::uint8_t*>(program), program_size);
         const Bytes bytes(reinterpret_cast<const std::uint8_t*>(text), size);
-        std::vector<std::uint8_t> made;
+        normalize::Buffer made;
         normalize::run(normalize::parse_program(steps), bytes, made);
         capi::give({made.begin(), made.end()}, *out);
     });
