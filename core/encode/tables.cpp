@@ -60,6 +60,11 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     evicted = 0;  // none was of a text
 }
 
+void WordTables::touch_rare() const noexcept {
+    memory32.touch(0, memory32.size_bytes());
+    memory_long.touch(0, memory_long.size_bytes());
+}
+
 bool WordTables::is_store_full() const noexcept {
     const std::size_t used = view ? view->ids_taken() : stored_count;
     return used + 64 > stored_room;

@@ -160,6 +160,9 @@ struct WordTables {
     // What tables of these sizes would take, all pages touched.
     [[nodiscard]] static std::size_t bytes_of(const vocab::VocabView& vocab,
                                               const TableBits& sizes) noexcept;
+    // Gets the pages of the tables for long words, which a large batch nearly all needs. One that
+    // is read before it is written is got twice otherwise.
+    void touch_rare() const noexcept;
     // Keeps the words of smaller tables, too; not those in the ring.
     void put_words_of(const WordTables& smaller) noexcept;
 
