@@ -95,7 +95,7 @@ void* map_pages(std::size_t size_bytes) {
 
 constexpr std::size_t kHuge = std::size_t{2} << 20;
 
-// 0.14 ms is usual, 4.7 is slow, and the small pages in the place of one take 0.6 (log 2026-11-19).
+// 0.14 ms is usual, 4.7 is slow, and the small pages in the place of one take 0.6 (log 2026-11-20).
 constexpr auto kSlow = std::chrono::milliseconds(1);
 std::atomic<bool> g_are_slow{false};
 

@@ -68,13 +68,12 @@ inline void ask_lines16(encode::WordEncoder& e, encode::LongerUnits& longer) noe
 // The same for 17 to 32 bytes.
 inline void find_sets32(const encode::WordEncoder& e, encode::LongerUnits& longer,
                         std::uint32_t first) noexcept {
-    const unsigned shift = 64 - e.tables.bits.words32;
     for (std::uint32_t j = first; j < longer.n32; ++j) {
         const encode::Unit unit = e.unit[longer.in32[j]];
         const std::uint32_t size = encode::unit_size(unit);
         std::uint64_t key[4];
         encode::make_key32(encode::unit_begin(unit), size, key);
-        const auto set = static_cast<std::uint32_t>(encode::hash_key32(key, size) >> shift);
+        const std::uint32_t set = e.tables.set_to_read(encode::hash_key32(key, size));
         const encode::Line32* lines = e.tables.lines32 + std::size_t{2} * set;
         prefetch_line(lines);
         prefetch_line(lines + 1);

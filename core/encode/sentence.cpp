@@ -111,8 +111,8 @@ std::size_t SentenceLookUp::look_ahead(Bytes text, std::size_t& at) {
         if (ahead.text.size() <= kLongest) {
             const auto size = static_cast<std::uint32_t>(ahead.text.size());
             make_padded_key(ahead.text, ahead.key);
-            const std::uint64_t hash = hash_key32(ahead.key, size);
-            ahead.set = tables_->lines32 + 2 * (hash >> (64 - tables_->bits.words32));
+            const std::uint32_t set = tables_->set_to_read(hash_key32(ahead.key, size));
+            ahead.set = tables_->lines32 + std::size_t{2} * set;
             prefetch_line(ahead.set);
             prefetch_line(ahead.set + 1);
         }

@@ -68,6 +68,7 @@ SharedTables::Opened SharedTables::open() noexcept {
 bool SharedTables::make() noexcept {
     try {
         tables_ = std::make_unique<WordTables>(WordTables::make_unseeded(vocab_, bits_));
+        tables_->used32.add_all();  // prepare() gets them
         next_id_.store(tables_->stored_count, std::memory_order_relaxed);
         return true;
     } catch (const std::bad_alloc&) {
@@ -178,9 +179,10 @@ WordTables::WordTables(SharedTables& of)
       lines8(of.tables().lines8),
       lines16(of.tables().lines16),
       lines32(of.tables().lines32),
+      used32(of.tables().used32),
       entries(memory_long.as<LongEntry>()),
+      used_long(memory_long.size_bytes()),
       view(of) {
-    touch_pages(memory_long.data(), memory_long.size_bytes());
     of.prepare(*this);
 }
 
@@ -207,6 +209,7 @@ void WordTables::swap_ring(WordTables& other) noexcept {
     std::swap(memory_long, other.memory_long);
     std::swap(memory_ring, other.memory_ring);
     std::swap(entries, other.entries);
+    std::swap(used_long, other.used_long);
     std::swap(ring_head, other.ring_head);
 }
 

@@ -16,7 +16,7 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
     : bits(sizes),
       memory8(sizeof(Line8) << sizes.words8, Pages::Large),
       memory16(sizeof(Line16) << sizes.words16, Pages::Large),
-      memory32((2 * sizeof(Line32)) << sizes.words32),
+      memory32(bytes32_of(sizes)),
       memory_long((4 * sizeof(LongEntry)) << sizes.long_words),
       memory_ring(ring_bytes(sizes)),
       memory_stored((seed_ids + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
@@ -27,8 +27,15 @@ WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
       lines8(memory8.as<Line8>()),
       lines16(memory16.as<Line16>()),
       lines32(memory32.as<Line32>()),
-      entries(memory_long.as<LongEntry>()) {
+      used32(memory32.size_bytes()),
+      entries(memory_long.as<LongEntry>()),
+      used_long(memory_long.size_bytes()) {
     lines8[0].value[0] = kNoIds;  // of key 0
+}
+
+// One set more, which stays empty: see set_to_read().
+std::size_t WordTables::bytes32_of(const TableBits& sizes) noexcept {
+    return 2 * sizeof(Line32) * ((std::size_t{1} << sizes.words32) + 1);
 }
 
 WordTables WordTables::make_unseeded(const vocab::VocabView& vocab, const TableBits& sizes) {
@@ -58,11 +65,6 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
         put16(seed.key[0], seed.key[1], seed.value);
     }
     evicted = 0;  // none was of a text
-}
-
-void WordTables::touch_rare() const noexcept {
-    memory32.touch(0, memory32.size_bytes());
-    memory_long.touch(0, memory_long.size_bytes());
 }
 
 bool WordTables::is_store_full() const noexcept {
@@ -114,9 +116,8 @@ void WordTables::put_words_of(const WordTables& smaller) noexcept {
 }
 
 std::size_t WordTables::bytes_of(const vocab::VocabView& vocab, const TableBits& sizes) noexcept {
-    return (sizeof(Line8) << sizes.words8) + (sizeof(Line16) << sizes.words16) +
-           (2 * sizeof(Line32) << sizes.words32) + (4 * sizeof(LongEntry) << sizes.long_words) +
-           ring_bytes(sizes) +
+    return (sizeof(Line8) << sizes.words8) + (sizeof(Line16) << sizes.words16) + bytes32_of(sizes) +
+           (4 * sizeof(LongEntry) << sizes.long_words) + ring_bytes(sizes) +
            (vocab.seed_ids.size() + (std::size_t{1} << sizes.store) + kIdsAtOnce) *
                sizeof(std::uint32_t);
 }
@@ -295,10 +296,17 @@ void WordTables::put32(const std::uint64_t key[4], std::uint32_t size, const std
         return;
     }
     Line32* const set = set32_of(key, size);
-    Line32& line = set[set[0].header == 0 ? 0 : set[1].header == 0 ? 1 : turn++ & 1];
-    if (line.header != 0) {
+    const auto free_line = [](const Line32* lines) -> std::size_t {
+        return lines[0].header == 0 ? 0 : lines[1].header == 0 ? 1 : 2;
+    };
+    std::size_t own = used32.add(place32_of(set)) ? free_line(set) : 0;
+    const bool is_full = own == 2;
+    own = is_full ? turn++ & 1 : own;
+    Line32& line = set[own];
+    if (is_full) {
         Line32* const next = set_next_to(set);
-        Line32& to = next[next[0].header == 0 ? 0 : next[1].header == 0 ? 1 : turn & 1];
+        const std::size_t other = free_line(next);
+        Line32& to = next[other == 2 ? turn & 1 : other];
         evicted += std::uint64_t{to.header != 0};
         to = line;
     }
@@ -318,6 +326,9 @@ const Line32* WordTables::find32(const std::uint64_t key[4], std::uint32_t size)
         return nullptr;
     };
     Line32* const set = set32_of(key, size);
+    if (!used32.has(place32_of(set))) {
+        return nullptr;
+    }
     Line32* line = find(set);
     if (line != nullptr || peek(set[1].header) == 0) {
         return line;

@@ -18,6 +18,7 @@
 #include "base/buffer.h"
 #include "base/platform.h"
 #include "base/types.h"
+#include "encode/used_pages.h"
 #include "vocab/vocab.h"
 
 namespace tokenmill::encode {
@@ -160,9 +161,6 @@ struct WordTables {
     // What tables of these sizes would take, all pages touched.
     [[nodiscard]] static std::size_t bytes_of(const vocab::VocabView& vocab,
                                               const TableBits& sizes) noexcept;
-    // Gets the pages of the tables for long words, which a large batch nearly all needs. One that
-    // is read before it is written is got twice otherwise.
-    void touch_rare() const noexcept;
     // Keeps the words of smaller tables, too; not those in the ring.
     void put_words_of(const WordTables& smaller) noexcept;
 
@@ -180,6 +178,12 @@ struct WordTables {
     [[nodiscard]] bool find16(std::uint64_t low, std::uint64_t high, std::uint64_t& value) noexcept;
     // The same for words of 17..32 bytes: their line, or null.
     [[nodiscard]] const Line32* find32(const std::uint64_t key[4], std::uint32_t size) noexcept;
+    // The set where a word can be found: that of its hash, or the empty one after the last if no
+    // word is near.
+    [[nodiscard]] std::uint32_t set_to_read(std::uint64_t hash) const noexcept {
+        const auto set = static_cast<std::uint32_t>(hash >> (64 - bits.words32));
+        return used32.has(2 * sizeof(Line32) * set) ? set : std::uint32_t{1} << bits.words32;
+    }
 
     void put8(std::uint64_t key, std::uint64_t value) noexcept;
     void put16(std::uint64_t low, std::uint64_t high, std::uint64_t value) noexcept;
@@ -204,7 +208,9 @@ struct WordTables {
     Line8* lines8 = nullptr;
     Line16* lines16 = nullptr;
     Line32* lines32 = nullptr;  // sets of two lines
-    LongEntry* entries = nullptr;
+    UsedPages used32;
+    LongEntry* entries = nullptr;  // sets of four
+    UsedPages used_long;
     std::uint64_t ring_head = 64;
     std::uint32_t turn = 0;     // which word of a full line is replaced next
     std::uint64_t evicted = 0;  // words that lost their place, until somebody counts them
@@ -241,6 +247,10 @@ private:
     [[nodiscard]] Line16& line_next_to(const Line16& line) noexcept;
     [[nodiscard]] Line32* set32_of(const std::uint64_t key[4], std::uint32_t size) noexcept;
     [[nodiscard]] Line32* set_next_to(const Line32* set) noexcept;
+    [[nodiscard]] std::size_t place32_of(const Line32* line) const noexcept {
+        return static_cast<std::size_t>(line - lines32) * sizeof(Line32);
+    }
+    [[nodiscard]] static std::size_t bytes32_of(const TableBits& sizes) noexcept;
     WordTables(const TableBits& sizes, std::size_t seed_ids);
     [[nodiscard]] static TableBits small_bits(const TableBits& largest) noexcept;
 };

@@ -35,18 +35,19 @@ void WordTables::put_long(Bytes word, std::uint64_t hash, const std::uint32_t* i
     std::uint8_t* at = memory_ring.data() + (ring_head & (ring_bytes - 1));
     std::memcpy(at, word.data(), word.size());
     std::memcpy(at + padded(word.size()), ids, count * sizeof(std::uint32_t));
-    LongEntry* line = entries + 4 * (hash >> (64 - bits.long_words));
+    const std::size_t first = 4 * (hash >> (64 - bits.long_words));
+    LongEntry* line = entries + first;
     const auto is_alive = [&](const LongEntry& entry) {
         return entry.position != 0 && ring_head - entry.position < ring_bytes - kRingSlack;
     };
     std::uint32_t slot = 0;
-    while (slot < 4 && is_alive(line[slot])) {
-        ++slot;
+    if (used_long.add(first * sizeof(LongEntry))) {
+        while (slot < 4 && is_alive(line[slot])) {
+            ++slot;
+        }
+        slot = slot == 4 ? turn++ & 3 : slot;
+        evicted += std::uint64_t{line[slot].position != 0};
     }
-    if (slot == 4) {
-        slot = turn++ & 3;
-    }
-    evicted += std::uint64_t{line[slot].position != 0};
     line[slot] = {ring_head, static_cast<std::uint32_t>(hash),
                   static_cast<std::uint16_t>(word.size()), static_cast<std::uint16_t>(count)};
     ring_head += record;
@@ -55,7 +56,11 @@ void WordTables::put_long(Bytes word, std::uint64_t hash, const std::uint32_t* i
 const std::uint32_t* WordTables::find_long(Bytes word, std::uint64_t hash,
                                            std::uint32_t& count) const noexcept {
     const std::uint64_t ring_bytes = std::uint64_t{1} << bits.ring;
-    const LongEntry* line = entries + 4 * (hash >> (64 - bits.long_words));
+    const std::size_t first = 4 * (hash >> (64 - bits.long_words));
+    if (!used_long.has(first * sizeof(LongEntry))) {
+        return nullptr;
+    }
+    const LongEntry* line = entries + first;
     for (unsigned slot = 0; slot < 4; ++slot) {
         const LongEntry& entry = line[slot];
         // The age must be looked at first: an overwritten record may hold anything.

@@ -16,7 +16,6 @@ constexpr std::size_t kScratch = std::size_t{1} << 17;
 constexpr std::size_t kKeptSpare = 3;  // buffers between two calls: as many as one mostly needs
 constexpr std::size_t kMaxKept = std::size_t{2} << 20;
 constexpr std::size_t kUntilNextTry = std::size_t{1} << 16;  // bytes of text
-constexpr std::size_t kMuch = std::size_t{16} << 20;         // of text
 
 // Makes `buffer` hold `wanted` items and keeps the first `used` of them. Doubling keeps the copies
 // linear in the end.
@@ -88,9 +87,6 @@ void Worker::expect(std::size_t size) {
     if (encoder.has_small_tables() && size > small_left_) {
         flush();
         grow_tables();
-        if (size >= kMuch) {
-            encoder.tables.touch_rare();
-        }
     }
 }
 
