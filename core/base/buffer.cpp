@@ -68,10 +68,17 @@ PageBuffer::~PageBuffer() {
 
 void PageBuffer::touch(std::size_t begin, std::size_t size_bytes) const noexcept {
     if (span_.pages == Pages::Large) {
-        touch_large_pages(span_, begin, size_bytes);
+        touch_large_pages(span_, begin, begin + size_bytes);
     } else {
         touch_pages(span_.begin + begin, size_bytes);
     }
+}
+
+void PageBuffer::touch_to_fill(std::size_t begin, std::size_t size_bytes) const noexcept {
+    if (span_.pages == Pages::Large && are_large_pages_slow() && !gave_up_.exchange(true)) {
+        give_up_large_pages(span_, begin);
+    }
+    touch(begin, size_bytes);
 }
 
 PageBuffer take_spare(std::size_t size_bytes, Spares kind, std::size_t& touched_bytes,

@@ -1,6 +1,7 @@
 // base/buffer: memory for tables and results, page-backed and zeroed.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -16,9 +17,11 @@ public:
     PageBuffer() = default;
     // Throws std::bad_alloc if there is no address space left.
     explicit PageBuffer(std::size_t size_bytes, Pages pages = Pages::Small);
-    PageBuffer(PageBuffer&& other) noexcept : span_(std::exchange(other.span_, {})) {}
+    PageBuffer(PageBuffer&& other) noexcept
+        : span_(std::exchange(other.span_, {})), gave_up_(other.gave_up_.load()) {}
     PageBuffer& operator=(PageBuffer&& other) noexcept {
         std::swap(span_, other.span_);
+        gave_up_ = other.gave_up_.exchange(gave_up_);
         return *this;
     }
     PageBuffer(const PageBuffer&) = delete;
@@ -32,11 +35,15 @@ public:
     [[nodiscard]] T* as() const noexcept {
         return reinterpret_cast<T*>(data());
     }
-    // Gets the pages of a part that is about to be written; only speed depends on it.
+    // Gets the pages of a part that is about to be written; only speed depends on it. Several
+    // threads may touch parts of their own.
     void touch(std::size_t begin, std::size_t size_bytes) const noexcept;
+    // The same for what is written once, from the front: without large pages if they are slow.
+    void touch_to_fill(std::size_t begin, std::size_t size_bytes) const noexcept;
 
 private:
     PageSpan span_;
+    mutable std::atomic<bool> gave_up_{false};  // large pages
 };
 
 // Returned buffers are kept for reuse, because fresh pages cost a tenth of the time to encode a

@@ -159,13 +159,11 @@ void offer_pages(void* begin, std::size_t size_bytes) noexcept {
 
 #if defined(MADV_HUGEPAGE)
 
-// Page by page, because slow ones come together.
-void touch_large_pages(PageSpan span, std::size_t begin, std::size_t size_bytes) noexcept {
+void touch_large_pages(PageSpan span, std::size_t begin, std::size_t end) noexcept {
     using Clock = std::chrono::steady_clock;
-    const std::size_t end = begin + size_bytes;
-    while (begin < end && !are_large_pages_slow()) {
+    while (begin < end) {
         const std::size_t next = std::min(end, round_up(begin + 1, kHuge));
-        const bool is_first = begin % kHuge == 0;  // the others of a page find it there
+        const bool is_first = begin % kHuge == 0;  // the other parts of a page find it there
         const Clock::time_point start = is_first ? Clock::now() : Clock::time_point();
         touch_pages(span.begin + begin, next - begin);
         if (is_first && Clock::now() - start > kSlow) {
@@ -173,34 +171,30 @@ void touch_large_pages(PageSpan span, std::size_t begin, std::size_t size_bytes)
         }
         begin = next;
     }
-    if (begin < end) {
-        const std::size_t page = round_up(begin, kHuge);
-        if (page < span.size_bytes) {
-            madvise(span.begin + page, span.size_bytes - page, MADV_NOHUGEPAGE);
-        }
-        touch_pages(span.begin + begin, end - begin);
-    }
 }
 
 bool are_large_pages_slow() noexcept {
     return g_are_slow.load(std::memory_order_relaxed);
 }
 
-void wish_large_pages(PageSpan span) noexcept {
-    madvise(span.begin, span.size_bytes, MADV_HUGEPAGE);
+void give_up_large_pages(PageSpan span, std::size_t begin) noexcept {
+    const std::size_t first = round_up(begin, kHuge);
+    if (first < span.size_bytes) {
+        madvise(span.begin + first, span.size_bytes - first, MADV_NOHUGEPAGE);
+    }
 }
 
 #else
 
-void touch_large_pages(PageSpan span, std::size_t begin, std::size_t size_bytes) noexcept {
-    touch_pages(span.begin + begin, size_bytes);
+void touch_large_pages(PageSpan span, std::size_t begin, std::size_t end) noexcept {
+    touch_pages(span.begin + begin, end - begin);
 }
 
 bool are_large_pages_slow() noexcept {
     return true;
 }
 
-void wish_large_pages(PageSpan) noexcept {}
+void give_up_large_pages(PageSpan, std::size_t) noexcept {}
 
 #endif
 

@@ -28,13 +28,14 @@ void touch_pages(void* begin, std::size_t size_bytes) noexcept;
 
 // The same for a part of a span with large pages, by the clock. A large page saves three quarters
 // of the time of the small ones in its place, unless the host of a virtual machine has taken its
-// memory back and must find it again: then it takes eight times as long. When that happens, this
-// part and what comes after it get small pages. Several threads may touch parts of one span.
-void touch_large_pages(PageSpan span, std::size_t begin, std::size_t size_bytes) noexcept;
-// Have they been slow in this process? Small pages are better then, for what is written once.
+// memory back and must find it again: then it takes eight times as long (log 2026-11-20).
+void touch_large_pages(PageSpan span, std::size_t begin, std::size_t end) noexcept;
+// Has there been such a slow one in this process? Small pages are better then, for what is written
+// once: they are more often of memory that was used a moment ago.
 [[nodiscard]] bool are_large_pages_slow() noexcept;
-// The system may put large pages in the place of small ones later, when it has some.
-void wish_large_pages(PageSpan span) noexcept;
+// What is after `begin` and has no pages yet gets small ones. All threads that touch pages wait for
+// it, so once for a span is enough.
+void give_up_large_pages(PageSpan span, std::size_t begin) noexcept;
 
 // The system may take these pages whenever it needs memory, without asking: their bytes stay until
 // then and are zero afterwards. `begin` is at a border of pages.

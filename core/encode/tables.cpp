@@ -49,7 +49,6 @@ WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     for (const PageBuffer* memory : {&memory8, &memory16}) {  // those that seeds are all over
         if (memory->span().pages == Pages::Large) {
             memory->touch(0, memory->size_bytes());
-            wish_large_pages(memory->span());  // later, where they were slow
         }
     }
     constexpr std::size_t kAhead = 16;  // lines that are asked for before they are needed

@@ -31,7 +31,7 @@ void touch_part(const PageBuffer& memory, std::size_t chunk, std::size_t item_si
         return number == 0 ? base : std::min(at, last);
     };
     if (border(chunk) < border(chunk + 1)) {
-        memory.touch(border(chunk) - base, border(chunk + 1) - border(chunk));
+        memory.touch_to_fill(border(chunk) - base, border(chunk + 1) - border(chunk));
     }
 }
 
@@ -153,7 +153,7 @@ void BatchResult::touch_ahead(const ResultMemory& memory, std::size_t written,
     }
     const auto touch = [&](const PageBuffer& column, std::size_t item_size) {
         if ((written + more) * item_size <= column.size_bytes()) {
-            column.touch(written * item_size, more * item_size);
+            column.touch_to_fill(written * item_size, more * item_size);
         }
     };
     touch(memory.ids, sizeof(std::uint32_t));
