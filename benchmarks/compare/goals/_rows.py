@@ -16,6 +16,7 @@ class Goal:
     values: list[float] = field(default_factory=list)
     is_most: bool = False
     unit: str = ""
+    rates: dict[str, float] = field(default_factory=dict)  # medians of a ratio's two sides
 
     @property
     def is_met(self) -> bool:
@@ -35,5 +36,6 @@ class Goal:
 
 def ratio_goal(what: str, asked: float | None, ours: list[float], theirs: list[float]) -> Goal:
     """Return a goal for a ratio of medians; its range is that of the ratios round by round."""
-    measured = statistics.median(ours) / statistics.median(theirs)
-    return Goal(what, asked, measured, [a / b for a, b in zip(ours, theirs, strict=True)])
+    rates = {"ours": statistics.median(ours), "theirs": statistics.median(theirs)}
+    values = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return Goal(what, asked, rates["ours"] / rates["theirs"], values, rates=rates)
