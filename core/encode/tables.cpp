@@ -11,6 +11,18 @@
 
 namespace tokenmill::encode {
 
+namespace {
+
+// Only if most pages get a seed: a small vocabulary leaves most of them alone.
+void touch_for_seeds(const PageBuffer& memory, std::size_t seeds) noexcept {
+    constexpr std::size_t kPage = 4096;
+    if (memory.span().pages == Pages::Large && seeds * kPage >= memory.size_bytes()) {
+        memory.touch(0, memory.size_bytes());
+    }
+}
+
+}  // namespace
+
 // The two tables that every batch reads all over get large pages.
 WordTables::WordTables(const TableBits& sizes, std::size_t seed_ids)
     : bits(sizes),
@@ -46,11 +58,8 @@ WordTables WordTables::make_unseeded(const vocab::VocabView& vocab, const TableB
 
 WordTables::WordTables(const vocab::VocabView& vocab, TableBits wanted)
     : WordTables(make_unseeded(vocab, wanted)) {
-    for (const PageBuffer* memory : {&memory8, &memory16}) {  // those that seeds are all over
-        if (memory->span().pages == Pages::Large) {
-            memory->touch(0, memory->size_bytes());
-        }
-    }
+    touch_for_seeds(memory8, vocab.seeds8.size());
+    touch_for_seeds(memory16, vocab.seeds16.size());
     constexpr std::size_t kAhead = 16;  // lines that are asked for before they are needed
     for (std::size_t i = 0; i < vocab.seeds8.size(); ++i) {
         const vocab::Seed8& later = vocab.seeds8[std::min(i + kAhead, vocab.seeds8.size() - 1)];
