@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,12 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 MERGES = ["h e", "l l", "he ll", "hell o", "\u0120 w", "\u0120w o", "r l", "rl d", "\u0120wo rld"]
+
+
+# A job in the background of a script ignores Ctrl-C, and so would the processes that tests stop
+# with it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_configure(config: pytest.Config) -> None:
