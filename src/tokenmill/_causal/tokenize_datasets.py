@@ -82,7 +82,7 @@ def _import_datasets() -> Any:  # a module
         return import_module("datasets")
     except ImportError as error:
         raise MissingDependency(
-            "not installed, but datasets need it",
+            "not installed, but tokenizing a dataset needs it",
             name="datasets",
             hint="pip install 'tokenmill[hf]'",
         ) from error

@@ -23,7 +23,7 @@ def register(commands: Commands) -> None:
         usage="%(prog)s [OPTIONS] OUTPUT",
         help="check a finished output: files, ids, documents and books",
         description="Check that every file of an output exists and is complete, that indexes, ids "
-        "and documents agree, and that the books balance. Exit status 1 if anything is wrong.",
+        "and documents agree, and that the counts add up. Exit status 1 if anything is wrong.",
     )
     parser.add_argument(
         "output", metavar="OUTPUT", help="the folder or address you passed to `pack`"

@@ -103,7 +103,7 @@ def checksum_of(payload: bytes | memoryview) -> int:
 
 def write_atomically(name: str | Path, parts: Sequence[bytes]) -> None:
     """Write next to `name`, sync, rename: readers see the old file or the new one."""
-    # Not for reading a file:
+    # Imported here: to read a file, neither is needed.
     from tokenmill._platform.files import create, remove_unless_used, replace
     from tokenmill._platform.folders import sync_folder
 

@@ -1,7 +1,7 @@
 """Files: made durable, renamed, removed, and read and written at a place.
 
-Windows refuses to rename over a file that is open somewhere, for example while a virus scanner
-reads it, and to remove it. Renaming is tried again, for a second.
+Windows refuses to replace or remove a file that is open somewhere, for example while a virus
+scanner reads it. Replacing is tried again, for a second.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def _load(wanted: HubDataset, *, streaming: bool, cache_dir: str | None) -> Any:
         from datasets import load_dataset  # heavy, and optional
     except ImportError as error:
         raise MissingDependency(
-            f"needed to load {wanted.hub}: {error}",
+            f"cannot load {wanted.hub} without it: {error}",
             name="datasets",
             hint="pip install 'tokenmill[hf]', or use local files: a folder, Parquet, JSONL",
         ) from error
