@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from concurrent.futures import Future
 
-ray = pytest.importorskip("ray", reason="it has 200 MB with what it needs")
+ray = pytest.importorskip("ray", reason="200 MB: pip install 'tokenmill[ray]'")
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.usefixtures("_small"),

@@ -62,7 +62,9 @@ def test_the_file_has_what_the_run_did(corpus: Path, small_json: Path, tmp_path:
     assert value("memory_bytes", ("owner", "resident")) > 1e6
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool (prometheus)")
+@pytest.mark.skipif(
+    shutil.which("promtool") is None, reason="needs promtool: apt-get install prometheus"
+)
 def test_promtool_accepts_the_file() -> None:
     meter = Meter(total_bytes=100, input_bytes=10)
     meter.add_bad({"bad_json": 2})

@@ -46,7 +46,7 @@ def check(folder: Path) -> None:
 
 
 def test_ray_data(folder: Path) -> None:
-    ray = pytest.importorskip("ray", reason="it has 200 MB with what it needs")
+    ray = pytest.importorskip("ray", reason="200 MB: pip install 'tokenmill[ray]'")
     pytest.importorskip("pandas", reason="Ray Data needs it")
     ray.init("local", num_cpus=3, include_dashboard=False, configure_logging=False)
     try:
@@ -57,6 +57,6 @@ def test_ray_data(folder: Path) -> None:
 
 
 def test_daft(folder: Path) -> None:
-    pytest.importorskip("daft", reason="it has 170 MB")
+    pytest.importorskip("daft", reason="170 MB: pip install daft")
     exec(compile(sketch("daft"), str(GUIDE), "exec"), {"__name__": "guide"})  # noqa: S102
     check(folder)

@@ -19,7 +19,7 @@ BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(BROWSER is None, reason="needs chromium")
+@pytest.mark.skipif(BROWSER is None, reason="needs chromium: apt-get install chromium")
 def test_the_page_shows_state_and_tokens(server: Server, tmp_path: Path) -> None:
     for _ in range(20):
         assert server.ask("/tokenize", {"prompt": "hello world"}).status == 200

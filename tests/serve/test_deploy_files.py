@@ -50,7 +50,7 @@ def test_every_metric_that_a_file_names_exists(name: str, known: set[str]) -> No
 def test_promtool_accepts_the_alert_rules() -> None:
     promtool = shutil.which("promtool")
     if promtool is None:
-        pytest.skip("promtool is not installed")
+        pytest.skip("no promtool: apt-get install prometheus")
     command = [promtool, "check", "rules", str(DEPLOY / "prometheus-alerts.yaml")]
     assert subprocess.run(command, check=False).returncode == 0  # noqa: S603
 
@@ -85,7 +85,9 @@ def test_autoscalers_scale_the_deployment() -> None:
 
 
 def test_yaml_fits_the_schemas_of_kubernetes() -> None:
-    validate = pytest.importorskip("kubernetes_validate", reason="it has 108 MB").validate
+    validate = pytest.importorskip(
+        "kubernetes_validate", reason="108 MB: pip install kubernetes-validate"
+    ).validate
     for name in ("deployment", "hpa", "pack-job"):
         for document in yaml.safe_load_all((DEPLOY / f"kubernetes/{name}.yaml").read_text()):
             validate(document, "1.34", strict=True)

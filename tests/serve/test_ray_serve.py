@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ray = pytest.importorskip("ray", reason="it has 200 MB with what it needs")
+ray = pytest.importorskip("ray", reason="200 MB: pip install 'tokenmill[ray]'")
 pytestmark = [
     pytest.mark.slow,
     # Of Ray itself: sockets and processes that it leaves to the garbage collector.

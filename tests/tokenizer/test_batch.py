@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tokenmill import TokenBatch
@@ -49,7 +50,6 @@ def test_batches_are_equal_by_content(batch: TokenBatch) -> None:
 
 
 def test_arrow_reads_it_without_a_copy(batch: TokenBatch) -> None:
-    pa = pytest.importorskip("pyarrow")
     array = pa.array(batch)
     assert array.type == pa.large_list(pa.uint32())
     assert array.to_pylist() == ROWS

@@ -85,7 +85,6 @@ def test_a_batch_takes_any_iterable(small: Tokenizer) -> None:
 
 
 def test_a_batch_takes_arrow_arrays(small: Tokenizer) -> None:
-    pa = pytest.importorskip("pyarrow")
     for kind in (pa.string(), pa.large_string(), pa.binary()):
         array = pa.array(["hello", "hello world"], kind)
         assert small.encode_batch(array).tolist() == [[HELLO], [HELLO, WORLD]]
